@@ -1,0 +1,227 @@
+//! What can be typed.
+
+use clap::{Args, Parser, Subcommand};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// One daemon, many agents, each in its own trust domain.
+#[derive(Debug, Parser)]
+#[command(name = "insula", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Start with `insula up`. Exit codes: 0 done, 1 failed, 2 wrong use or invalid configuration."
+)]
+pub struct Arguments {
+    /// The home folder
+    #[arg(long, global = true, value_name = "DIR", env = "INSULA_HOME")]
+    pub home: Option<PathBuf>,
+
+    /// Print JSON instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start the daemon in this home, which is created on first run
+    Up(Up),
+    /// Validate the configuration: every error, with its place
+    Check(Check),
+    /// See which agent a message reaches
+    #[command(subcommand)]
+    Route(Route),
+    /// List, show, add and change agents
+    #[command(subcommand)]
+    Agents(Agents),
+    /// Look at the live object an agent is
+    #[command(subcommand)]
+    Context(Context),
+    /// Show an agent's tools, and why each is in or out
+    Tools(OneAgent),
+    /// Show how the daemon stands; exit 1 when none runs
+    Status,
+    /// Read the configuration again and apply it
+    Reload,
+    /// Show what this machine and this home can do, measured, and what is off
+    Doctor,
+    /// Read and verify audit chains
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Work with the configuration format
+    #[command(subcommand)]
+    Config(Config),
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Start the daemon.
+#[derive(Debug, Args)]
+pub struct Up {
+    /// Where to listen, instead of what the configuration says; port 0 picks one
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<SocketAddr>,
+
+    /// Apply edits only on SIGHUP and `insula reload`, not as files change
+    #[arg(long)]
+    pub no_watch: bool,
+}
+
+/// Validate the configuration.
+#[derive(Debug, Args)]
+pub struct Check {
+    /// Show every setting of every agent with its origin
+    #[arg(long)]
+    pub resolved: bool,
+
+    /// Show what the files would grant or take away, compared with what is applied
+    #[arg(long)]
+    pub diff: bool,
+
+    /// Check this file in place of config.yaml
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// See which agent a message reaches.
+#[derive(Debug, Subcommand)]
+pub enum Route {
+    /// Print every rule considered, why it lost or won, and the agent, session and scope
+    Explain(Explain),
+}
+
+/// A message, as far as routing looks at it.
+#[derive(Debug, Args)]
+pub struct Explain {
+    /// Where it comes from
+    #[arg(long)]
+    pub platform: String,
+    /// The chat
+    #[arg(long, allow_hyphen_values = true)]
+    pub chat: String,
+    /// The topic inside the chat
+    #[arg(long, allow_hyphen_values = true)]
+    pub topic: Option<String>,
+    /// The chat a thread hangs below
+    #[arg(long, allow_hyphen_values = true)]
+    pub parent: Option<String>,
+    /// The sender
+    #[arg(long, allow_hyphen_values = true)]
+    pub user: Option<String>,
+    /// A role of the sender; may be given several times
+    #[arg(long = "role", value_name = "ROLE", allow_hyphen_values = true)]
+    pub roles: Vec<String>,
+    /// The guild
+    #[arg(long, allow_hyphen_values = true)]
+    pub guild: Option<String>,
+    /// The team
+    #[arg(long, allow_hyphen_values = true)]
+    pub team: Option<String>,
+    /// dm, group, channel or thread [default: thread below a parent, dm where the chat is the user, else group]
+    #[arg(long, value_name = "KIND")]
+    pub chat_type: Option<String>,
+    /// Our account on the platform [default: the only one, or `default`]
+    #[arg(long, allow_hyphen_values = true)]
+    pub account: Option<String>,
+}
+
+/// One agent.
+#[derive(Debug, Args)]
+pub struct OneAgent {
+    /// The agent's id
+    pub agent: String,
+}
+
+/// List, show, add and change agents.
+#[derive(Debug, Subcommand)]
+pub enum Agents {
+    /// List every agent
+    List,
+    /// Show one agent
+    Show(OneAgent),
+    /// Add an agent: writes its agent.yaml
+    Add(Add),
+    /// Stop an agent from serving; it keeps everything
+    Pause(OneAgent),
+    /// Let a paused or archived agent serve again
+    Resume(OneAgent),
+    /// Apply edits to one agent alone
+    Reload(OneAgent),
+    /// Put an agent away; it keeps everything
+    Archive(OneAgent),
+    /// Delete an agent with all it has: files, sessions, memory, audit
+    Delete {
+        /// The agent's id
+        agent: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Add an agent.
+#[derive(Debug, Args)]
+pub struct Add {
+    /// Its id: a-z, 0-9, `_` and `-`
+    pub agent: String,
+    /// What people see it called
+    #[arg(long)]
+    pub name: Option<String>,
+    /// What it is for
+    #[arg(long)]
+    pub description: Option<String>,
+    /// provider/name
+    #[arg(long)]
+    pub model: Option<String>,
+    /// Who it is, in a few sentences
+    #[arg(long)]
+    pub personality: Option<String>,
+    /// A profile: minimal, messaging, coding or full
+    #[arg(long)]
+    pub tools: Option<String>,
+    /// Let it remember
+    #[arg(long)]
+    pub memory: bool,
+}
+
+/// Look at the live object an agent is.
+#[derive(Debug, Subcommand)]
+pub enum Context {
+    /// Print the context as the runtime holds it, secrets by name only
+    Show(OneAgent),
+}
+
+/// Read and verify audit chains.
+#[derive(Debug, Subcommand)]
+pub enum Audit {
+    /// Show the newest records
+    Tail {
+        /// The agent; without it, the daemon's own chain
+        agent: Option<String>,
+        /// How many
+        #[arg(long, short = 'n', default_value_t = 20)]
+        lines: usize,
+    },
+    /// Check that a chain is intact; exit 1 when it is not
+    Verify {
+        /// The agent; without it, every chain there is
+        agent: Option<String>,
+    },
+    /// Write a whole chain to standard output, one JSON record a line
+    Export {
+        /// The agent; without it, the daemon's own chain
+        agent: Option<String>,
+    },
+}
+
+/// Work with the configuration format.
+#[derive(Debug, Subcommand)]
+pub enum Config {
+    /// Print the JSON schema of config.yaml, for editors
+    Schema,
+}

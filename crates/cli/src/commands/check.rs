@@ -1,0 +1,105 @@
+//! `insula check`: reads the files as they are now, whatever the daemon runs by.
+
+use super::{Answer, Setting};
+use crate::arguments::Check;
+use crate::failure::{Failure, WRONG_USE};
+use crate::output;
+use crate::reach::{Occupied, Reach, occupied};
+use insula_config::authority::{Applied, Change, diff};
+use insula_config::files::{CONFIG_BYTES_MAX, FileState, Snapshot, read_text};
+use insula_config::render::{self, Colour};
+use insula_config::resolved::{resolved, resolved_text};
+use insula_config::{Loaded, Report, load};
+use insula_runtime::house::last_applied;
+use serde_json::{Value, json};
+
+/// Runs it.
+pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
+    let home = &setting.home;
+    if !home.exists() {
+        let path = home.root().display();
+        return Err(Failure::Failed(format!(
+            "there is no home at {path}; `insula up` creates one"
+        )));
+    }
+    let mut snapshot = Snapshot::read(home.root())?;
+    if let Some(path) = &check.config {
+        snapshot.config = match read_text(path, CONFIG_BYTES_MAX) {
+            FileState::Absent => {
+                return Err(Failure::WrongUse(format!("there is no file {}", path.display())));
+            }
+            found => found,
+        };
+    }
+    let (report, loaded) = load(&snapshot, &setting.environment.variables);
+    let changes = match (check.diff, &loaded) {
+        (true, Some(loaded)) => Some(diff(&baseline(setting).await?, &Applied::of(loaded))),
+        _ => None,
+    };
+    match setting.answer {
+        Answer::Json => output::json(&as_json(check, &report, loaded.as_ref(), changes.as_deref())),
+        Answer::Text => as_text(check, &report, loaded.as_ref(), changes.as_deref()),
+    }
+    Ok(if report.errors().next().is_some() { WRONG_USE } else { 0 })
+}
+
+/// What is applied: by the daemon that runs, or by the one that ran last.
+async fn baseline(setting: &Setting) -> Result<Applied, Failure> {
+    match occupied(&setting.home, &setting.world).await? {
+        Occupied::Free(lock) => {
+            Ok(last_applied(&setting.home, &lock, setting.world.clone()).await?)
+        }
+        Occupied::Daemon(_) => {
+            let reach = Reach::open(setting).await?;
+            let applied = reach.get("/api/applied").await?;
+            Ok(Applied::from_json(&applied.to_string()).unwrap_or_default())
+        }
+    }
+}
+
+fn as_json(
+    check: &Check,
+    report: &Report,
+    loaded: Option<&Loaded>,
+    changes: Option<&[Change]>,
+) -> Value {
+    let mut answer = render::json(report);
+    if let (true, Value::Object(fields)) = (check.resolved, resolved_value(report, loaded)) {
+        for (key, value) in fields {
+            answer[key] = value;
+        }
+    }
+    if let Some(changes) = changes {
+        let changes = changes.iter().map(|change| {
+            json!({ "agent": change.agent, "kind": change.kind.as_str(), "axis": change.axis, "item": change.item, "what": change.what })
+        });
+        answer["changes"] = changes.collect();
+    }
+    answer
+}
+
+fn resolved_value(report: &Report, loaded: Option<&Loaded>) -> Value {
+    loaded.map_or(Value::Null, |loaded| resolved(report, loaded))
+}
+
+fn as_text(check: &Check, report: &Report, loaded: Option<&Loaded>, changes: Option<&[Change]>) {
+    if let (true, Some(loaded)) = (check.resolved, loaded) {
+        output::block(&resolved_text(loaded));
+    }
+    match changes {
+        Some([]) => output::line("these files change nothing"),
+        Some(changes) => {
+            for change in changes {
+                output::line(&format!("{:<8} {change}", change.kind.as_str()));
+            }
+        }
+        None => {}
+    }
+    if report.diagnostics.is_empty() {
+        let count = loaded.map_or(0, |loaded| loaded.agents.len());
+        let bindings = loaded.map_or(0, |loaded| loaded.router.bindings().len());
+        output::line(&format!("the configuration is good: {count} agents, {bindings} bindings"));
+    } else {
+        output::block(&render::text(report, Colour::Ansi));
+    }
+}

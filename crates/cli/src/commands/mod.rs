@@ -1,0 +1,136 @@
+//! One file a command, and what they have in common.
+
+mod agents;
+mod audit;
+mod check;
+mod context;
+mod route;
+mod system;
+mod tools;
+
+use crate::arguments::{Arguments, Command, Config};
+use crate::daemon::{self, Follow, Options};
+use crate::failure::Failure;
+use crate::output;
+use crate::process::Environment;
+use crate::reach::Reach;
+use clap::CommandFactory as _;
+use insula_runtime::Home;
+use insula_world::World;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// What a command works with.
+pub struct Setting {
+    /// The home.
+    pub home: Home,
+    /// The world outside.
+    pub world: World,
+    /// What the process was started with.
+    pub environment: Environment,
+    /// How to answer.
+    pub answer: Answer,
+}
+
+/// How to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+impl Answer {
+    /// Prints `value` as JSON, or lets `text` print it for people.
+    pub fn give(self, value: &Value, text: impl FnOnce(&Value)) {
+        match self {
+            Self::Json => output::json(value),
+            Self::Text => text(value),
+        }
+    }
+}
+
+/// Runs one command; its exit code.
+pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure> {
+    match &arguments.command {
+        Command::Completions { shell } => {
+            let mut command = Arguments::command();
+            clap_complete::generate(*shell, &mut command, "insula", &mut std::io::stdout());
+            return Ok(0);
+        }
+        Command::Config(Config::Schema) => {
+            output::json(&insula_config::json_schema::schema());
+            return Ok(0);
+        }
+        _ => {}
+    }
+    let setting = Setting {
+        home: Home::new(home(&arguments, &environment)?),
+        world: World::real()?,
+        environment,
+        answer: if arguments.json { Answer::Json } else { Answer::Text },
+    };
+    let mut runtime = match arguments.command {
+        Command::Up(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = runtime.enable_all().build()?;
+    runtime.block_on(dispatch(arguments.command, setting))
+}
+
+async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
+    match command {
+        Command::Up(up) => {
+            let follow = if up.no_watch { Follow::Requests } else { Follow::Files };
+            daemon::run(setting, Options { listen: up.listen, follow }).await.map(|()| 0)
+        }
+        Command::Check(check) => check::run(&setting, &check).await,
+        command => {
+            let reach = Reach::open(&setting).await?;
+            let result = over(&reach, command, &setting).await;
+            reach.close().await;
+            result
+        }
+    }
+}
+
+/// Commands that go through the API.
+async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, Failure> {
+    let answer = setting.answer;
+    match command {
+        Command::Route(route) => route::run(reach, answer, route).await,
+        Command::Agents(agents) => agents::run(reach, answer, agents).await,
+        Command::Context(context) => context::run(reach, answer, context).await,
+        Command::Tools(tools) => tools::run(reach, answer, tools).await,
+        Command::Audit(audit) => audit::run(reach, answer, audit).await,
+        Command::Status => system::status(reach, answer).await,
+        Command::Reload => system::reload(reach, answer).await,
+        Command::Doctor => system::doctor(reach, answer).await,
+        Command::Up(_) | Command::Check(_) | Command::Config(_) | Command::Completions { .. } => {
+            Ok(0)
+        }
+    }
+}
+
+fn home(arguments: &Arguments, environment: &Environment) -> Result<PathBuf, Failure> {
+    if let Some(home) = &arguments.home {
+        if home.as_os_str().is_empty() {
+            return Err(Failure::WrongUse("the home folder has an empty name".to_owned()));
+        }
+        return Ok(home.clone());
+    }
+    match environment.variables.get("HOME").filter(|home| !home.is_empty()) {
+        Some(home) => Ok(PathBuf::from(home).join(".insula")),
+        None => Err(Failure::WrongUse("there is no HOME; say where with --home".to_owned())),
+    }
+}
+
+/// The text of a field, or a dash.
+fn text(value: &Value, key: &str) -> String {
+    match &value[key] {
+        Value::Null => "-".to_owned(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,87 @@
+//! `insula status`, `insula reload`, `insula doctor`
+
+use super::{Answer, text};
+use crate::failure::{FAILED, Failure};
+use crate::output;
+use crate::reach::Reach;
+use serde_json::Value;
+
+/// How the daemon stands. Fails when none runs, so that a script can ask.
+pub async fn status(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
+    let status = reach.get("/api/status").await?;
+    answer.give(&status, |status| {
+        let agents = &status["agents"];
+        let count = |key: &str| {
+            agents[key].as_u64().filter(|count| *count > 0).map(|count| format!("{count} {key}"))
+        };
+        let states: Vec<String> =
+            ["ready", "failed", "paused", "archived"].into_iter().filter_map(count).collect();
+        output::facts(&[
+            (
+                "daemon",
+                match status["pid"].as_u64() {
+                    Some(pid) => format!("running, pid {pid}"),
+                    None => "not running; `insula up` starts it".to_owned(),
+                },
+            ),
+            ("address", text(status, "listen")),
+            ("version", text(status, "version")),
+            ("home", text(status, "home")),
+            ("agents", format!("{} ({})", text(agents, "total"), states.join(", "))),
+        ]);
+        let accounts = status["accounts"].as_array().map_or(&[][..], Vec::as_slice);
+        if !accounts.is_empty() {
+            output::line("");
+            let rows = accounts.iter().map(|account| {
+                ["platform", "account", "state", "reason"].map(|key| text(account, key)).to_vec()
+            });
+            output::table(&["platform", "account", "state", "reason"], rows);
+        }
+    });
+    Ok(if reach.is_daemon() { 0 } else { FAILED })
+}
+
+/// Applies the files as they are now.
+pub async fn reload(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
+    let done = reach.post("/api/reload", None).await?;
+    answer.give(&done, reloaded);
+    Ok(0)
+}
+
+/// Prints what a reload did.
+pub fn reloaded(done: &Value) {
+    let mut nothing = true;
+    for key in ["added", "changed", "removed", "failed"] {
+        let ids: Vec<&str> =
+            done[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if !ids.is_empty() {
+            nothing = false;
+            output::line(&format!("{key}: {}", ids.join(", ")));
+        }
+    }
+    if nothing {
+        output::line("nothing changed");
+    }
+    let count = |key: &str| done["report"][key].as_array().map_or(0, Vec::len);
+    if count("errors") + count("warnings") > 0 {
+        output::line(&format!(
+            "{} errors, {} warnings; `insula check` shows them",
+            count("errors"),
+            count("warnings")
+        ));
+    }
+}
+
+/// What works here, and what is off.
+pub async fn doctor(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
+    let findings = reach.get("/api/doctor").await?;
+    answer.give(&findings, |findings| {
+        let rows =
+            findings.as_array().into_iter().flatten().map(|found| {
+                vec![text(found, "name"), text(found, "status"), text(found, "detail")]
+            });
+        output::table(&["what", "", "detail"], rows);
+    });
+    let bad = findings.as_array().into_iter().flatten().any(|found| found["status"] == "bad");
+    Ok(if bad { FAILED } else { 0 })
+}

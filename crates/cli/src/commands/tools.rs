@@ -1,0 +1,26 @@
+//! `insula tools AGENT`
+
+use super::{Answer, text};
+use crate::arguments::OneAgent;
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::{Reach, part};
+use serde_json::Value;
+
+/// Runs it.
+pub async fn run(reach: &Reach, answer: Answer, one: OneAgent) -> Result<u8, Failure> {
+    let tools = reach.get(&format!("/api/agents/{}/tools", part(&one.agent))).await?;
+    answer.give(&tools, show);
+    Ok(0)
+}
+
+/// What is in first: that is what most people look for.
+fn show(tools: &Value) {
+    let all = || tools.as_array().into_iter().flatten();
+    let is_in = |tool: &&Value| tool["exposed"] == true;
+    let rows = all().filter(is_in).chain(all().filter(|tool| !is_in(tool))).map(|tool| {
+        let mark = if is_in(&tool) { "in" } else { "out" };
+        vec![text(tool, "name"), mark.to_owned(), text(tool, "rule"), text(tool, "group")]
+    });
+    output::table(&["tool", "", "why", "group"], rows);
+}

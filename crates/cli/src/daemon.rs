@@ -1,0 +1,287 @@
+//! The daemon: opens the house, serves, follows edits and signals, and ends in order.
+
+use crate::commands::Setting;
+use crate::failure::Failure;
+use crate::{logging, output, process};
+use insula_config::starter;
+use insula_http::{AdminToken, Listening, Surface};
+use insula_runtime::home::Mode;
+use insula_runtime::house::Purpose;
+use insula_runtime::watch::{ConfigWatch, Method};
+use insula_runtime::{Actor, House, RuntimeError};
+use insula_world::{Listener, World};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+/// How long requests under way may take to end after the daemon was told to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// How often unused databases are looked for.
+const TIDY_EVERY: Duration = Duration::from_secs(15);
+
+/// What `insula up` was told.
+pub struct Options {
+    /// Where to listen instead of what the configuration says.
+    pub listen: Option<std::net::SocketAddr>,
+    /// Whether edits apply as files change.
+    pub follow: Follow,
+}
+
+/// Whether edits apply as files change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// They do.
+    Files,
+    /// Only when somebody asks.
+    Requests,
+}
+
+/// Runs until told to stop.
+pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
+    let home = setting.home.clone();
+    let is_new = !home.exists() || home.is_unconfigured();
+    home.prepare()?;
+    let Some(lock) = home.try_lock()? else {
+        return Err(already_running(&setting));
+    };
+    // Left by a daemon that was killed: nobody may take it for ours.
+    home.remove(&home.daemon_file())?;
+    if is_new {
+        for (path, text) in starter::files() {
+            home.write_new(&home.root().join(path), text.as_bytes())?;
+        }
+    }
+    process::raise_descriptor_limit();
+    let variables = setting.environment.variables.clone();
+    let house =
+        House::open(home.clone(), lock, setting.world.clone(), variables, Purpose::Serve).await?;
+    let house = Arc::new(house);
+    let snapshot = house.snapshot();
+    let user_home = setting.environment.variables.get("HOME").map(String::as_str);
+    logging::start(&snapshot.daemon.logging, user_home)?;
+    let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
+    let listener = listen(&setting.world, wanted).await?;
+    let address = listener.local_addr()?;
+    let listening = Listening { pid: setting.environment.pid, address };
+    let admin = AdminToken::generate(&setting.world);
+    home.write(&home.admin_token_file(), admin.reveal().as_bytes(), Mode::Private)?;
+    let about = json!({ "pid": listening.pid, "listen": address.to_string() });
+    home.write(&home.daemon_file(), about.to_string().as_bytes(), Mode::Private)?;
+    let mut signals = Signals::listen()?;
+    welcome(&house, &listening, is_new);
+
+    let stop = CancellationToken::new();
+    let surface = Surface { house: house.clone(), admin, listening: Some(listening) };
+    let router = insula_http::router(surface);
+    let server =
+        tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
+    let tidy = tokio::spawn(tidy(house.clone(), stop.clone()));
+    let follow = tokio::spawn(follow(house.clone(), options.follow, stop.clone()));
+    tracing::info!(address = %address, "ready");
+
+    let name = loop {
+        match signals.next().await {
+            Told::Reload => reload(&house, &Actor::Signal).await,
+            Told::Stop(name) => break name,
+        }
+    };
+    tracing::info!(signal = name, "stopping");
+    stop.cancel();
+    let drained = tokio::select! {
+        result = server => result.is_ok(),
+        () = setting.world.clock.sleep(DRAIN) => false,
+    };
+    if !drained {
+        tracing::warn!("requests under way were cut off");
+    }
+    // Both end at once when told to stop; a reload under way is finished first.
+    let _ = tokio::join!(tidy, follow);
+    home.remove(&home.daemon_file())?;
+    home.remove(&home.admin_token_file())?;
+    house.close().await?;
+    tracing::info!("stopped");
+    Ok(())
+}
+
+fn already_running(setting: &Setting) -> Failure {
+    let home = &setting.home;
+    let running = home.read(&home.daemon_file()).ok().flatten();
+    let who = running
+        .and_then(|text| serde_json::from_str::<crate::reach::Running>(&text).ok())
+        .map(|running| format!(" (pid {}, at {})", running.pid, running.listen))
+        .unwrap_or_default();
+    Failure::Failed(format!(
+        "another process{who} already works in {}; stop it, or use another --home",
+        home.root().display()
+    ))
+}
+
+async fn listen(
+    world: &World,
+    address: std::net::SocketAddr,
+) -> Result<Box<dyn Listener>, Failure> {
+    world.network.listen(address).await.map_err(|error| {
+        let what = match error.kind() {
+            std::io::ErrorKind::AddrInUse => {
+                "is in use; give another with --listen or `listen` in config.yaml, or port 0 for any"
+                    .to_owned()
+            }
+            _ => format!("can't be listened on: {error}"),
+        };
+        Failure::Failed(format!("{address} {what}"))
+    })
+}
+
+fn welcome(house: &House, listening: &Listening, is_new: bool) {
+    let snapshot = house.snapshot();
+    let names = |state: &str| {
+        let those = snapshot.agents.iter().filter(|(_, entry)| entry.state.as_str() == state);
+        those.map(|(id, _)| id.to_string()).collect::<Vec<_>>()
+    };
+    let root = house.home.root().display();
+    output::heading(&format!("insula {}", env!("CARGO_PKG_VERSION")));
+    let ready = names("ready");
+    let mut facts = vec![
+        ("home", format!("{root}{}", if is_new { " (new)" } else { "" })),
+        ("address", format!("http://{}", listening.address)),
+        ("ready", shortened(&ready)),
+    ];
+    let failed = names("failed");
+    if !failed.is_empty() {
+        facts.push(("failed", format!("{}; `insula check` says why", shortened(&failed))));
+    }
+    output::facts(&facts);
+    output::line("");
+    output::line("In another terminal:");
+    let first = ready.iter().find(|id| *id == "coder").or(ready.first());
+    let mut hints = vec![("insula agents list", "who lives here".to_owned())];
+    let tools = first.map(|id| format!("insula tools {id}"));
+    if let Some(tools) = &tools {
+        hints.push((tools, "what it may use, and why".to_owned()));
+    }
+    hints.push((
+        "insula route explain --platform telegram --chat 1 --user 1",
+        "who would answer".to_owned(),
+    ));
+    hints.push(("insula doctor", "what works here, and what is off".to_owned()));
+    for (command, what) in hints {
+        output::line(&format!("  {command:<60} {what}"));
+    }
+    output::line("");
+    output::line(&format!("Edit {root}/config.yaml; changes apply while it runs. Ctrl-C stops."));
+}
+
+fn shortened(names: &[String]) -> String {
+    const SHOWN: usize = 8;
+    match names {
+        [] => "none".to_owned(),
+        names if names.len() <= SHOWN => names.join(", "),
+        names => format!("{} and {} more", names[..SHOWN].join(", "), names.len() - SHOWN),
+    }
+}
+
+async fn reload(house: &House, actor: &Actor) {
+    match house.reload(None, actor).await {
+        Ok(reloaded) => {
+            let applied = reloaded.applied;
+            for id in &applied.added {
+                tracing::info!(agent = %id, "agent added");
+            }
+            for id in &applied.changed {
+                tracing::info!(agent = %id, "agent changed");
+            }
+            for id in &applied.removed {
+                tracing::info!(agent = %id, "agent removed");
+            }
+            let snapshot = house.snapshot();
+            for id in &applied.failed {
+                let reason = snapshot.agents.get(id).and_then(|entry| entry.state.reason());
+                tracing::error!(agent = %id, reason = reason.as_deref(), "agent failed");
+            }
+        }
+        Err(RuntimeError::Configuration(report)) => {
+            for found in report.errors() {
+                let place = report.sources.describe(found.span);
+                tracing::error!(%place, error = found.message, "configuration not applied; what ran before still runs");
+            }
+        }
+        Err(error) => {
+            tracing::error!(%error, "configuration not applied; what ran before still runs")
+        }
+    }
+}
+
+/// Applies edits as files change.
+async fn follow(house: Arc<House>, how: Follow, stop: CancellationToken) {
+    if how == Follow::Requests {
+        return;
+    }
+    let home = house.home.clone();
+    let started = house.world.storage.run(move || ConfigWatch::start(&home)).await;
+    let mut watch = match started {
+        Ok(Ok(watch)) => watch,
+        Ok(Err(error)) => {
+            tracing::warn!(%error, "files can't be watched; `insula reload` applies edits");
+            return;
+        }
+        Err(_) => return,
+    };
+    if watch.method() == Method::Polled {
+        tracing::warn!("files can't be watched here and are looked at every few seconds");
+    }
+    // What was edited before the watch began.
+    reload(&house, &Actor::FileWatch).await;
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = watch.changed(&house.world) => {}
+        }
+        reload(&house, &Actor::FileWatch).await;
+        if let Err(error) = watch.cover(&house.home) {
+            tracing::warn!(%error, "a folder can't be watched; `insula reload` applies its edits");
+        }
+    }
+}
+
+/// Closes databases that nobody used for a while.
+async fn tidy(house: Arc<House>, stop: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = house.world.clock.sleep(TIDY_EVERY) => {}
+        }
+        house.store.close_idle(house.snapshot().daemon.store.idle_close).await;
+    }
+}
+
+enum Told {
+    Reload,
+    Stop(&'static str),
+}
+
+struct Signals {
+    hangup: Signal,
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+impl Signals {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self {
+            hangup: signal(SignalKind::hangup())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            terminate: signal(SignalKind::terminate())?,
+        })
+    }
+
+    async fn next(&mut self) -> Told {
+        tokio::select! {
+            _ = self.hangup.recv() => Told::Reload,
+            _ = self.interrupt.recv() => Told::Stop("SIGINT"),
+            _ = self.terminate.recv() => Told::Stop("SIGTERM"),
+        }
+    }
+}

@@ -1,0 +1,25 @@
+//! The `insula` binary: parses what was typed, runs one command, prints, and exits.
+
+mod arguments;
+mod commands;
+mod daemon;
+mod failure;
+mod logging;
+mod output;
+mod process;
+mod reach;
+
+use clap::Parser as _;
+
+fn main() -> std::process::ExitCode {
+    let environment = process::environment();
+    let arguments = arguments::Arguments::parse();
+    let code = match commands::run(arguments, environment) {
+        Ok(code) => code,
+        Err(failure) => {
+            output::failure(&failure);
+            failure.code()
+        }
+    };
+    std::process::ExitCode::from(code)
+}

@@ -1,0 +1,41 @@
+//! What the process was started with: read here, once, and passed on as values.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "start-up: the one place that reads the environment and the process itself"
+)]
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The environment the process was started with.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// Its variables.
+    pub variables: BTreeMap<String, String>,
+    /// Its process id.
+    pub pid: u32,
+}
+
+/// Reads the environment. Variables that are not UTF-8 can't be named in a configuration,
+/// so they are left out.
+pub fn environment() -> Environment {
+    let variables = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+    Environment { variables: variables.collect(), pid: std::process::id() }
+}
+
+/// Raises the limit on open files as far as it goes: every open database needs three.
+pub fn raise_descriptor_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    if current != maximum {
+        // What can't be raised stays as it is; `insula doctor` tells.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum });
+    }
+}
+
+/// Opens the log file of the daemon.
+pub fn open_log(path: &PathBuf) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}

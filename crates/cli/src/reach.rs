@@ -1,0 +1,200 @@
+//! How a command reaches the agents: through the daemon that runs in the home, or, when
+//! none runs, through the same API inside this process, without a socket.
+
+use crate::commands::Setting;
+use crate::failure::Failure;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request, StatusCode, header};
+use insula_http::{AdminToken, Surface};
+use insula_runtime::house::Purpose;
+use insula_runtime::{Home, HomeLock, House};
+use insula_world::World;
+use serde::Deserialize;
+use serde_json::Value;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tower::ServiceExt as _;
+
+/// How long to wait for another command that has the home.
+const PATIENCE: Duration = Duration::from_secs(10);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// Largest answer taken in: the list of 100,000 agents fits.
+const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
+
+/// What a running daemon says of itself in `run/daemon.json`.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Running {
+    /// Its process id.
+    pub pid: u32,
+    /// Where it listens.
+    pub listen: SocketAddr,
+}
+
+/// Whether a daemon has the home.
+pub enum Occupied {
+    /// It does.
+    Daemon(Running),
+    /// Nobody does; now this process does.
+    Free(HomeLock),
+}
+
+/// Finds out who has the home. Waits for other commands, not for a daemon.
+pub async fn occupied(home: &Home, world: &World) -> Result<Occupied, Failure> {
+    if !home.exists() {
+        let path = home.root().display();
+        return Err(Failure::Failed(format!(
+            "there is no home at {path}; `insula up` creates one"
+        )));
+    }
+    home.prepare()?;
+    let start = world.clock.elapsed();
+    loop {
+        if let Some(lock) = home.try_lock()? {
+            return Ok(Occupied::Free(lock));
+        }
+        let running = home.read(&home.daemon_file())?;
+        if let Some(running) = running.and_then(|text| serde_json::from_str(&text).ok()) {
+            return Ok(Occupied::Daemon(running));
+        }
+        if world.clock.elapsed() - start > PATIENCE {
+            let path = home.root().display();
+            return Err(Failure::Failed(format!(
+                "another process has {path} and does not let go of it"
+            )));
+        }
+        world.clock.sleep(LOOK_EVERY).await;
+    }
+}
+
+/// A way to the API.
+pub enum Reach {
+    /// Over the daemon's listener.
+    Daemon { client: reqwest::Client, running: Running, token: String },
+    /// In this process.
+    Here { router: Router, house: Arc<House>, token: AdminToken },
+}
+
+impl Reach {
+    /// Finds the way.
+    pub async fn open(setting: &Setting) -> Result<Self, Failure> {
+        let Setting { home, world, .. } = setting;
+        match occupied(home, world).await? {
+            Occupied::Daemon(running) => {
+                let token = home.read(&home.admin_token_file())?.unwrap_or_default();
+                let client = reqwest::Client::builder().no_proxy().build();
+                let client = client.map_err(|error| Failure::Failed(error.to_string()))?;
+                Ok(Self::Daemon { client, running, token: token.trim().to_owned() })
+            }
+            Occupied::Free(lock) => {
+                let env = setting.environment.variables.clone();
+                let house =
+                    House::open(home.clone(), lock, world.clone(), env, Purpose::Command).await?;
+                let house = Arc::new(house);
+                let token = AdminToken::generate(world);
+                let surface =
+                    Surface { house: house.clone(), admin: token.clone(), listening: None };
+                Ok(Self::Here { router: insula_http::router(surface), house, token })
+            }
+        }
+    }
+
+    /// Whether a daemon runs.
+    pub fn is_daemon(&self) -> bool {
+        matches!(self, Self::Daemon { .. })
+    }
+
+    /// Reads.
+    pub async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.request(Method::GET, path, None).await
+    }
+
+    /// Changes, or asks with a body.
+    pub async fn post(&self, path: &str, body: Option<Value>) -> Result<Value, Failure> {
+        self.request(Method::POST, path, body).await
+    }
+
+    /// Deletes.
+    pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
+        self.request(Method::DELETE, path, None).await
+    }
+
+    /// Lets go of the home properly.
+    pub async fn close(self) {
+        if let Self::Here { house, .. } = self {
+            house.store.shutdown().await;
+        }
+    }
+
+    async fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<Value, Failure> {
+        let (status, bytes) = match self {
+            Self::Daemon { client, running, token } => {
+                let url = format!("http://{}{path}", running.listen);
+                let mut request = client.request(method, url).bearer_auth(token);
+                if let Some(body) = &body {
+                    request = request.json(body);
+                }
+                let failed = |error: reqwest::Error| {
+                    Failure::Failed(format!(
+                        "the daemon (pid {}) at {} does not answer: {error}",
+                        running.pid, running.listen
+                    ))
+                };
+                let response = request.send().await.map_err(failed)?;
+                let status = response.status();
+                (status, response.bytes().await.map_err(failed)?)
+            }
+            Self::Here { router, token, .. } => {
+                let request = Request::builder()
+                    .method(method)
+                    .uri(path)
+                    .header(header::AUTHORIZATION, format!("Bearer {}", token.reveal()))
+                    .header(header::CONTENT_TYPE, "application/json")
+                    .body(body.map_or_else(Body::empty, |body| Body::from(body.to_string())))
+                    .map_err(|error| Failure::WrongUse(error.to_string()))?;
+                let Ok(response) = router.clone().oneshot(request).await;
+                let status = response.status();
+                let bytes = to_bytes(response.into_body(), ANSWER_BYTES_MAX).await;
+                (status, bytes.map_err(|error| Failure::Failed(error.to_string()))?)
+            }
+        };
+        answer(status, &bytes)
+    }
+}
+
+fn answer(status: StatusCode, bytes: &[u8]) -> Result<Value, Failure> {
+    let value: Value = match bytes.is_empty() {
+        true => Value::Null,
+        false => {
+            serde_json::from_slice(bytes).unwrap_or_else(|_| String::from_utf8_lossy(bytes).into())
+        }
+    };
+    if status.is_success() {
+        return Ok(value);
+    }
+    let error = &value["error"];
+    if error["report"].is_object() {
+        return Err(Failure::RemoteConfiguration(error["report"].clone()));
+    }
+    let message = error["message"]
+        .as_str()
+        .map_or_else(|| format!("the daemon answered {status}"), str::to_owned);
+    Err(match status {
+        StatusCode::BAD_REQUEST => Failure::WrongUse(message),
+        _ => Failure::Failed(message),
+    })
+}
+
+/// A text as one part of a path.
+pub fn part(text: &str) -> String {
+    let mut encoded = String::new();
+    insula_domain::percent::encode_into(&mut encoded, text);
+    encoded
+}

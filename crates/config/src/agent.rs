@@ -1,0 +1,129 @@
+//! One agent's configuration, resolved: every layer applied, every reference followed.
+
+use crate::model::ModelRef;
+use crate::settings::Setting;
+use insula_domain::{
+    AgentId, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible, SessionRule,
+    ToolPolicy, UserId,
+};
+use std::sync::Arc;
+
+/// What an agent is built from.
+#[derive(Debug, Clone)]
+pub struct AgentConfig {
+    /// Its id.
+    pub id: AgentId,
+    /// Whether it answers where no binding matches.
+    pub answers_by_default: bool,
+    /// What people see it called.
+    pub name: Box<str>,
+    /// What it is for.
+    pub description: Option<Box<str>>,
+    /// Who it is.
+    pub soul: Soul,
+    /// The models it runs on, tried in order; never empty.
+    pub models: Vec<ModelRef>,
+    /// Which tools it may use.
+    pub tools: ToolPolicy,
+    /// Which tools its other settings make possible.
+    pub possible: Possible,
+    /// Bundles of skills beside its own folder.
+    pub skills: Vec<Box<str>>,
+    /// How it remembers; `None` when it does not.
+    pub memory: Option<MemoryConfig>,
+    /// Which scope a message belongs to, also where memory is off.
+    pub scope: ScopeRule,
+    /// What it may do.
+    pub boundary: Boundary,
+    /// Another folder than the usual one for its files.
+    pub workspace_path: Option<Box<str>>,
+    /// Its MCP servers, by name.
+    pub mcp_servers: Vec<Box<str>>,
+    /// The boards it may use.
+    pub boards: Vec<Box<str>>,
+    /// How its conversations are kept apart.
+    pub sessions: SessionRule,
+    /// People with several identities.
+    pub people: People,
+    /// Values for hooks and expressions.
+    pub metadata: Metadata,
+    /// Everything that was written, with its origin.
+    pub settings: Box<[Setting]>,
+    /// Changes when anything above changes in meaning.
+    pub digest: [u8; 32],
+}
+
+/// Who an agent is, in its own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Soul {
+    /// The text.
+    pub text: Arc<str>,
+    /// Where it comes from, for people: a file, `personality`, or `built-in`.
+    pub origin: Arc<str>,
+}
+
+/// How an agent remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryConfig {
+    /// Expressions that name contexts it reads besides.
+    pub also_read: Vec<Box<str>>,
+    /// What becomes of a write that every conversation could read.
+    pub global_writes: GlobalWrites,
+}
+
+/// What becomes of a write that every conversation could read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum GlobalWrites {
+    /// Refused.
+    Deny,
+    /// An admin confirms.
+    #[default]
+    Approve,
+    /// Done.
+    Allow,
+}
+
+impl GlobalWrites {
+    /// The name used in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Approve => "approve",
+            Self::Allow => "allow",
+        }
+    }
+}
+
+/// Which scope a message belongs to.
+///
+/// Expressions are not among them yet: an agent that has one does not start (see
+/// [`crate::enforcement`]).
+pub type ScopeRule = MemoryScope;
+
+/// People with several identities, as the operator linked them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct People {
+    links: Vec<(Box<str>, PersonId)>,
+}
+
+impl People {
+    /// Links an identity such as `telegram:1` to a person; gives back whom it was linked
+    /// to before.
+    pub fn link(&mut self, identity: &str, person: PersonId) -> Option<PersonId> {
+        match self.links.binary_search_by(|(known, _)| (**known).cmp(identity)) {
+            Ok(at) => Some(self.links[at].1.clone()),
+            Err(at) => {
+                self.links.insert(at, (identity.into(), person));
+                None
+            }
+        }
+    }
+
+    /// Whom a user is linked to. An identity holds for every account of its platform: it is
+    /// the platform that says who somebody is.
+    pub fn person(&self, platform: Platform, user: &UserId) -> Option<&PersonId> {
+        let identity = format!("{platform}:{user}");
+        let at = self.links.binary_search_by(|(known, _)| (**known).cmp(&*identity)).ok()?;
+        Some(&self.links[at].1)
+    }
+}

@@ -1,0 +1,474 @@
+//! What an agent may do, as data that can be kept and compared.
+//!
+//! Everything an agent's configuration says ends up in exactly one of five places, by how
+//! two values compare: what is there or not ([`Authority::grants`], [`Authority::guards`]),
+//! what is more or less ([`Authority::limits`], [`Authority::levels`]), and what is merely
+//! different ([`Authority::settings`]). What follows from a difference is in
+//! [`crate::changes`].
+
+pub use crate::changes::{Change, ChangeKind, diff};
+
+use crate::agent::AgentConfig;
+use crate::load::{Loaded, Outcome};
+use crate::rules;
+use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
+use crate::settings::Setting;
+use insula_domain::boundary::{AccessMode, ChildApprovals};
+use insula_domain::policy::Profile;
+use insula_domain::{DmSessions, GroupSessions, MemoryScope, Selector, Switch};
+use serde_json::{Map, Value as Json};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one agent may do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Authority {
+    /// What it has, by kind: `tool`, `host`, `secret`. An entry more is wider.
+    pub grants: BTreeMap<String, BTreeSet<String>>,
+    /// What holds it back, by kind: `hook`. An entry more is narrower.
+    pub guards: BTreeMap<String, BTreeSet<String>>,
+    /// How much, in whole units (money in millionths). Less is narrower, none is no limit.
+    pub limits: BTreeMap<String, u64>,
+    /// How far, on scales of few steps. A greater rank is wider.
+    pub levels: BTreeMap<String, Level>,
+    /// Everything else that was written, with credentials left out.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// A step on a scale.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Level {
+    /// Greater is wider.
+    pub rank: u64,
+    /// What people call it.
+    pub name: String,
+}
+
+/// What a whole configuration lets its agents do.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Applied {
+    /// The agents that can run.
+    pub agents: BTreeMap<String, Authority>,
+    /// Those that can't.
+    pub failed: BTreeSet<String>,
+    /// Which messages each agent answers.
+    pub routes: BTreeMap<String, BTreeSet<String>>,
+    /// What the daemon itself runs by.
+    pub daemon: BTreeMap<String, String>,
+}
+
+/// Which rules lead to which agent, and who answers where none does.
+pub fn routes(loaded: &Loaded) -> BTreeMap<String, BTreeSet<String>> {
+    let mut routes: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut add = |agent: &str, rule: String| {
+        routes.entry(agent.to_owned()).or_default().insert(rule);
+    };
+    for binding in loaded.router.bindings().iter().filter(|binding| binding.refusal.is_none()) {
+        let mut rule = binding.matches.to_string();
+        if let Some(model) = &binding.model {
+            rule += &format!(" with model {model}");
+        }
+        add(binding.agent.as_str(), rule);
+    }
+    let defaults = loaded.router.defaults();
+    if let Some(agent) = &defaults.everywhere {
+        add(agent.as_str(), "what no binding matches".to_owned());
+    }
+    if let Some(agent) = &defaults.cli {
+        add(agent.as_str(), "the command line".to_owned());
+    }
+    routes
+}
+
+impl Applied {
+    /// What a configuration lets its agents do.
+    pub fn of(loaded: &Loaded) -> Self {
+        let ready = loaded.agents.iter().filter_map(|(id, outcome)| match outcome {
+            Outcome::Ready(config) => Some((id.to_string(), Authority::of(config))),
+            Outcome::Failed(_) => None,
+        });
+        Self { agents: ready.collect(), ..Self::shared(loaded) }
+    }
+
+    /// The same without what each agent may do, which is kept with the agent.
+    pub fn shared(loaded: &Loaded) -> Self {
+        let failed =
+            loaded.agents.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Failed(_)));
+        Self {
+            agents: BTreeMap::new(),
+            failed: failed.map(|(id, _)| id.to_string()).collect(),
+            routes: routes(loaded),
+            daemon: daemon(loaded),
+        }
+    }
+
+    /// A compact text that [`Self::from_json`] reads back.
+    pub fn to_json(&self) -> String {
+        let agents = self.agents.iter().map(|(id, it)| (id.clone(), it.json())).collect();
+        let mut all = Map::new();
+        all.insert("agents".into(), Json::Object(agents));
+        all.insert("failed".into(), self.failed.iter().cloned().collect());
+        all.insert("routes".into(), sets_json(&self.routes));
+        all.insert("daemon".into(), texts_json(&self.daemon));
+        Json::Object(all).to_string()
+    }
+
+    /// Reads what [`Self::to_json`] wrote. What it does not know, it leaves out.
+    pub fn from_json(text: &str) -> Option<Self> {
+        let json: Json = serde_json::from_str(text).ok()?;
+        let agents = json.get("agents").and_then(Json::as_object);
+        Some(Self {
+            agents: agents
+                .into_iter()
+                .flatten()
+                .map(|(id, it)| (id.clone(), Authority::read(it)))
+                .collect(),
+            failed: strings(json.get("failed")),
+            routes: read_sets(json.get("routes")),
+            daemon: read_texts(json.get("daemon")),
+        })
+    }
+}
+
+impl Authority {
+    /// What an agent may do by its configuration.
+    pub fn of(config: &AgentConfig) -> Self {
+        let mut authority = Self::default();
+        authority.read_boundary(config);
+        authority.read_tools(config);
+        authority.read_levels(config);
+        let models: Vec<String> = config.models.iter().map(ToString::to_string).collect();
+        models.iter().for_each(|model| authority.grant("model", model));
+        authority.set("order of models", models.join(", "));
+        config.mcp_servers.iter().for_each(|server| authority.grant("MCP server", &**server));
+        config.skills.iter().for_each(|bundle| authority.grant("skill bundle", &**bundle));
+        config.boards.iter().for_each(|board| authority.grant("board", &**board));
+        if config.memory.is_some() {
+            authority.grant("memory", "");
+        }
+        authority.set("soul", fingerprint(&config.soul.text, 8));
+        for setting in &config.settings {
+            authority.read_setting(setting);
+        }
+        authority
+    }
+
+    /// A compact text that [`Self::from_json`] reads back.
+    pub fn to_json(&self) -> String {
+        self.json().to_string()
+    }
+
+    /// Reads what [`Self::to_json`] wrote. What it does not know, it leaves out.
+    pub fn from_json(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok().map(|json: Json| Self::read(&json))
+    }
+
+    fn grant(&mut self, kind: &str, what: impl Into<String>) {
+        self.grants.entry(kind.to_owned()).or_default().insert(what.into());
+    }
+
+    fn guard(&mut self, kind: &str, what: impl Into<String>) {
+        self.guards.entry(kind.to_owned()).or_default().insert(what.into());
+    }
+
+    fn limit(&mut self, name: &str, most: impl Into<u64>) {
+        self.limits.insert(name.to_owned(), most.into());
+    }
+
+    fn level(&mut self, name: &str, rank: u64, called: &str) {
+        self.levels.insert(name.to_owned(), Level { rank, name: called.to_owned() });
+    }
+
+    fn set(&mut self, name: &str, value: impl Into<String>) {
+        self.settings.insert(name.to_owned(), value.into());
+    }
+
+    fn read_boundary(&mut self, config: &AgentConfig) {
+        let boundary = &config.boundary;
+        for shared in &boundary.files.shared {
+            self.grant("reading of", &*shared.path);
+            if shared.mode == AccessMode::Rw {
+                self.grant("writing to", &*shared.path);
+            }
+        }
+        if let Some(path) = &config.workspace_path {
+            self.grant("reading of", &**path);
+            self.grant("writing to", &**path);
+        }
+        for host in boundary.network.lists().iter().flatten() {
+            self.grant("host", host.to_string());
+        }
+        boundary.secrets.iter().for_each(|name| self.grant("secret", &**name));
+        boundary.send.iter().for_each(|agent| self.grant("link to", agent.as_str()));
+        boundary.spawn.models.iter().for_each(|model| self.grant("child model", &**model));
+        if boundary.approvals.separation == Switch::On {
+            self.guard("separation of who asks and who approves", "");
+        }
+        self.limit("subagents max_depth", boundary.spawn.max_depth);
+        self.limit("subagents max_children", boundary.spawn.max_children);
+        self.limit("subagents max_total", boundary.spawn.max_total);
+        self.limit("subagents max_iterations", boundary.spawn.max_iterations);
+        self.limit("subagents timeout ms", boundary.spawn.wall_clock_ms);
+        self.limit("approvals timeout ms", boundary.approvals.timeout_ms);
+    }
+
+    /// The tools of the catalogue by name; those of MCP servers, whose names are not known
+    /// beforehand, by what gives and what takes them.
+    fn read_tools(&mut self, config: &AgentConfig) {
+        for tool in config.boundary.tools.exposed() {
+            self.grant("tool", tool);
+        }
+        let policy = &config.tools;
+        let of_mcp = |selector: &&Selector| {
+            matches!(selector, Selector::Mcp(_) | Selector::Group(insula_domain::Group::Mcp))
+        };
+        let everything = matches!(policy.profile, None | Some(Profile::Full));
+        match &policy.allow {
+            None if everything => self.grant("MCP tools", "mcp__*"),
+            None => {
+                let given = policy.also_allow.iter().filter(of_mcp);
+                given.for_each(|selector| self.grant("MCP tools", selector.to_string()));
+            }
+            Some(allow) => {
+                let given = allow.iter().filter(of_mcp);
+                given.for_each(|selector| self.grant("MCP tools", selector.to_string()));
+            }
+        }
+        for selector in policy.deny.iter().filter(of_mcp) {
+            self.guard("denial of", selector.to_string());
+        }
+    }
+
+    fn read_levels(&mut self, config: &AgentConfig) {
+        let boundary = &config.boundary;
+        let isolation = boundary.isolation;
+        self.level("isolation", 2 - isolation as u64, isolation.as_str());
+        let workspace = boundary.files.workspace;
+        self.level("workspace.scope", workspace as u64, workspace.as_str());
+        let stale = boundary.files.stale_writes;
+        self.level("files.stale_writes", stale as u64, stale.as_str());
+        let mode = boundary.approvals.mode;
+        self.level("approvals.mode", mode as u64, mode.as_str());
+        let in_children = match boundary.approvals.in_children {
+            ChildApprovals::Deny => (0, "deny"),
+            ChildApprovals::Inherit => (1, "inherit"),
+        };
+        self.level("subagents.approvals", in_children.0, in_children.1);
+        let scope = config.scope;
+        self.level("memory.scope", u64::from(scope == MemoryScope::Global), scope.as_str());
+        if let Some(memory) = &config.memory {
+            let writes = memory.global_writes;
+            self.level("memory.global_writes", writes as u64, writes.as_str());
+            memory.also_read.iter().for_each(|it| self.grant("memory of", &**it));
+        }
+        let dm = match config.sessions.dm {
+            DmSessions::PerUser => (0, "per_user"),
+            DmSessions::Shared => (1, "shared"),
+        };
+        self.level("sessions.dm", dm.0, dm.1);
+        let group = match config.sessions.group {
+            GroupSessions::PerUser => (0, "per_user"),
+            GroupSessions::PerChat => (1, "per_chat"),
+        };
+        self.level("sessions.group", group.0, group.1);
+        self.level("group.respond", 1, "mention");
+    }
+
+    /// What the typed configuration does not carry yet, from what was written.
+    fn read_setting(&mut self, setting: &Setting) {
+        let path = &*setting.path;
+        let value = &setting.value;
+        match path {
+            "access.allow" => self.grant_each("user", value),
+            "access.admins" => self.grant_each("admin", value),
+            "sandbox.optional" => self.grant_each("running without", value),
+            "sandbox.off" if *value == true => self.grant("running outside the sandbox", ""),
+            "group.observe" if *value == true => self.grant("reading along in groups", ""),
+            "group.invites" if *value == false => self.guard("refusal of invitations", ""),
+            "group.respond" => {
+                let name = value.as_str().unwrap_or_default();
+                let scale = ["never", "mention", "all"];
+                let rank = scale.iter().position(|word| *word == name).unwrap_or(1);
+                self.level(path, rank as u64, name);
+            }
+            _ if is_read_elsewhere(path) => {}
+            _ => match path.split_once('.') {
+                Some(("budget", name)) => self.read_budget(name, value),
+                Some(("sandbox", name)) => self.read_sandbox(name, value),
+                Some(("hooks", event)) => self.read_hooks(event, value),
+                Some(("tools", rule)) => self.guard("argument rule", format!("{rule} {value}")),
+                Some(("access", person)) => {
+                    let person = person.strip_prefix("people.").unwrap_or(person);
+                    for identity in value.as_array().into_iter().flatten() {
+                        let identity = identity.as_str().unwrap_or_default();
+                        self.grant("linked identity", format!("{person} = {identity}"));
+                    }
+                }
+                _ => self.set(path, shown(path, value)),
+            },
+        }
+    }
+
+    fn grant_each(&mut self, kind: &str, list: &Json) {
+        for item in list.as_array().into_iter().flatten() {
+            let text = item.as_str().map_or_else(|| item.to_string(), str::to_owned);
+            self.grant(kind, text);
+        }
+    }
+
+    fn read_budget(&mut self, name: &str, value: &Json) {
+        let text = value.as_str().unwrap_or_default();
+        let most = if name.ends_with("usd_per_day") {
+            value.as_f64().or_else(|| text.parse().ok()).map(|usd: f64| (usd * 1e6).round() as u64)
+        } else {
+            value.as_u64().or_else(|| text.parse().ok())
+        };
+        most.into_iter().for_each(|most| self.limit(&format!("budget {name}"), most));
+    }
+
+    fn read_sandbox(&mut self, name: &str, value: &Json) {
+        let text = value.as_str().unwrap_or_default();
+        let millis = rules::duration(text).and_then(|d| u64::try_from(d.as_millis()).ok());
+        let most = value.as_u64().or_else(|| rules::size(text)).or(millis);
+        most.into_iter().for_each(|most| self.limit(&format!("sandbox {name}"), most));
+    }
+
+    fn read_hooks(&mut self, event: &str, list: &Json) {
+        for hook in list.as_array().into_iter().flatten() {
+            let way = ["expr", "command", "http"].iter().find_map(|way| hook.get(way)?.as_str());
+            // An address may carry a token behind its host.
+            let way = way.unwrap_or_default();
+            let way = match way.split_once("://") {
+                Some((scheme, rest)) => {
+                    format!("{scheme}://{}", rest.split(['/', '?']).next().unwrap_or_default())
+                }
+                None => way.to_owned(),
+            };
+            let mark = fingerprint(&hook.to_string(), 2);
+            self.guard("hook", format!("{event}: {way} #{mark}"));
+        }
+    }
+
+    fn json(&self) -> Json {
+        let levels = self.levels.iter().map(|(name, level)| {
+            (name.clone(), Json::from(vec![Json::from(level.rank), Json::from(&*level.name)]))
+        });
+        let limits = self.limits.iter().map(|(name, most)| (name.clone(), Json::from(*most)));
+        let mut all = Map::new();
+        all.insert("grants".into(), sets_json(&self.grants));
+        all.insert("guards".into(), sets_json(&self.guards));
+        all.insert("limits".into(), Json::Object(limits.collect()));
+        all.insert("levels".into(), Json::Object(levels.collect()));
+        all.insert("settings".into(), texts_json(&self.settings));
+        Json::Object(all)
+    }
+
+    fn read(json: &Json) -> Self {
+        let object = |key: &str| json.get(key).and_then(Json::as_object).into_iter().flatten();
+        Self {
+            grants: read_sets(json.get("grants")),
+            guards: read_sets(json.get("guards")),
+            limits: object("limits")
+                .filter_map(|(name, most)| Some((name.clone(), most.as_u64()?)))
+                .collect(),
+            levels: object("levels")
+                .filter_map(|(name, level)| {
+                    let (rank, called) = (level.get(0)?.as_u64()?, level.get(1)?.as_str()?);
+                    Some((name.clone(), Level { rank, name: called.to_owned() }))
+                })
+                .collect(),
+            settings: read_texts(json.get("settings")),
+        }
+    }
+}
+
+/// Settings that the typed configuration carries, and that are compared there.
+fn is_read_elsewhere(path: &str) -> bool {
+    const WHOLE: &[&str] = &[
+        "default",
+        "model",
+        "personality",
+        "tools.profile",
+        "tools.also_allow",
+        "tools.allow",
+        "tools.deny",
+        "skills",
+        "memory",
+        "memory.enabled",
+        "memory.scope",
+        "memory.also_read",
+        "memory.global_writes",
+        "workspace.path",
+        "workspace.scope",
+        "files.shared",
+        "files.stale_writes",
+        "sandbox.off",
+        "network.allow",
+        "secrets",
+        "isolation",
+        "links",
+        "sessions.dm",
+        "sessions.group",
+        "group.observe",
+        "group.invites",
+    ];
+    const BELOW: &[&str] = &["approvals.", "subagents."];
+    WHOLE.contains(&path) || BELOW.iter().any(|prefix| path.starts_with(prefix))
+}
+
+/// A value as it is kept: a credential as a mark that only tells whether it changed.
+fn shown(path: &str, value: &Json) -> String {
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    if is_sensitive(path) && !only_refers(&text) {
+        // Two bytes: enough to notice a change, too few to test guesses against.
+        return format!("{HIDDEN}{}", fingerprint(&text, 2));
+    }
+    text
+}
+
+fn fingerprint(text: &str, bytes: usize) -> String {
+    blake3::hash(text.as_bytes()).to_hex().chars().take(bytes * 2).collect()
+}
+
+fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
+    let daemon = &loaded.daemon;
+    let mut settings = BTreeMap::from([
+        ("listen".to_owned(), daemon.listen.to_string()),
+        ("store.durability".to_owned(), daemon.store.durability.as_str().to_owned()),
+    ]);
+    for account in &daemon.accounts {
+        settings.insert(format!("account {}.{}", account.platform, account.name), String::new());
+    }
+    for (name, provider) in &daemon.providers.configured {
+        let place = provider.base_url.as_deref().unwrap_or_default();
+        settings.insert(format!("provider {name}"), format!("{} {place}", provider.kind));
+    }
+    if let Some(provider) = &daemon.providers.default {
+        settings.insert("default_provider".to_owned(), provider.to_string());
+    }
+    settings
+}
+
+fn sets_json(sets: &BTreeMap<String, BTreeSet<String>>) -> Json {
+    Json::Object(
+        sets.iter().map(|(key, set)| (key.clone(), set.iter().cloned().collect())).collect(),
+    )
+}
+
+fn texts_json(texts: &BTreeMap<String, String>) -> Json {
+    Json::Object(texts.iter().map(|(key, text)| (key.clone(), text.clone().into())).collect())
+}
+
+fn strings(json: Option<&Json>) -> BTreeSet<String> {
+    let items = json.and_then(Json::as_array).into_iter().flatten();
+    items.filter_map(|item| Some(item.as_str()?.to_owned())).collect()
+}
+
+fn read_sets(json: Option<&Json>) -> BTreeMap<String, BTreeSet<String>> {
+    let entries = json.and_then(Json::as_object).into_iter().flatten();
+    entries.map(|(key, set)| (key.clone(), strings(Some(set)))).collect()
+}
+
+fn read_texts(json: Option<&Json>) -> BTreeMap<String, String> {
+    let entries = json.and_then(Json::as_object).into_iter().flatten();
+    entries.filter_map(|(key, text)| Some((key.clone(), text.as_str()?.to_owned()))).collect()
+}

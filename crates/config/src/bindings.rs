@@ -1,0 +1,237 @@
+//! Bindings: three ways to write a rule, one meaning.
+
+use crate::agent::AgentConfig;
+use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::resolve::{metadata, nearest_agent};
+use crate::schema::BINDING;
+use crate::shape::{Checker, Shape, shorten};
+use crate::source::Span;
+use crate::yaml::{Node, Value};
+use insula_domain::platform::PLATFORMS;
+use insula_domain::{
+    AccountId, AgentId, Binding, ChatId, ChatType, Community, GuildId, Match, Platform, RoleId,
+    TopicId, UserId,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A rule and where it stands.
+#[derive(Debug, Clone)]
+pub struct Written {
+    /// The rule.
+    pub binding: Binding,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Reads every rule; one that can't be read is an error of the shared part, because leaving
+/// it out would send its messages to somebody else.
+pub fn read(report: &mut Report, list: Option<Node>) -> Vec<Written> {
+    let Some(Node { value: Value::List(nodes), .. }) = list else { return Vec::new() };
+    let mut rules = Vec::with_capacity(nodes.len());
+    for (index, mut node) in nodes.into_iter().enumerate() {
+        let span = node.span;
+        let mut checker = Checker::new(report, Owner::Shared, format!("binding {}", index + 1));
+        let before = checker.report.diagnostics.len();
+        if !checker.admit(&Shape::Object(&BINDING), &mut node)
+            || checker.report.diagnostics.len() > before
+        {
+            continue;
+        }
+        match rule(&node, index) {
+            Ok(binding) => {
+                if binding.priority != 0 && binding.matches.role.is_none() {
+                    let message = format!(
+                        "`priority` has no effect in binding {}, which names no role",
+                        index + 1
+                    );
+                    report.push(Diagnostic::warning(&Owner::Shared, span, message));
+                }
+                rules.push(Written { binding, span });
+            }
+            Err((span, message)) => {
+                report.push(Diagnostic::error(&Owner::Shared, span, message));
+            }
+        }
+    }
+    rules
+}
+
+type Problem = (Span, String);
+
+fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
+    let fields = Fields::gather(node, index)?;
+    let id = |name: &str| fields.text(name);
+    // `"*"` says "any", which is what leaving a field out says.
+    let named = |name: &str| id(name).filter(|text| *text != "*");
+    let mut matches = Match::platform(fields.platform);
+    matches.account = named("account").and_then(|text| AccountId::new(text).ok());
+    matches.chat = named("chat").and_then(|text| ChatId::new(text).ok());
+    matches.topic = named("topic").and_then(|text| TopicId::new(text).ok());
+    matches.user = named("user").and_then(|text| UserId::new(text).ok());
+    matches.role = named("role").and_then(|text| RoleId::new(text).ok());
+    matches.chat_type = id("chat_type").and_then(ChatType::parse);
+    let guild = named("guild").and_then(|text| GuildId::new(text).ok());
+    let team = named("team").and_then(|text| GuildId::new(text).ok());
+    matches.community = match (guild, team) {
+        (Some(_), Some(_)) => {
+            return Err((
+                node.span,
+                format!("binding {} names both a guild and a team", index + 1),
+            ));
+        }
+        (guild, team) => guild.map(Community::Guild).or(team.map(Community::Team)),
+    };
+    if let Some(peer) = named("peer").and_then(|text| UserId::new(text).ok()) {
+        let other_user = matches.user.replace(peer).is_some();
+        let other_type =
+            matches.chat_type.replace(ChatType::Dm).is_some_and(|kind| kind != ChatType::Dm);
+        if other_user || other_type {
+            let message =
+                format!("`peer` of binding {} already means a user in a direct message", index + 1);
+            return Err((node.span, message));
+        }
+    }
+    let agent = node.get("agent").and_then(Node::text).unwrap_or_default();
+    Ok(Binding {
+        agent: AgentId::new(agent).map_err(|error| (node.span, error.to_string()))?,
+        matches,
+        priority: fields
+            .get("priority")
+            .and_then(Node::integer)
+            .and_then(|n| i32::try_from(n).ok())
+            .unwrap_or(0),
+        model: node.get("model").and_then(Node::text).map(Into::into),
+        metadata: metadata(node.get("metadata")),
+        refusal: None,
+    })
+}
+
+/// The fields of one rule, from wherever they stand in it.
+struct Fields<'n> {
+    platform: Platform,
+    parts: Vec<&'n Node>,
+    chat: Option<&'n Node>,
+}
+
+impl<'n> Fields<'n> {
+    fn gather(node: &'n Node, index: usize) -> Result<Self, Problem> {
+        let shorthands: Vec<_> = node
+            .entries()
+            .iter()
+            .filter(|entry| PLATFORMS.contains(&&*entry.key))
+            .map(|entry| (&*entry.key, &entry.value))
+            .collect();
+        let spelled = node.get("match");
+        let mut names: Vec<(&str, Span)> =
+            shorthands.iter().map(|(name, value)| (*name, value.span)).collect();
+        for part in std::iter::once(node).chain(spelled) {
+            names.extend(part.get("platform").and_then(|p| Some((p.text()?, p.span))));
+        }
+        let (name, _) = *names
+            .first()
+            .ok_or_else(|| (node.span, format!("binding {} names no platform", index + 1)))?;
+        if let Some((_, span)) = names.get(1) {
+            return Err((*span, format!("binding {} names its platform twice", index + 1)));
+        }
+        let platform = Platform::new(name).map_err(|error| (node.span, error.to_string()))?;
+        let short = shorthands.first().map(|(_, value)| *value);
+        let fields = Self {
+            platform,
+            parts: std::iter::once(node)
+                .chain(spelled)
+                .chain(short.filter(|value| matches!(value.value, Value::Map(_))))
+                .collect(),
+            chat: short.filter(|value| value.text().is_some()),
+        };
+        fields.refuse_repeats(index)?;
+        Ok(fields)
+    }
+
+    fn refuse_repeats(&self, index: usize) -> Result<(), Problem> {
+        const NAMES: [&str; 10] = [
+            "account",
+            "chat",
+            "chat_type",
+            "topic",
+            "user",
+            "peer",
+            "role",
+            "guild",
+            "team",
+            "priority",
+        ];
+        for name in NAMES {
+            let shorthand = self.chat.filter(|_| name == "chat");
+            let mut given = self.parts.iter().filter_map(|part| part.get(name)).chain(shorthand);
+            if let (Some(_), Some(second)) = (given.next(), given.next()) {
+                return Err((
+                    second.span,
+                    format!("`{name}` is given twice in binding {}", index + 1),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn get(&self, name: &str) -> Option<&'n Node> {
+        let shorthand = self.chat.filter(|_| name == "chat");
+        self.parts.iter().find_map(|part| part.get(name)).or(shorthand)
+    }
+
+    fn text(&self, name: &str) -> Option<&'n str> {
+        self.get(name).and_then(Node::text)
+    }
+}
+
+/// Checks that each rule's agent exists and has its model. A rule that fails stays in the
+/// table and refuses, because without it the next best rule would answer.
+pub fn check_targets(
+    report: &mut Report,
+    rules: &mut [Written],
+    agents: &BTreeSet<AgentId>,
+    ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
+) {
+    for (index, rule) in rules.iter_mut().enumerate() {
+        let agent = &rule.binding.agent;
+        let problem = if !agents.contains(agent) {
+            let near = nearest_agent(report, agents, agent);
+            let help = near.map_or_else(
+                || format!("add `{agent}` under `agents`, or remove the binding"),
+                |name| format!("did you mean `{name}`?"),
+            );
+            Some((
+                format!("binding {} names agent `{agent}`, which does not exist", index + 1),
+                help,
+            ))
+        } else {
+            missing_model(rule, ready.get(agent), index)
+        };
+        if let Some((message, help)) = problem {
+            rule.binding.refusal = Some(message.as_str().into());
+            report.push(Diagnostic::error(&Owner::Binding, rule.span, message).help(help));
+        }
+    }
+}
+
+fn missing_model(
+    rule: &Written,
+    agent: Option<&Arc<AgentConfig>>,
+    index: usize,
+) -> Option<(String, String)> {
+    let (model, agent) = (rule.binding.model.as_deref()?, agent?);
+    let has = agent.models.iter().any(|known| known.to_string() == model || &*known.name == model);
+    if has {
+        return None;
+    }
+    let models: Vec<String> = agent.models.iter().map(ToString::to_string).collect();
+    Some((
+        format!(
+            "binding {} names model `{}`, which agent `{}` does not have",
+            index + 1,
+            shorten(model),
+            agent.id
+        ),
+        format!("use one of: {}", models.join(", ")),
+    ))
+}

@@ -1,0 +1,290 @@
+//! The shared part: what the daemon itself runs by.
+
+use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::model::{Provider, Providers};
+use crate::resolve::{check_hook, metadata};
+use crate::rules::{self, Reference, references};
+use crate::shape::quoted;
+use crate::suggest::nearest;
+use crate::yaml::{Node, Value};
+use insula_domain::{AccountId, AgentId, Metadata, Platform};
+use std::collections::BTreeMap;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+/// Where the daemon listens unless told otherwise.
+pub const DEFAULT_LISTEN: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 7717);
+
+/// What the daemon itself runs by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DaemonConfig {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// What it writes about its work.
+    pub logging: Logging,
+    /// How state is kept.
+    pub store: StoreConfig,
+    /// Model providers.
+    pub providers: Providers,
+    /// Connections to platforms.
+    pub accounts: Vec<Account>,
+    /// Which boards each agent may use.
+    pub boards: BTreeMap<AgentId, Vec<Box<str>>>,
+}
+
+/// What the daemon writes about its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logging {
+    /// `error` to `trace`.
+    pub level: Box<str>,
+    /// For people or for programs.
+    pub format: LogFormat,
+    /// A file instead of standard error.
+    pub file: Option<Box<str>>,
+}
+
+/// How log lines look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How state is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreConfig {
+    /// What a commit survives.
+    pub durability: Durability,
+    /// Agents' databases open at once.
+    pub open_max: usize,
+    /// When an unused database is closed.
+    pub idle_close: Duration,
+}
+
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// A power cut.
+    Power,
+    /// The end of the process.
+    Process,
+}
+
+impl Durability {
+    /// The name used in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Power => "power",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// One connection to a platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The platform.
+    pub platform: Platform,
+    /// Its name there.
+    pub name: AccountId,
+    /// Values for hooks and expressions.
+    pub metadata: Metadata,
+}
+
+/// Reads the shared part of a checked tree. `env` is the environment at start.
+pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> DaemonConfig {
+    let mut reader = Reader { report, env };
+    if let Some(kind) = top.get("store").and_then(|store| store.get("kind"))
+        && kind.text() == Some("postgres")
+    {
+        let found = Diagnostic::error(
+            &Owner::Shared,
+            kind.span,
+            "PostgreSQL is not available in this version",
+        );
+        reader.report.push(found.help("use `sqlite`, or leave `store.kind` out"));
+    }
+    for part in ["providers", "channels", "logging", "store"] {
+        if let Some(node) = top.get(part) {
+            reader.check_references(node);
+        }
+    }
+    for event in top.get("hooks").map(Node::entries).unwrap_or_default() {
+        for hook in event.value.items() {
+            if let Some(problem) = check_hook(hook, &event.key) {
+                reader.report.push(Diagnostic::error(&Owner::Shared, hook.span, problem));
+            }
+        }
+    }
+    DaemonConfig {
+        listen: text(top, "listen").and_then(|text| text.parse().ok()).unwrap_or(DEFAULT_LISTEN),
+        logging: logging(top.get("logging")),
+        store: store(top.get("store")),
+        providers: reader.providers(top),
+        accounts: reader.accounts(top.get("channels")),
+        boards: boards(top.get("boards")),
+    }
+}
+
+fn text<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
+    node.get(key).and_then(Node::text)
+}
+
+fn logging(node: Option<&Node>) -> Logging {
+    let get = |key| node.and_then(|node| text(node, key));
+    Logging {
+        level: get("level").unwrap_or("info").into(),
+        format: if get("format") == Some("json") { LogFormat::Json } else { LogFormat::Text },
+        file: get("file").map(Into::into),
+    }
+}
+
+fn store(node: Option<&Node>) -> StoreConfig {
+    let get = |key| node.and_then(|node| node.get(key));
+    StoreConfig {
+        durability: match get("durability").and_then(Node::text) {
+            Some("process") => Durability::Process,
+            _ => Durability::Power,
+        },
+        open_max: get("open_max")
+            .and_then(Node::integer)
+            .and_then(|n| usize::try_from(n).ok())
+            .unwrap_or(256),
+        idle_close: get("idle_close")
+            .and_then(Node::text)
+            .and_then(rules::duration)
+            .unwrap_or(Duration::from_secs(60)),
+    }
+}
+
+fn boards(node: Option<&Node>) -> BTreeMap<AgentId, Vec<Box<str>>> {
+    let mut boards: BTreeMap<AgentId, Vec<Box<str>>> = BTreeMap::new();
+    for entry in node.map(Node::entries).unwrap_or_default() {
+        for agent in entry.value.get("agents").map(Node::items).unwrap_or_default() {
+            if let Some(id) = agent.text().and_then(|text| AgentId::new(text).ok()) {
+                boards.entry(id).or_default().push(entry.key.clone());
+            }
+        }
+    }
+    boards
+}
+
+struct Reader<'r> {
+    report: &'r mut Report,
+    env: &'r BTreeMap<String, String>,
+}
+
+impl Reader<'_> {
+    fn warn(&mut self, node: &Node, message: String, help: &str) {
+        self.report.push(Diagnostic::warning(&Owner::Shared, node.span, message).help(help));
+    }
+
+    fn check_references(&mut self, node: &Node) {
+        match &node.value {
+            Value::Scalar { text, .. } => match references(text) {
+                Ok(found) => {
+                    for reference in found {
+                        self.check_reference(node, reference);
+                    }
+                }
+                Err(problem) => {
+                    self.report.push(Diagnostic::error(&Owner::Shared, node.span, problem));
+                }
+            },
+            Value::List(items) => items.iter().for_each(|item| self.check_references(item)),
+            Value::Map(entries) => {
+                entries.iter().for_each(|entry| self.check_references(&entry.value));
+            }
+        }
+    }
+
+    fn check_reference(&mut self, node: &Node, reference: Reference<'_>) {
+        match reference {
+            Reference::Secret(name) => {
+                let message = format!("secret `{name}` of the daemon is not set");
+                self.warn(node, message, "it is needed only when something uses it");
+            }
+            Reference::Env(name) if !self.env.contains_key(name) => {
+                let message = format!("`{name}` is not in the environment");
+                self.warn(node, message, "set it before the daemon starts; it is read once");
+            }
+            Reference::Env(_) => {}
+        }
+    }
+
+    fn providers(&mut self, top: &Node) -> Providers {
+        let mut providers = Providers::default();
+        for entry in top.get("providers").map(Node::entries).unwrap_or_default() {
+            let base_url = text(&entry.value, "base_url");
+            if let Some(key) = entry.value.get("api_key")
+                && is_literal(key)
+                && !base_url.is_some_and(is_local)
+            {
+                let message = format!("the key of provider `{}` stands in the file", entry.key);
+                self.warn(key, message, "write `${secret:NAME}` instead");
+            }
+            providers.configured.insert(
+                entry.key.clone(),
+                Provider {
+                    kind: text(&entry.value, "kind").unwrap_or_default().into(),
+                    base_url: base_url.map(Into::into),
+                    api_key: text(&entry.value, "api_key").map(Into::into),
+                },
+            );
+        }
+        if let Some(node) = top.get("default_provider")
+            && let Some(name) = node.text()
+        {
+            if providers.knows(name) {
+                providers.default = Some(name.into());
+            } else {
+                let names = providers.names();
+                let help = nearest(name, names.iter().copied()).map_or_else(
+                    || format!("use one of {}, or add it under `providers`", quoted(&names)),
+                    |near| format!("did you mean `{near}`?"),
+                );
+                let message = format!("`default_provider` names `{name}`, which does not exist");
+                self.report.push(Diagnostic::error(&Owner::Shared, node.span, message).help(help));
+            }
+        }
+        providers
+    }
+
+    fn accounts(&mut self, channels: Option<&Node>) -> Vec<Account> {
+        let mut accounts = Vec::new();
+        for channel in channels.map(Node::entries).unwrap_or_default() {
+            let Ok(platform) = Platform::new(&channel.key) else { continue };
+            for entry in channel.value.get("accounts").map(Node::entries).unwrap_or_default() {
+                for key in ["token", "app_token", "secret"] {
+                    if let Some(node) = entry.value.get(key).filter(|node| is_literal(node)) {
+                        let message = format!(
+                            "`{key}` of account `{platform}.{}` stands in the file",
+                            entry.key
+                        );
+                        self.warn(node, message, "write `${secret:NAME}` instead");
+                    }
+                }
+                if let Ok(name) = AccountId::new(&*entry.key) {
+                    accounts.push(Account {
+                        platform,
+                        name,
+                        metadata: metadata(entry.value.get("metadata")),
+                    });
+                }
+            }
+        }
+        accounts
+    }
+}
+
+fn is_literal(node: &Node) -> bool {
+    node.text().is_some_and(|text| !text.contains("${"))
+}
+
+fn is_local(url: &str) -> bool {
+    let host = url.split("://").nth(1).unwrap_or_default();
+    ["127.", "localhost", "[::1]"].iter().any(|local| host.starts_with(local))
+}

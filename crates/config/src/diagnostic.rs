@@ -1,0 +1,137 @@
+//! What is wrong with a configuration, where, and what to do about it.
+//!
+//! Every finding belongs to somebody: to one agent, which then does not start, or to the
+//! shared part, which then is not applied at all.
+
+use crate::source::{Sources, Span};
+use std::collections::HashSet;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Severity {
+    /// Its owner can't be used.
+    Error,
+    /// Something named is missing or will have no effect.
+    Warning,
+}
+
+/// Whose finding it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Owner {
+    /// The part every agent depends on.
+    Shared,
+    /// One agent, by the name it was given, which need not be a valid id.
+    Agent(Box<str>),
+    /// One rule, which refuses while everything else serves.
+    Binding,
+}
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Whose it is.
+    pub owner: Owner,
+    /// Where it is.
+    pub span: Span,
+    /// What is wrong.
+    pub message: String,
+    /// What to say at the place itself.
+    pub label: Option<String>,
+    /// What to do.
+    pub help: Option<String>,
+    /// Other places that have to do with it.
+    pub related: Vec<(Span, String)>,
+}
+
+impl Diagnostic {
+    /// An error of `owner` at `span`.
+    pub fn error(owner: &Owner, span: Span, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, owner, span, message)
+    }
+
+    /// A warning of `owner` at `span`.
+    pub fn warning(owner: &Owner, span: Span, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, owner, span, message)
+    }
+
+    fn new(severity: Severity, owner: &Owner, span: Span, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            owner: owner.clone(),
+            span,
+            message: message.into(),
+            label: None,
+            help: None,
+            related: Vec::new(),
+        }
+    }
+
+    /// Says something at the place itself.
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// Says what to do.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Says what to do, when there is something to say.
+    pub fn maybe_help(mut self, help: Option<String>) -> Self {
+        self.help = help.or(self.help);
+        self
+    }
+
+    /// Points at another place.
+    pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
+        self.related.push((span, label.into()));
+        self
+    }
+}
+
+/// Everything found in one load, with the texts it was found in.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// The findings, in the order of their places.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The texts.
+    pub sources: Sources,
+}
+
+impl Report {
+    /// Adds a finding.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.diagnostics.push(diagnostic);
+    }
+
+    /// The errors.
+    pub fn errors(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.iter().filter(|found| found.severity == Severity::Error)
+    }
+
+    /// The warnings.
+    pub fn warnings(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.iter().filter(|found| found.severity == Severity::Warning)
+    }
+
+    /// Whether `owner` has an error.
+    pub fn has_error(&self, owner: &Owner) -> bool {
+        self.errors().any(|found| found.owner == *owner)
+    }
+
+    /// Sorts by place and drops what was found twice, so that a value inherited by a
+    /// thousand agents is reported where it stands, once.
+    pub(crate) fn tidy(&mut self) {
+        self.diagnostics.sort_by(|a, b| {
+            let key = |found: &Diagnostic| (found.span.source, found.span.start, found.severity);
+            key(a).cmp(&key(b)).then_with(|| a.message.cmp(&b.message))
+        });
+        let mut seen = HashSet::new();
+        self.diagnostics
+            .retain(|found| seen.insert((found.span, found.severity, found.message.clone())));
+    }
+}

@@ -1,0 +1,87 @@
+//! What a configuration may say that this version does not carry out.
+//!
+//! A setting that widens or describes and has no effect yet is harmless and is listed by
+//! `insula doctor`. A setting that restricts and is not enforced would be a guard that does
+//! nothing, so it fails its agent. Whoever enforces one deletes its line here.
+
+use crate::yaml::Node;
+
+/// A restriction that nothing enforces yet.
+pub struct Unenforced {
+    /// The setting, parts joined by dots; `*` stands for any name.
+    pub path: &'static str,
+    /// Whether a value restricts more than leaving the setting out.
+    pub restricts: fn(&Node) -> bool,
+}
+
+const ALWAYS: fn(&Node) -> bool = |_| true;
+
+/// Every restriction that nothing enforces yet.
+pub static UNENFORCED: &[Unenforced] = &[
+    Unenforced { path: "tools.rules", restricts: |node| !node.entries().is_empty() },
+    Unenforced { path: "memory.scope", restricts: |node| !is_named_scope(node) },
+    Unenforced { path: "memory.global_writes", restricts: |node| node.text() == Some("deny") },
+    Unenforced { path: "workspace.scope", restricts: |node| node.text() != Some("agent") },
+    Unenforced { path: "sandbox.memory", restricts: ALWAYS },
+    Unenforced { path: "sandbox.processes", restricts: ALWAYS },
+    Unenforced { path: "sandbox.file_size", restricts: ALWAYS },
+    Unenforced { path: "sandbox.descriptors", restricts: ALWAYS },
+    Unenforced { path: "sandbox.cpu_time", restricts: ALWAYS },
+    Unenforced { path: "sandbox.wall_clock", restricts: ALWAYS },
+    Unenforced { path: "sandbox.output", restricts: ALWAYS },
+    Unenforced { path: "mcp_servers.*.tools", restricts: |node| !node.entries().is_empty() },
+    Unenforced { path: "isolation", restricts: |node| node.text() != Some("context") },
+    Unenforced { path: "budget", restricts: |node| !node.entries().is_empty() },
+    Unenforced { path: "approvals.separation", restricts: |node| node.bool() == Some(true) },
+    Unenforced { path: "hooks.*", restricts: |node| !node.items().is_empty() },
+];
+
+/// Settings that are read and checked, and have no effect yet.
+pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
+    ("model", "no model is called yet: the turn engine is not built"),
+    ("skills", "skills are not loaded yet"),
+    ("memory", "the scope is computed and shown; nothing is remembered yet"),
+    ("files.shared", "no tool reads or writes files yet"),
+    ("sandbox.off", "no process is started yet"),
+    ("env", "no process is started yet"),
+    ("network", "no connection is made for an agent yet"),
+    ("secrets", "there is no vault yet, so every secret counts as missing"),
+    ("mcp_servers", "MCP servers are not connected yet"),
+    ("subagents", "no child is started yet"),
+    ("access", "no message arrives from a platform yet"),
+    ("approvals", "nothing asks for approval yet"),
+    ("links", "agents can't ask each other yet"),
+    ("sessions.reset", "sessions are named and not kept yet"),
+    ("group", "no message arrives from a platform yet"),
+    ("channels", "no platform is connected yet"),
+    ("boards", "boards are not built yet"),
+];
+
+/// The restrictions in `node` that nothing enforces: their paths and places.
+pub fn unenforced(node: &Node) -> Vec<(String, &Node)> {
+    let mut found = Vec::new();
+    for rule in UNENFORCED {
+        let mut at = vec![(String::new(), node)];
+        for part in rule.path.split('.') {
+            at = at
+                .into_iter()
+                .flat_map(|(path, node)| {
+                    node.entries()
+                        .iter()
+                        .filter(move |entry| part == "*" || &*entry.key == part)
+                        .map(move |entry| {
+                            let dot = if path.is_empty() { "" } else { "." };
+                            (format!("{path}{dot}{}", entry.key), &entry.value)
+                        })
+                })
+                .collect();
+        }
+        found.extend(at.into_iter().filter(|(_, node)| (rule.restricts)(node)));
+    }
+    found
+}
+
+/// Whether a scope is one of the named ones, which need no evaluation.
+pub fn is_named_scope(node: &Node) -> bool {
+    node.text().and_then(insula_domain::MemoryScope::parse).is_some()
+}

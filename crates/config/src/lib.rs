@@ -1,0 +1,40 @@
+//! Files to validated, layered, spanned configuration, and the difference between two.
+//!
+//! Knows nothing that runs. [`files::Snapshot`] reads a home once; [`load::load`] turns it
+//! into a [`load::Loaded`] and a [`diagnostic::Report`] of everything that is wrong, each
+//! finding with its place and its owner.
+
+pub mod agent;
+pub mod authority;
+pub mod bindings;
+pub mod changes;
+pub mod daemon;
+pub mod diagnostic;
+pub mod enforcement;
+pub mod files;
+pub mod json_schema;
+mod layers;
+pub mod load;
+pub mod model;
+pub mod reference;
+pub mod render;
+pub mod resolve;
+pub mod resolved;
+pub mod rules;
+pub mod schema;
+mod sensitive;
+pub mod settings;
+pub mod shape;
+pub mod source;
+pub mod starter;
+mod suggest;
+mod warnings;
+pub mod yaml;
+
+pub use agent::AgentConfig;
+pub use authority::{Applied, Authority};
+pub use changes::{Change, ChangeKind, diff};
+pub use daemon::DaemonConfig;
+pub use diagnostic::{Diagnostic, Owner, Report, Severity};
+pub use files::Snapshot;
+pub use load::{Loaded, Outcome, load};

@@ -1,0 +1,412 @@
+//! From the files of a home to a configuration that can be applied.
+//!
+//! Everything that is wrong is reported. What is wrong in one agent's part fails that agent;
+//! what is wrong in the shared part fails the whole, and the caller keeps what it had.
+
+use crate::agent::{AgentConfig, Soul};
+use crate::bindings::{self, Written};
+use crate::daemon::{self, DaemonConfig};
+use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::files::{FileState, Snapshot};
+use crate::layers::{agent_part, join_files, merge, relocate};
+use crate::resolve::{Shared, Surroundings, resolve};
+use crate::schema::{AGENT, MOVED, TOP};
+use crate::shape::{Checker, Shape, shorten};
+use crate::source::{Sources, Span};
+use crate::warnings;
+use crate::yaml::{self, Entry, Layer, Node, Value};
+use insula_domain::{AgentId, Defaults, Router};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A configuration that can be applied.
+pub struct Loaded {
+    /// What the daemon itself runs by.
+    pub daemon: DaemonConfig,
+    /// Every agent, by id.
+    pub agents: BTreeMap<AgentId, Outcome>,
+    /// Which agent answers which message.
+    pub router: Arc<Router>,
+    /// The agents that `config.yaml` names.
+    pub named_in_config: BTreeSet<AgentId>,
+    /// Where each binding stands, as `file:line:column`.
+    pub binding_places: Vec<String>,
+}
+
+/// What became of one agent's configuration.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// It can be built.
+    Ready(Arc<AgentConfig>),
+    /// It can't; why.
+    Failed(Arc<str>),
+}
+
+/// What holds where nobody wrote anything.
+const IMPLICIT: &str = "agents: {main: {default: true, memory: true}}\n";
+
+/// Who an agent is where nobody said.
+const BUILT_IN_SOUL: &str =
+    "You are a capable, honest assistant. Be brief, and say plainly when you do not know.";
+
+/// Loads a snapshot. `env` is the environment the process was started with.
+pub fn load(snapshot: &Snapshot, env: &BTreeMap<String, String>) -> (Report, Option<Loaded>) {
+    let mut report = Report::default();
+    let loaded = Loader { report: &mut report, snapshot }.load(env);
+    report.tidy();
+    (report, loaded)
+}
+
+struct Loader<'l> {
+    report: &'l mut Report,
+    snapshot: &'l Snapshot,
+}
+
+/// One agent before it is resolved: its own part over what it inherits.
+struct Draft {
+    node: Node,
+    soul: Option<Soul>,
+}
+
+impl Loader<'_> {
+    fn load(&mut self, env: &BTreeMap<String, String>) -> Option<Loaded> {
+        let mut top = self.top()?;
+        let written_agents = take(&mut top, "agents");
+        let written_bindings = take(&mut top, "bindings");
+        let inherited = inherited(&top);
+        let daemon = daemon::read(self.report, &top, env);
+        let home_soul = self.home_soul();
+        let mut drafts = self.drafts(written_agents.as_ref());
+        if drafts.is_empty() {
+            let id = self.report.sources.add("built-in", IMPLICIT);
+            let implicit = yaml::parse(id, IMPLICIT).ok();
+            drafts = self.drafts(implicit.as_ref().and_then(|node| node.get("agents")));
+        }
+        let named_in_config = written_agents
+            .iter()
+            .flat_map(Node::entries)
+            .filter_map(|entry| AgentId::new(&entry.key).ok())
+            .collect();
+
+        let agents: BTreeSet<AgentId> = drafts.keys().cloned().collect();
+        for draft in drafts.values_mut() {
+            let own = std::mem::replace(&mut draft.node, Node::empty_map(inherited.span));
+            draft.node = merge(own, &inherited);
+        }
+        let default = self.default_agent(&drafts);
+        let guards = pick(&top, &["budget", "hooks"]);
+        let around = Surroundings {
+            agents: &agents,
+            providers: &daemon.providers,
+            boards: &daemon.boards,
+            shared_guards: &guards,
+        };
+        let mut shared = Shared::default();
+        let mut ready = BTreeMap::new();
+        for (id, draft) in drafts {
+            let soul = soul(self.report, &draft, &home_soul);
+            let config = resolve(self.report, &mut shared, &around, &id, &draft.node, soul);
+            ready.extend(config.map(|config| (id, Arc::new(config))));
+        }
+        let mut rules = bindings::read(self.report, written_bindings);
+        bindings::check_targets(self.report, &mut rules, &agents, &ready);
+        warnings::collect(self.report, &daemon, &ready, &rules, default.as_ref());
+        let outcomes = self.outcomes(&agents, ready);
+        let cli = default.clone().or_else(|| match agents.len() {
+            1 => agents.first().cloned(),
+            _ => agents.iter().find(|id| id.as_str() == "main").cloned(),
+        });
+        let router = self.router(&rules, Defaults { everywhere: default, cli });
+        if self.report.has_error(&Owner::Shared) {
+            return None;
+        }
+        let sources = &self.report.sources;
+        Some(Loaded {
+            daemon,
+            agents: outcomes,
+            router: Arc::new(router?),
+            named_in_config,
+            binding_places: rules
+                .iter()
+                .map(|rule| sources.describe(rule.span).to_string())
+                .collect(),
+        })
+    }
+
+    /// `config.yaml`, checked; `None` when it can't be read at all.
+    fn top(&mut self) -> Option<Node> {
+        let text = match &self.snapshot.config {
+            FileState::Text(text) => text.clone(),
+            FileState::Absent => "".into(),
+            FileState::Unreadable(why) => {
+                let id = self.report.sources.add("config.yaml", "");
+                let message = format!("config.yaml {why}");
+                self.report.push(Diagnostic::error(&Owner::Shared, Sources::whole(id), message));
+                return None;
+            }
+        };
+        let id = self.report.sources.add("config.yaml", text.clone());
+        let mut node = match yaml::parse(id, &text) {
+            Ok(node) => node,
+            Err(error) => {
+                self.report.push(
+                    Diagnostic::error(&Owner::Shared, error.span, error.message)
+                        .help("nothing of this file is applied until it parses"),
+                );
+                return None;
+            }
+        };
+        adopt_agent_keys(&mut node);
+        let mut checker = Checker::new(self.report, Owner::Shared, "config.yaml");
+        if let Value::Map(entries) = &mut node.value {
+            // Room for anchors and notes, as in other tools' files.
+            entries.retain(|entry| !entry.key.starts_with("x-"));
+            if let Some(defaults) = entries.iter_mut().find(|entry| &*entry.key == "defaults") {
+                relocate(&mut checker, &mut defaults.value);
+                refuse_default_in_defaults(&mut checker, &defaults.value);
+            }
+        }
+        checker.admit(&Shape::Object(&TOP), &mut node).then_some(node)
+    }
+
+    fn drafts(&mut self, written: Option<&Node>) -> BTreeMap<AgentId, Draft> {
+        let mut drafts: BTreeMap<AgentId, Draft> = BTreeMap::new();
+        let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+        for entry in written.map(Node::entries).unwrap_or_default() {
+            let (owner, subject) = agent_part(&entry.key);
+            let mut checker = Checker::new(self.report, owner, subject);
+            if let Some(earlier) = first.insert(&entry.key, entry.key_span) {
+                let found = checker
+                    .error(entry.key_span, format!("agent `{}` stands twice", shorten(&entry.key)));
+                found.related.push((earlier, "first one".to_owned()));
+                found.help = Some("keep one of them".to_owned());
+                continue;
+            }
+            let id = match AgentId::new(&entry.key) {
+                Ok(id) => id,
+                Err(error) => {
+                    checker.error(entry.key_span, error.to_string());
+                    continue;
+                }
+            };
+            let node = check_agent(&mut checker, entry.value.clone());
+            drafts.insert(id, Draft { node, soul: None });
+        }
+        for name in self.snapshot.folders.keys() {
+            self.folder(&mut drafts, name);
+        }
+        drafts
+    }
+
+    /// Adds what stands in `agents/<name>/`.
+    fn folder(&mut self, drafts: &mut BTreeMap<AgentId, Draft>, name: &str) {
+        let folder = &self.snapshot.folders[name];
+        let file = format!("agents/{name}/agent.yaml");
+        let (owner, subject) = agent_part(name);
+        let id = match (AgentId::new(name), &folder.config) {
+            (Ok(id), _) => id,
+            (Err(_), FileState::Absent) => return,
+            (Err(error), _) => {
+                let source = self.report.sources.add(file, "");
+                let found = Diagnostic::error(&owner, Sources::whole(source), error.to_string());
+                self.report.push(found.help("rename the folder"));
+                return;
+            }
+        };
+        match &folder.config {
+            FileState::Absent => {}
+            FileState::Unreadable(why) => {
+                let source = self.report.sources.add(file.clone(), "");
+                let span = Sources::whole(source);
+                self.report.push(Diagnostic::error(&owner, span, format!("{file} {why}")));
+                drafts.entry(id.clone()).or_insert_with(|| Draft::empty(span));
+            }
+            FileState::Text(text) => {
+                let source = self.report.sources.add(file, text.clone());
+                let parsed = yaml::parse(source, text);
+                let mut checker = Checker::new(self.report, owner.clone(), subject);
+                let node = match parsed {
+                    Ok(node) => check_agent(&mut checker, node),
+                    Err(error) => {
+                        checker.error(error.span, error.message);
+                        Node::empty_map(Sources::whole(source))
+                    }
+                };
+                let node = match drafts.remove(&id) {
+                    Some(draft) => join_files(&mut checker, draft.node, node),
+                    None => node,
+                };
+                drafts.insert(id.clone(), Draft { node, soul: None });
+            }
+        }
+        let Some(draft) = drafts.get_mut(&id) else { return };
+        let file = format!("agents/{name}/SOUL.md");
+        match &folder.soul {
+            FileState::Absent => {}
+            FileState::Text(text) => {
+                draft.soul = Some(Soul { text: text.clone(), origin: file.into() });
+            }
+            FileState::Unreadable(why) => {
+                let source = self.report.sources.add(file.clone(), "");
+                let message = format!("{file} {why}");
+                self.report.push(Diagnostic::error(&owner, Sources::whole(source), message));
+            }
+        }
+    }
+
+    fn home_soul(&mut self) -> Soul {
+        match &self.snapshot.soul {
+            FileState::Text(text) => Soul { text: text.clone(), origin: "SOUL.md".into() },
+            FileState::Absent => Soul { text: BUILT_IN_SOUL.into(), origin: "built-in".into() },
+            FileState::Unreadable(why) => {
+                let id = self.report.sources.add("SOUL.md", "");
+                let message = format!("SOUL.md {why}");
+                self.report.push(Diagnostic::error(&Owner::Shared, Sources::whole(id), message));
+                Soul { text: "".into(), origin: "SOUL.md".into() }
+            }
+        }
+    }
+
+    /// The agent that answers where no binding matches. Two that both claim it both fail:
+    /// guessing between them would be answering for somebody.
+    fn default_agent(&mut self, drafts: &BTreeMap<AgentId, Draft>) -> Option<AgentId> {
+        let claims: Vec<(&AgentId, Span)> = drafts
+            .iter()
+            .filter_map(|(id, draft)| {
+                let claim = draft.node.get("default")?;
+                claim.bool()?.then_some((id, claim.span))
+            })
+            .collect();
+        if let [(only, _)] = claims.as_slice() {
+            return Some((*only).clone());
+        }
+        for (id, span) in &claims {
+            let mut found = Diagnostic::error(
+                &Owner::Agent(id.as_str().into()),
+                *span,
+                format!("agent `{id}` is not the only one with `default: true`"),
+            )
+            .help("keep it on one agent");
+            for (other, place) in claims.iter().filter(|(other, _)| other != id) {
+                found = found.related(*place, format!("agent `{other}` says so too"));
+            }
+            self.report.push(found);
+        }
+        None
+    }
+
+    fn outcomes(
+        &self,
+        agents: &BTreeSet<AgentId>,
+        mut ready: BTreeMap<AgentId, Arc<AgentConfig>>,
+    ) -> BTreeMap<AgentId, Outcome> {
+        let mut reasons: BTreeMap<&str, (String, usize)> = BTreeMap::new();
+        for found in self.report.errors() {
+            if let Owner::Agent(name) = &found.owner {
+                let reason = reasons.entry(name).or_insert_with(|| {
+                    let place = self.report.sources.describe(found.span);
+                    (format!("{place}: {}", found.message), 0)
+                });
+                reason.1 += 1;
+            }
+        }
+        let outcome = |id: &AgentId| match (reasons.get(id.as_str()), ready.remove(id)) {
+            (None, Some(config)) => Outcome::Ready(config),
+            (Some((reason, 1)), _) => Outcome::Failed(reason.as_str().into()),
+            (Some((reason, count)), _) => {
+                Outcome::Failed(format!("{reason} (and {} more)", count - 1).into())
+            }
+            (None, None) => Outcome::Failed("its configuration could not be resolved".into()),
+        };
+        let mut outcome = outcome;
+        agents.iter().map(|id| (id.clone(), outcome(id))).collect()
+    }
+
+    fn router(&mut self, rules: &[Written], defaults: Defaults) -> Option<Router> {
+        let bindings = rules.iter().map(|rule| rule.binding.clone()).collect();
+        match Router::compile(bindings, defaults) {
+            Ok(router) => Some(router),
+            Err(conflicts) => {
+                for conflict in conflicts {
+                    let (first, second) = (rules[conflict.first].span, rules[conflict.second].span);
+                    self.report.push(
+                        Diagnostic::error(&Owner::Shared, second, conflict.to_string())
+                            .related(first, "the other one"),
+                    );
+                }
+                None
+            }
+        }
+    }
+}
+
+impl Draft {
+    fn empty(span: Span) -> Self {
+        Self { node: Node::empty_map(span), soul: None }
+    }
+}
+
+fn check_agent(checker: &mut Checker<'_>, mut node: Node) -> Node {
+    relocate(checker, &mut node);
+    let span = node.span;
+    if checker.admit(&Shape::Object(&AGENT), &mut node) { node } else { Node::empty_map(span) }
+}
+
+fn refuse_default_in_defaults(checker: &mut Checker<'_>, defaults: &Node) {
+    for key in ["default", "name"] {
+        if let Some(entry) = defaults.entries().iter().find(|entry| &*entry.key == key) {
+            checker.error(entry.key_span, format!("`{key}` can't be the same for every agent"));
+        }
+    }
+}
+
+/// Other runtimes keep some settings of agents at the top; here they are defaults.
+fn adopt_agent_keys(top: &mut Node) {
+    let span = top.span;
+    let Value::Map(entries) = &mut top.value else { return };
+    let is_adopted = |key: &str| key == "toolsets" || MOVED.iter().any(|moved| moved.name == key);
+    let adopted: Vec<Entry> = entries.extract_if(.., |entry| is_adopted(&entry.key)).collect();
+    if adopted.is_empty() {
+        return;
+    }
+    let at = entries.iter().position(|entry| &*entry.key == "defaults").unwrap_or_else(|| {
+        entries.push(Entry {
+            key: "defaults".into(),
+            key_span: span,
+            value: Node::empty_map(span),
+        });
+        entries.len() - 1
+    });
+    if let Value::Map(defaults) = &mut entries[at].value.value {
+        defaults.extend(adopted);
+    }
+}
+
+/// What every agent inherits: `defaults`, and below it the top-level keys that are theirs.
+fn inherited(top: &Node) -> Node {
+    let own = top.get("defaults").cloned().unwrap_or_else(|| Node::empty_map(top.span));
+    let below = pick(top, &["model", "approvals", "subagents"]).in_layer(Layer::TopLevel);
+    merge(own.in_layer(Layer::Defaults), &below)
+}
+
+fn pick(node: &Node, keys: &[&str]) -> Node {
+    let entries = node.entries().iter().filter(|entry| keys.contains(&&*entry.key)).cloned();
+    Node { value: Value::Map(entries.collect()), ..Node::empty_map(node.span) }
+}
+
+fn take(node: &mut Node, key: &str) -> Option<Node> {
+    let Value::Map(entries) = &mut node.value else { return None };
+    let at = entries.iter().position(|entry| &*entry.key == key)?;
+    Some(entries.remove(at).value)
+}
+
+fn soul(report: &Report, draft: &Draft, home: &Soul) -> Soul {
+    match (draft.node.get("personality"), &draft.soul) {
+        (Some(node), _) => Soul {
+            text: node.text().unwrap_or_default().into(),
+            origin: report.sources.describe(node.span).to_string().into(),
+        },
+        (None, Some(soul)) => soul.clone(),
+        (None, None) => home.clone(),
+    }
+}

@@ -1,0 +1,559 @@
+//! From one agent's merged settings to its [`AgentConfig`], with every reference checked.
+
+use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
+use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::enforcement;
+use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
+use crate::rules::{self, Reference, references};
+use crate::settings::flatten;
+use crate::source::Span;
+use crate::suggest::nearest;
+use crate::yaml::{Layer, Node, Value};
+use insula_domain::boundary::{
+    AccessMode, ApprovalMode, ApprovalRule, BudgetLimits, ChildApprovals, FileGrants, Isolation,
+    SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
+};
+use insula_domain::selector::is_mcp_server_name;
+use insula_domain::{
+    AgentId, Backend, Boundary, DmSessions, GroupSessions, HostPattern, MemoryScope, Metadata,
+    NetworkGrants, PersonId, Possible, Profile, Selector, SessionRule, Switch, ToolPolicy,
+    ToolTable,
+};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// What one agent's settings may refer to.
+pub struct Surroundings<'s> {
+    /// Every agent there is, broken ones included.
+    pub agents: &'s BTreeSet<AgentId>,
+    /// The providers of models.
+    pub providers: &'s Providers,
+    /// Which boards each agent may use.
+    pub boards: &'s BTreeMap<AgentId, Vec<Box<str>>>,
+    /// Whether the daemon's own hooks or budget bind every agent.
+    pub shared_guards: &'s Node,
+}
+
+impl Surroundings<'_> {
+    fn nearest_agent(&self, report: &Report, wanted: &AgentId) -> Option<&str> {
+        nearest_agent(report, self.agents, wanted)
+    }
+}
+
+/// The agent that was probably meant. Who makes hundreds of mistakes gets no suggestion for
+/// the rest of them: each one looks at every agent.
+pub fn nearest_agent<'a>(
+    report: &Report,
+    agents: &'a BTreeSet<AgentId>,
+    wanted: &AgentId,
+) -> Option<&'a str> {
+    const FINDINGS_MAX: usize = 200;
+    if report.diagnostics.len() > FINDINGS_MAX {
+        return None;
+    }
+    nearest(wanted.as_str(), agents.iter().map(AgentId::as_str))
+}
+
+/// Tables that many agents have in common, kept once.
+#[derive(Default)]
+pub struct Shared {
+    tables: HashMap<Arc<ToolTable>, Arc<ToolTable>>,
+}
+
+impl Shared {
+    fn table(&mut self, table: ToolTable) -> Arc<ToolTable> {
+        let table = Arc::new(table);
+        self.tables.entry(table.clone()).or_insert(table).clone()
+    }
+}
+
+/// Resolves the agent `id`; `None` when it has an error, which is in `report`.
+pub fn resolve(
+    report: &mut Report,
+    shared: &mut Shared,
+    around: &Surroundings<'_>,
+    id: &AgentId,
+    node: &Node,
+    soul: Soul,
+) -> Option<AgentConfig> {
+    let owner = Owner::Agent(id.as_str().into());
+    let mut reader = Reader { report, owner, id, around, node, failed: false };
+    reader.refuse_unenforced();
+    reader.check_references(node);
+    let models = reader.models();
+    let tools = reader.tools();
+    let memory_on = reader.memory_switch();
+    let mcp_servers = reader.mcp_servers(&tools);
+    reader.hooks();
+    let send = reader.links();
+    let people = reader.people();
+    let possible = Possible {
+        memory: switch(memory_on),
+        boards: switch(around.boards.contains_key(id)),
+        links: switch(!send.is_empty()),
+        delegation: switch(
+            reader.number("subagents.max_depth", SpawnLimits::default().max_depth) > 0,
+        ),
+        mcp: switch(!mcp_servers.is_empty()),
+    };
+    let table = shared.table(ToolTable::build(&tools, &possible));
+    let boundary = reader.boundary(table, &models, send);
+    let scope = reader.text("memory.scope").and_then(MemoryScope::parse).unwrap_or_default();
+    let memory = memory_on.then(|| MemoryConfig {
+        also_read: reader.texts("memory.also_read"),
+        global_writes: match reader.text("memory.global_writes") {
+            Some("deny") => GlobalWrites::Deny,
+            Some("allow") => GlobalWrites::Allow,
+            _ => GlobalWrites::Approve,
+        },
+    });
+    if reader.failed {
+        return None;
+    }
+    let settings = flatten(node, &reader.report.sources);
+    let mut config = AgentConfig {
+        id: id.clone(),
+        answers_by_default: reader.at("default").and_then(Node::bool).unwrap_or(false),
+        name: reader.text("name").unwrap_or(id.as_str()).into(),
+        description: reader.text("description").map(Into::into),
+        soul,
+        models,
+        tools,
+        possible,
+        skills: reader.texts("skills"),
+        memory,
+        scope,
+        boundary,
+        workspace_path: reader.text("workspace.path").map(Into::into),
+        mcp_servers,
+        boards: around.boards.get(id).cloned().unwrap_or_default(),
+        sessions: reader.sessions(),
+        people,
+        metadata: metadata(reader.at("metadata")),
+        settings,
+        digest: [0; 32],
+    };
+    config.digest = digest(&config, around);
+    Some(config)
+}
+
+/// Reads a map of plain values.
+pub fn metadata(node: Option<&Node>) -> Metadata {
+    let entries = node.map(Node::entries).unwrap_or_default();
+    entries.iter().filter_map(|e| Some((e.key.clone(), e.value.text()?.into()))).collect()
+}
+
+fn switch(on: bool) -> Switch {
+    if on { Switch::On } else { Switch::Off }
+}
+
+fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    let mut part = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    part(config.id.as_str());
+    part(&config.soul.text);
+    for setting in &config.settings {
+        part(&setting.path);
+        part(&setting.value.to_string());
+    }
+    for model in &config.models {
+        part(&model.to_string());
+        part(&format!("{:?}", around.providers.configured.get(&model.provider)));
+    }
+    part(&format!("{:?}", around.boards.get(&config.id)));
+    *hasher.finalize().as_bytes()
+}
+
+struct Reader<'r> {
+    report: &'r mut Report,
+    owner: Owner,
+    id: &'r AgentId,
+    around: &'r Surroundings<'r>,
+    node: &'r Node,
+    failed: bool,
+}
+
+impl<'r> Reader<'r> {
+    fn at(&self, path: &str) -> Option<&'r Node> {
+        path.split('.').try_fold(self.node, |node, key| node.get(key))
+    }
+
+    fn text(&self, path: &str) -> Option<&'r str> {
+        self.at(path).and_then(Node::text)
+    }
+
+    fn texts(&self, path: &str) -> Vec<Box<str>> {
+        self.nodes(path).iter().filter_map(|item| Some(item.text()?.into())).collect()
+    }
+
+    fn nodes(&self, path: &str) -> &'r [Node] {
+        self.at(path).map(Node::items).unwrap_or_default()
+    }
+
+    fn number(&self, path: &str, otherwise: u32) -> u32 {
+        let number = self.at(path).and_then(Node::integer);
+        number.and_then(|number| u32::try_from(number).ok()).unwrap_or(otherwise)
+    }
+
+    fn millis(&self, path: &str, otherwise: u64) -> u64 {
+        let duration = self.text(path).and_then(rules::duration);
+        duration.and_then(|d| u64::try_from(d.as_millis()).ok()).unwrap_or(otherwise)
+    }
+
+    fn error(&mut self, span: Span, message: String, help: Option<String>) {
+        self.failed = true;
+        self.report.push(Diagnostic::error(&self.owner, span, message).maybe_help(help));
+    }
+
+    fn warn(&mut self, span: Span, message: String, help: Option<String>) {
+        self.report.push(Diagnostic::warning(&self.owner, span, message).maybe_help(help));
+    }
+
+    /// A guard that nothing enforces is worse than none.
+    fn refuse_unenforced(&mut self) {
+        let own = enforcement::unenforced(self.node);
+        let shared = enforcement::unenforced(self.around.shared_guards);
+        for (path, node) in own.into_iter().chain(shared) {
+            let message = format!(
+                "`{path}` restricts agent `{}` and this version does not enforce it",
+                self.id
+            );
+            let help = "remove it to run the agent without that guard".to_owned();
+            self.error(node.span, message, Some(help));
+        }
+    }
+
+    /// `${secret:…}` is fine anywhere, `${env:…}` belongs to the shared part.
+    fn check_references(&mut self, node: &Node) {
+        match &node.value {
+            Value::Scalar { text, .. } => match references(text) {
+                Ok(found) => {
+                    for reference in found {
+                        self.check_reference(node, reference);
+                    }
+                }
+                // A personality may well contain a `${`; only settings that refer fail.
+                Err(_) if node.text() == self.text("personality") => {}
+                Err(problem) => self.error(node.span, problem, None),
+            },
+            Value::List(items) => items.iter().for_each(|item| self.check_references(item)),
+            Value::Map(entries) => {
+                entries.iter().for_each(|entry| self.check_references(&entry.value));
+            }
+        }
+    }
+
+    fn check_reference(&mut self, node: &Node, reference: Reference<'_>) {
+        match reference {
+            Reference::Secret(name) => self.missing_secret(node.span, name),
+            Reference::Env(_) if node.layer == Layer::Own => {
+                let message = format!("agent `{}` may not read the daemon's environment", self.id);
+                let help = "use `${secret:NAME}`, or write the value in `providers` or `channels`";
+                self.error(node.span, message, Some(help.to_owned()));
+            }
+            Reference::Env(_) => {
+                let message = "`${env:…}` in `defaults` would reach every agent".to_owned();
+                self.error(node.span, message, Some("use `${secret:NAME}`".to_owned()));
+            }
+        }
+    }
+
+    fn missing_secret(&mut self, span: Span, name: &str) {
+        let message = format!("secret `{name}` of agent `{}` is not set", self.id);
+        let help = "it is needed only when something uses it".to_owned();
+        self.warn(span, message, Some(help));
+    }
+
+    fn models(&mut self) -> Vec<ModelRef> {
+        let written = self.nodes("model");
+        if let (true, Some(empty)) = (written.is_empty(), self.at("model")) {
+            self.error(
+                empty.span,
+                format!("agent `{}` has an empty list of models", self.id),
+                None,
+            );
+        }
+        let mut models = Vec::new();
+        let children = self.at("subagents.model").into_iter().chain(self.nodes("subagents.models"));
+        for node in written {
+            models.extend(self.model(node));
+        }
+        for node in children {
+            self.model(node);
+        }
+        if written.is_empty()
+            && let Ok(model) = self.around.providers.resolve(BUILT_IN_MODEL)
+        {
+            models.push(model);
+        }
+        models
+    }
+
+    fn model(&mut self, node: &Node) -> Option<ModelRef> {
+        match self.around.providers.resolve(node.text()?) {
+            Ok(model) => Some(model),
+            Err((problem, help)) => {
+                self.error(node.span, problem, Some(help));
+                None
+            }
+        }
+    }
+
+    fn selectors(&mut self, path: &str) -> Vec<Selector> {
+        let mut selectors = Vec::new();
+        for node in self.nodes(path) {
+            let Some(selector) = node.text().and_then(|text| Selector::parse(text).ok()) else {
+                continue;
+            };
+            if let (Selector::Tool(tool), true) = (&selector, path != "tools.deny")
+                && let Backend::Missing(why) = tool.backend
+            {
+                let message =
+                    format!("tool `{}` of agent `{}` is not available: {why}", tool.name, self.id);
+                self.warn(node.span, message, Some("the agent runs without it".to_owned()));
+            }
+            selectors.push(selector);
+        }
+        selectors
+    }
+
+    fn tools(&mut self) -> ToolPolicy {
+        ToolPolicy {
+            profile: self.text("tools.profile").and_then(Profile::parse),
+            also_allow: self.selectors("tools.also_allow"),
+            allow: self.at("tools.allow").is_some().then(|| self.selectors("tools.allow")),
+            deny: self.selectors("tools.deny"),
+        }
+    }
+
+    /// Whether memory is on: as the switch says, or because the tool is listed.
+    fn memory_switch(&mut self) -> bool {
+        let lists = self.nodes("tools.allow").iter().chain(self.nodes("tools.also_allow"));
+        let listed = lists.filter(|item| item.text() == Some("memory"));
+        // The nearest layer speaks where several list it.
+        let listed = listed.min_by_key(|item| item.layer != Layer::Own);
+        let Some(memory) = self.at("memory") else { return listed.is_some() };
+        let enabled = memory.get("enabled");
+        let on = enabled.and_then(Node::bool).unwrap_or(true);
+        let switch = enabled.unwrap_or(memory);
+        match (listed.map(|item| (item.span, item.layer)), on) {
+            (Some((span, layer)), false) if layer == switch.layer => {
+                let message =
+                    format!("agent `{}` lists the tool `memory` and turns memory off", self.id);
+                let help = "remove one of the two".to_owned();
+                self.failed = true;
+                self.report.push(
+                    Diagnostic::error(&self.owner, switch.span, message)
+                        .related(span, "listed here")
+                        .help(help),
+                );
+                false
+            }
+            // Listing the tool in the agent's own part says more than a switch in `defaults`.
+            (Some((_, Layer::Own)), false) => true,
+            _ => on,
+        }
+    }
+
+    fn mcp_servers(&mut self, tools: &ToolPolicy) -> Vec<Box<str>> {
+        let mut servers = Vec::new();
+        for entry in self.at("mcp_servers").map(Node::entries).unwrap_or_default() {
+            let name = &entry.key;
+            if !is_mcp_server_name(name) {
+                let message = format!("`{name}` can't be the name of an MCP server");
+                let help = "its tools are called `mcp__<name>__<tool>`: use letters, digits, `-` and single `_`";
+                self.error(entry.key_span, message, Some(help.to_owned()));
+            }
+            let server = &entry.value;
+            match (server.get("command"), server.get("url")) {
+                (Some(_), Some(url)) => {
+                    let message = format!("MCP server `{name}` has both `command` and `url`");
+                    self.error(url.span, message, Some("keep one of them".to_owned()));
+                }
+                (None, None) => {
+                    let message = format!("MCP server `{name}` needs `command` or `url`");
+                    self.error(entry.key_span, message, None);
+                }
+                _ => {}
+            }
+            if server.get("enabled").and_then(Node::bool) != Some(false) {
+                servers.push(name.clone());
+            }
+        }
+        self.warn_of_unknown_servers(tools, &servers);
+        servers
+    }
+
+    fn warn_of_unknown_servers(&mut self, tools: &ToolPolicy, servers: &[Box<str>]) {
+        let named = tools.allow.iter().flatten().chain(&tools.also_allow);
+        for selector in named {
+            if let Selector::Mcp(pattern) = selector
+                && let Some(server) = pattern.server()
+                && !servers.iter().any(|known| &**known == server)
+            {
+                let span = self.at("tools").map_or(self.node.span, |node| node.span);
+                let message = format!(
+                    "`{pattern}` names an MCP server that agent `{}` does not have",
+                    self.id
+                );
+                self.warn(span, message, Some(format!("add `{server}` under `mcp_servers`")));
+            }
+        }
+    }
+
+    fn hooks(&mut self) {
+        for event in self.at("hooks").map(Node::entries).unwrap_or_default() {
+            for hook in event.value.items() {
+                check_hook(hook, &event.key).into_iter().for_each(|problem| {
+                    self.error(hook.span, problem, Some("keep one of them".to_owned()));
+                });
+            }
+        }
+    }
+
+    fn links(&mut self) -> BTreeSet<AgentId> {
+        let mut send = BTreeSet::new();
+        for link in self.nodes("links") {
+            let Some(to) = link.get("to") else { continue };
+            let Some(target) = to.text().and_then(|text| AgentId::new(text).ok()) else { continue };
+            if target == *self.id {
+                let message = format!("agent `{}` is linked to itself", self.id);
+                self.error(to.span, message, Some("remove the link".to_owned()));
+            } else if !self.around.agents.contains(&target) {
+                let near = self.around.nearest_agent(self.report, &target);
+                let message =
+                    format!("agent `{}` is linked to `{target}`, which does not exist", self.id);
+                self.error(to.span, message, near.map(|name| format!("did you mean `{name}`?")));
+            } else {
+                send.insert(target);
+            }
+        }
+        send
+    }
+
+    fn people(&mut self) -> People {
+        let mut people = People::default();
+        for entry in self.at("access.people").map(Node::entries).unwrap_or_default() {
+            let Ok(person) = PersonId::new(&*entry.key) else { continue };
+            for identity in entry.value.items() {
+                let Some(text) = identity.text() else { continue };
+                if let Some(other) = people.link(text, person.clone()) {
+                    let message = format!("`{text}` is linked to both `{other}` and `{person}`");
+                    self.error(identity.span, message, Some("link it to one person".to_owned()));
+                }
+            }
+        }
+        people
+    }
+
+    fn sessions(&self) -> SessionRule {
+        SessionRule {
+            dm: match self.text("sessions.dm") {
+                Some("shared") => DmSessions::Shared,
+                _ => DmSessions::PerUser,
+            },
+            group: match self.text("sessions.group") {
+                Some("per_user") => GroupSessions::PerUser,
+                _ => GroupSessions::PerChat,
+            },
+        }
+    }
+
+    fn boundary(
+        &mut self,
+        tools: Arc<ToolTable>,
+        models: &[ModelRef],
+        send: BTreeSet<AgentId>,
+    ) -> Boundary {
+        let shared = self.nodes("files.shared").iter().filter_map(|item| {
+            let mode = item.get("mode").and_then(Node::text).and_then(AccessMode::parse);
+            Some(SharedPath {
+                path: item.get("path")?.text()?.into(),
+                mode: mode.unwrap_or(AccessMode::Ro),
+            })
+        });
+        let hosts = self.nodes("network.allow").iter();
+        let hosts: Vec<_> =
+            hosts.filter_map(|node| HostPattern::parse(node.text()?).ok()).collect();
+        let secrets: BTreeSet<Box<str>> = self.texts("secrets").into_iter().collect();
+        for node in self.nodes("secrets") {
+            if let Some(name) = node.text() {
+                self.missing_secret(node.span, name);
+            }
+        }
+        let spawn = SpawnLimits::default();
+        let child_models = self.texts("subagents.models").into_iter();
+        let child_models = child_models
+            .chain(self.text("subagents.model").map(Into::into))
+            .chain(models.iter().map(|model| model.to_string().into()));
+        Boundary {
+            isolation: self.text("isolation").and_then(Isolation::parse).unwrap_or_default(),
+            tools,
+            files: FileGrants {
+                workspace: self
+                    .text("workspace.scope")
+                    .and_then(WorkspaceScope::parse)
+                    .unwrap_or_default(),
+                workspace_mode: AccessMode::Rw,
+                shared: shared.collect(),
+                stale_writes: self
+                    .text("files.stale_writes")
+                    .and_then(StaleWrites::parse)
+                    .unwrap_or_default(),
+            },
+            network: if hosts.is_empty() {
+                NetworkGrants::none()
+            } else {
+                NetworkGrants::allow(hosts)
+            },
+            secrets,
+            budget: self.budget(),
+            approvals: ApprovalRule {
+                mode: self.text("approvals.mode").and_then(ApprovalMode::parse).unwrap_or_default(),
+                timeout_ms: self.millis("approvals.timeout", ApprovalRule::default().timeout_ms),
+                separation: switch(
+                    self.at("approvals.separation").and_then(Node::bool).unwrap_or(false),
+                ),
+                in_children: match self.text("subagents.approvals") {
+                    Some("inherit") => ChildApprovals::Inherit,
+                    _ => ChildApprovals::Deny,
+                },
+            },
+            spawn: SpawnLimits {
+                max_depth: self.number("subagents.max_depth", spawn.max_depth),
+                max_children: self.number("subagents.max_children", spawn.max_children),
+                max_total: self.number("subagents.max_total", spawn.max_total),
+                max_iterations: self.number("subagents.max_iterations", spawn.max_iterations),
+                wall_clock_ms: self.millis("subagents.timeout", spawn.wall_clock_ms),
+                models: child_models.collect(),
+            },
+            send,
+        }
+    }
+
+    fn budget(&self) -> BudgetLimits {
+        let whole = |path| self.at(path).and_then(Node::integer);
+        BudgetLimits {
+            // Money is counted in millionths, so that sums are exact.
+            usd_micros_per_day: self
+                .at("budget.usd_per_day")
+                .and_then(Node::number)
+                .map(|usd| (usd * 1e6).round() as u64),
+            tokens_per_day: whole("budget.tokens_per_day").and_then(|n| u64::try_from(n).ok()),
+            turns_per_minute: whole("budget.turns_per_minute").and_then(|n| u32::try_from(n).ok()),
+        }
+    }
+}
+
+/// A hook answers in exactly one way.
+pub fn check_hook(hook: &Node, event: &str) -> Option<String> {
+    let ways = ["expr", "command", "http"].iter().filter(|way| hook.get(way).is_some()).count();
+    match ways {
+        1 => None,
+        0 => Some(format!("a hook of `{event}` needs `expr`, `command` or `http`")),
+        _ => Some(format!("a hook of `{event}` answers in more than one way")),
+    }
+}

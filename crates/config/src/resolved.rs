@@ -1,0 +1,222 @@
+//! What a configuration comes to, every value with its origin, for people and programs.
+
+use crate::agent::AgentConfig;
+use crate::diagnostic::Report;
+use crate::load::{Loaded, Outcome};
+use crate::render;
+use crate::schema::AGENT;
+use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
+use crate::shape::{Field, Object, Shape, shorten};
+use insula_domain::{AgentId, DmSessions, GroupSessions};
+use serde_json::{Map, Value as Json, json};
+use std::fmt::Write as _;
+
+/// Everything as one value: what `check --json` says, and the agents and bindings besides.
+pub fn resolved(report: &Report, loaded: &Loaded) -> Json {
+    let mut all = render::json(report);
+    let agents: Map<String, Json> =
+        loaded.agents.iter().map(|(id, outcome)| (id.to_string(), agent(outcome))).collect();
+    all["agents"] = Json::Object(agents);
+    all["bindings"] = bindings(loaded);
+    let defaults = loaded.router.defaults();
+    all["default_agent"] = json!(defaults.everywhere.as_ref().map(AgentId::as_str));
+    all["cli_agent"] = json!(defaults.cli.as_ref().map(AgentId::as_str));
+    all
+}
+
+/// The same as tables, one an agent.
+pub fn resolved_text(loaded: &Loaded) -> String {
+    let mut out = String::new();
+    for (id, outcome) in &loaded.agents {
+        match outcome {
+            Outcome::Failed(reason) => {
+                let _ = writeln!(out, "agent {id}: failed\n  {}\n", shown(reason));
+            }
+            Outcome::Ready(config) => {
+                let _ = writeln!(out, "agent {id}: ready");
+                table(&mut out, &rows(config));
+                out.push('\n');
+            }
+        }
+    }
+    let rules: Vec<[String; 3]> = loaded
+        .router
+        .bindings()
+        .iter()
+        .zip(&loaded.binding_places)
+        .map(|(rule, place)| {
+            let target = match &rule.refusal {
+                None => rule.agent.to_string(),
+                Some(why) => format!("refused: {}", shown(why)),
+            };
+            [shown(&rule.matches.to_string()), target, place.clone()]
+        })
+        .collect();
+    if !rules.is_empty() {
+        out.push_str("bindings\n");
+        table(&mut out, &rules);
+    }
+    out
+}
+
+fn agent(outcome: &Outcome) -> Json {
+    let config = match outcome {
+        Outcome::Failed(reason) => return json!({"state": "failed", "reason": &**reason}),
+        Outcome::Ready(config) => config,
+    };
+    let settings: Map<String, Json> = config
+        .settings
+        .iter()
+        .map(|setting| {
+            let value = masked(&setting.path, &setting.value);
+            let entry = json!({"value": value, "origin": setting.origin.to_string()});
+            (setting.path.to_string(), entry)
+        })
+        .collect();
+    let built_in: Map<String, Json> =
+        built_in(config).into_iter().map(|(path, value)| (path, value.into())).collect();
+    json!({
+        "state": "ready",
+        "reason": null,
+        "name": &*config.name,
+        "settings": settings,
+        "built_in": built_in,
+        "soul": {"origin": &*config.soul.origin, "text": &*config.soul.text},
+        "models": models(config),
+        "tools": config.boundary.tools.exposed().collect::<Vec<_>>(),
+        "memory": config.memory.is_some(),
+        "scope": config.scope.as_str(),
+        "isolation": config.boundary.isolation.as_str(),
+        "sessions": {"dm": dm(config), "group": group(config)},
+    })
+}
+
+fn bindings(loaded: &Loaded) -> Json {
+    let rules = loaded.router.bindings().iter().zip(&loaded.binding_places);
+    rules
+        .enumerate()
+        .map(|(index, (rule, place))| {
+            json!({
+                "binding": index + 1,
+                "place": place,
+                "agent": rule.agent.as_str(),
+                "match": rule.matches.to_string(),
+                "tier": rule.matches.tier().as_str(),
+                "refusal": rule.refusal.as_deref(),
+            })
+        })
+        .collect()
+}
+
+fn models(config: &AgentConfig) -> Vec<String> {
+    config.models.iter().map(ToString::to_string).collect()
+}
+
+fn dm(config: &AgentConfig) -> &'static str {
+    match config.sessions.dm {
+        DmSessions::PerUser => "per_user",
+        DmSessions::Shared => "shared",
+    }
+}
+
+fn group(config: &AgentConfig) -> &'static str {
+    match config.sessions.group {
+        GroupSessions::PerChat => "per_chat",
+        GroupSessions::PerUser => "per_user",
+    }
+}
+
+/// What is written, then what holds without being written, then what follows from both.
+fn rows(config: &AgentConfig) -> Vec<[String; 3]> {
+    let mut rows: Vec<[String; 3]> = config
+        .settings
+        .iter()
+        .map(|setting| {
+            let value = masked(&setting.path, &setting.value);
+            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            [setting.path.to_string(), shown(&value), setting.origin.to_string()]
+        })
+        .collect();
+    for (path, value) in built_in(config) {
+        rows.push([path, value, "built-in".to_owned()]);
+    }
+    rows.sort();
+    let tools: Vec<&str> = config.boundary.tools.exposed().collect();
+    let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
+    rows.push(["= soul".to_owned(), shown(&config.soul.text), config.soul.origin.to_string()]);
+    rows.push(["= models".to_owned(), models(config).join(", "), String::new()]);
+    rows.push(["= tools".to_owned(), tools, String::new()]);
+    rows
+}
+
+/// What holds for keys that nobody wrote, in the words of the reference.
+fn built_in(config: &AgentConfig) -> Vec<(String, String)> {
+    let is_set = |path: &str| {
+        config.settings.iter().any(|setting| {
+            let rest = setting.path.strip_prefix(path);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    let mut found = Vec::new();
+    for field in AGENT.fields {
+        let set = is_set(field.name);
+        match object_of(&field.shape) {
+            // A key that is on or off as a whole has parts only once it is there.
+            Some(object) if set || field.default.is_empty() => {
+                for inner in object.fields {
+                    let path = format!("{}.{}", field.name, inner.name);
+                    if !inner.default.is_empty() && !is_set(&path) {
+                        found.push((path, plain(inner)));
+                    }
+                }
+            }
+            _ if !set && !field.default.is_empty() => {
+                found.push((field.name.to_owned(), plain(field)));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn plain(field: &Field) -> String {
+    field.default.replace('`', "")
+}
+
+fn object_of(shape: &Shape) -> Option<&'static Object> {
+    match shape {
+        Shape::Object(object) => Some(object),
+        Shape::Forms(forms) => forms.iter().find_map(object_of),
+        _ => None,
+    }
+}
+
+/// A value without what might be a credential.
+pub(crate) fn masked(path: &str, value: &Json) -> Json {
+    match value {
+        Json::Object(entries) => Json::Object(
+            entries
+                .iter()
+                .map(|(key, value)| (key.clone(), masked(&format!("{path}.{key}"), value)))
+                .collect(),
+        ),
+        Json::Array(items) => items.iter().map(|item| masked(path, item)).collect(),
+        Json::String(text) if is_sensitive(path) && !only_refers(text) => HIDDEN.into(),
+        Json::Number(_) | Json::Bool(_) if is_sensitive(path) => HIDDEN.into(),
+        value => value.clone(),
+    }
+}
+
+/// One line, safe to print.
+fn shown(text: &str) -> String {
+    shorten(text.lines().next().unwrap_or_default())
+}
+
+fn table(out: &mut String, rows: &[[String; 3]]) {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let (first, second) = (width(0).unwrap_or(0), width(1).unwrap_or(0).min(60));
+    for [name, value, origin] in rows {
+        let line = format!("  {name:first$}  {value:second$}  {origin}");
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+}

@@ -1,0 +1,280 @@
+//! Rules for single texts: names, durations, hosts, references to secrets.
+//!
+//! Each rule is both a check and a parser; the table uses the check, the code that reads
+//! values uses the parser, and neither can disagree with the other.
+
+use crate::shape::{TextRule, shorten};
+use crate::suggest::nearest;
+use insula_domain::platform::PLATFORMS;
+use insula_domain::{AgentId, ChatId, HostPattern, Platform, Selector};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// Longest free text in a configuration: a personality fits, a book does not.
+pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+
+/// Longest expression. Expressions can't be interrupted, so they are short.
+pub const EXPRESSION_BYTES_MAX: usize = 2_000;
+
+/// Declares a rule.
+macro_rules! rule {
+    ($(#[$doc:meta])* $name:ident, $what:literal, $pattern:literal, $check:expr) => {
+        $(#[$doc])*
+        pub static $name: TextRule = TextRule { what: $what, check: $check, pattern: $pattern };
+    };
+}
+
+rule!(
+    /// Any text, bounded.
+    TEXT, "text", "", |text| {
+        if text.len() > TEXT_BYTES_MAX {
+            return Err(format!("text of {} bytes; at most {TEXT_BYTES_MAX} are accepted", text.len()));
+        }
+        Ok(())
+    }
+);
+rule!(
+    /// A short line for people.
+    LINE, "a line of text", "", |text| {
+        if text.trim().is_empty() || text.chars().count() > 500 || text.contains('\n') {
+            return Err("expected one line of 1 to 500 characters".to_owned());
+        }
+        Ok(())
+    }
+);
+rule!(
+    /// The id of an agent.
+    AGENT, "an agent id", "^[a-z0-9][a-z0-9_-]{0,63}$",
+    |text| AgentId::new(text).map(drop).map_err(|error| error.to_string())
+);
+rule!(
+    /// A name for something an operator configures: an account, provider, server, board.
+    NAME, "a name", "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$", |text| {
+        let body = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        let ok = text.len() <= 64
+            && text.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && text.chars().all(body);
+        if ok { Ok(()) } else {
+            Err(format!("`{}` is not a name: letters, digits, `_`, `.` and `-`, at most 64", shorten(text)))
+        }
+    }
+);
+rule!(
+    /// A key of metadata, usable in expressions as `metadata.key`.
+    IDENTIFIER, "an identifier", "^[A-Za-z_][A-Za-z0-9_]{0,127}$", |text| {
+        if is_identifier(text) { Ok(()) } else {
+            Err(format!("`{}` is not an identifier: a letter or `_`, then letters, digits and `_`", shorten(text)))
+        }
+    }
+);
+rule!(
+    /// An id that a platform made.
+    EXTERNAL_ID, "an id", "",
+    |text| ChatId::new(text).map(drop).map_err(|error| error.to_string().replace("chat id", "an id"))
+);
+rule!(
+    /// A platform.
+    PLATFORM, "a platform", "", |text| Platform::new(text).map(drop).map_err(|error| {
+        match nearest(text, PLATFORMS.iter().copied()) {
+            Some(name) => format!("{error}; did you mean `{name}`?"),
+            None => error.to_string(),
+        }
+    })
+);
+rule!(
+    /// `provider/name`.
+    MODEL, "a model such as `anthropic/claude-sonnet-4-5`", "^[^\\s/]+/\\S+$", |text| {
+        match text.split_once('/') {
+            Some((provider, name)) if !provider.is_empty() && !name.is_empty()
+                && !text.contains(char::is_whitespace) && text.len() <= 256 => Ok(()),
+            _ => Err(format!("`{}` is not a model: write `provider/name`", shorten(text))),
+        }
+    }
+);
+rule!(
+    /// A tool, a group of tools or a pattern of MCP tools.
+    TOOL, "a tool, `group:…` or `mcp__…`", "", |text| Selector::parse(text).map(drop).map_err(|_| {
+        match nearest(text, insula_domain::tool::known_names()) {
+            Some(name) => format!("unknown tool `{}`; did you mean `{name}`?", shorten(text)),
+            None => format!("unknown tool `{}`", shorten(text)),
+        }
+    })
+);
+rule!(
+    /// A host or `*.domain`.
+    HOST, "a host such as `api.example.org` or `*.example.org`", "",
+    |text| HostPattern::parse(text).map(drop).map_err(|error| error.to_string())
+);
+rule!(
+    /// A duration.
+    DURATION, "a duration such as `60s`, `5m` or `1h`", "^[0-9]+(ms|s|m|h|d)$", |text| {
+        duration(text).map(drop).ok_or_else(|| {
+            format!("`{}` is not a duration: write a number and `ms`, `s`, `m`, `h` or `d`", shorten(text))
+        })
+    }
+);
+rule!(
+    /// A number of bytes.
+    SIZE, "a size such as `512MB`", "^[0-9]+(B|KB|MB|GB)?$", |text| {
+        size(text).map(drop).ok_or_else(|| {
+            format!("`{}` is not a size: write a number and `KB`, `MB` or `GB`", shorten(text))
+        })
+    }
+);
+rule!(
+    /// A time of day.
+    TIME_OF_DAY, "a time of day such as `04:00`", "^[0-2][0-9]:[0-5][0-9]$", |text| {
+        let parts = text.split_once(':').filter(|(h, m)| h.len() == 2 && m.len() == 2);
+        let valid = parts.and_then(|(h, m)| Some((h.parse::<u8>().ok()?, m.parse::<u8>().ok()?)))
+            .is_some_and(|(h, m)| h < 24 && m < 60);
+        if valid { Ok(()) } else { Err(format!("`{}` is not a time of day such as `04:00`", shorten(text))) }
+    }
+);
+rule!(
+    /// Where to listen.
+    LISTEN, "an address such as `127.0.0.1:7717`", "", |text| {
+        text.parse::<SocketAddr>().map(drop)
+            .map_err(|_| format!("`{}` is not an address: write IP and port, such as `127.0.0.1:7717`", shorten(text)))
+    }
+);
+rule!(
+    /// An `http` or `https` address.
+    URL, "an http or https address", "^https?://", |text| {
+        let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
+        match rest {
+            Some(rest) if !rest.is_empty() && !rest.starts_with('/') && !text.contains(char::is_whitespace) => Ok(()),
+            _ => Err(format!("`{}` is not an http or https address", shorten(text))),
+        }
+    }
+);
+rule!(
+    /// A path: absolute, or below the operator's home by `~/`.
+    PATH, "a path that starts with `/` or `~/`", "^(/|~/)", |text| {
+        if (text.starts_with('/') || text.starts_with("~/") || text == "~") && !text.contains('\0') {
+            Ok(())
+        } else {
+            Err(format!("`{}` is not a full path: start it with `/` or `~/`", shorten(text)))
+        }
+    }
+);
+rule!(
+    /// Somebody: `platform:user`, `platform:role:name`, `platform:chat:id` or `platform:*`.
+    IDENTITY, "somebody, such as `telegram:12345` or `discord:role:staff`", "^[a-z]+:.+$", |text| {
+        let Some((platform, who)) = text.split_once(':') else {
+            return Err(format!("`{}` names nobody: write `platform:user`, such as `telegram:12345`", shorten(text)));
+        };
+        (PLATFORM.check)(platform)?;
+        let who = who.strip_prefix("role:").or_else(|| who.strip_prefix("chat:")).unwrap_or(who);
+        (EXTERNAL_ID.check)(who)
+    }
+);
+rule!(
+    /// An expression.
+    EXPRESSION, "an expression", "", |text| {
+        if text.trim().is_empty() || text.len() > EXPRESSION_BYTES_MAX {
+            return Err(format!("an expression has 1 to {EXPRESSION_BYTES_MAX} bytes"));
+        }
+        Ok(())
+    }
+);
+
+fn is_identifier(text: &str) -> bool {
+    text.len() <= 128
+        && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn number_and_unit(text: &str) -> Option<(u64, &str)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    Some((text[..digits].parse().ok()?, &text[digits..]))
+}
+
+/// Reads a duration such as `60s`; a hundred years at most.
+pub fn duration(text: &str) -> Option<Duration> {
+    const MS_MAX: u64 = 100 * 365 * 86_400_000;
+    let (number, unit) = number_and_unit(text)?;
+    let unit_ms = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return None,
+    };
+    number.checked_mul(unit_ms).filter(|ms| *ms <= MS_MAX).map(Duration::from_millis)
+}
+
+/// Reads a number of bytes such as `512MB`.
+pub fn size(text: &str) -> Option<u64> {
+    let (number, unit) = number_and_unit(text)?;
+    let factor = match unit {
+        "" | "B" => 1,
+        "KB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(factor)
+}
+
+/// A reference inside a text: `${secret:NAME}` or `${env:NAME}`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference<'t> {
+    /// A secret, by name.
+    Secret(&'t str),
+    /// A variable of the environment the daemon was started with.
+    Env(&'t str),
+}
+
+/// Finds the references in `text`; an error for a `${…}` that is neither.
+pub fn references(text: &str) -> Result<Vec<Reference<'_>>, String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let body = &rest[at + 2..];
+        let Some(end) = body.find('}') else {
+            return Err(format!("`{}` has a `${{` without a `}}`", shorten(text)));
+        };
+        let inner = &body[..end];
+        match inner.split_once(':') {
+            Some(("secret", name)) if is_identifier(name) => found.push(Reference::Secret(name)),
+            Some(("env", name)) if is_identifier(name) => found.push(Reference::Env(name)),
+            _ => {
+                return Err(format!(
+                    "`${{{}}}` is neither `${{secret:NAME}}` nor `${{env:NAME}}`",
+                    shorten(inner)
+                ));
+            }
+        }
+        rest = &body[end + 1..];
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_and_sizes_need_their_unit() {
+        assert_eq!(duration("60s"), Some(Duration::from_secs(60)));
+        assert_eq!(duration("2d"), Some(Duration::from_secs(172_800)));
+        for bad in ["60", "s", "", "1w", "-1s", "99999999999999999999s", "99999999999d"] {
+            assert_eq!(duration(bad), None, "{bad}");
+        }
+        assert_eq!(size("512MB"), Some(512_000_000));
+        assert_eq!(size("1TB"), None);
+    }
+
+    #[test]
+    fn references_are_found_and_nonsense_is_named() {
+        assert_eq!(
+            references("Bearer ${secret:A} ${env:B}"),
+            Ok(vec![Reference::Secret("A"), Reference::Env("B")])
+        );
+        assert_eq!(references("$5 and {}"), Ok(vec![]));
+        for bad in ["${A}", "${secret:}", "${secret:a b}", "${secret:A", "${file:/etc/passwd}"] {
+            assert!(references(bad).is_err(), "{bad}");
+        }
+    }
+}

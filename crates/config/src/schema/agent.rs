@@ -1,0 +1,391 @@
+//! The keys of an agent.
+
+use super::hook::{HOOK, HOOK_EVENT};
+use super::moved::translate_toolsets;
+use super::one_or_many;
+use crate::rules;
+use crate::shape::{Field, Object, Shape, Shape::*};
+use crate::yaml::{Node, Value};
+
+const POSITIVE: Shape = Integer { min: 1, max: 1_000_000_000 };
+
+/// An agent, in `agents.<id>`, `agents/<id>/agent.yaml` and `defaults`.
+pub static AGENT: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("default", Bool, "Answers where no binding matches. At most one agent.")
+            .default("false"),
+        Field::new("name", Text(&rules::LINE), "What people see it called.").default("the id"),
+        Field::new("description", Text(&rules::TEXT), "What it is for, for people who choose one."),
+        Field::new(
+            "model",
+            Forms(&[Text(&rules::MODEL), List(&Text(&rules::MODEL))]),
+            "`provider/name`, or a list that is tried in order.",
+        )
+        .default("`rehearsal/rehearsal`")
+        .expand(one_or_many),
+        Field::new("personality", Text(&rules::TEXT), "Who it is. Takes the place of SOUL.md.")
+            .default("the agent's SOUL.md, else the home's, else a built-in line"),
+        Field::new(
+            "tools",
+            Forms(&[Choice(PROFILES), List(&Text(&rules::TOOL)), Object(&TOOLS)]),
+            "What it may use: a profile, an exact list, or the long form.",
+        )
+        .aliases(&["toolsets"])
+        .from_alias(translate_toolsets)
+        .default("`full`")
+        .expand(expand_tools),
+        Field::new("skills", List(&Text(&rules::LINE)), "Bundles of skills beside its own folder."),
+        Field::new("memory", Forms(&[Bool, Object(&MEMORY)]), "Whether and how it remembers.")
+            .default("false")
+            .expand(|node| match node.value {
+                Value::Scalar { .. } => node.under("enabled"),
+                _ => node,
+            }),
+        Field::new("workspace", Object(&WORKSPACE), "Where its files live."),
+        Field::new("files", Object(&FILES), "Which other files it reaches."),
+        Field::new(
+            "sandbox",
+            Forms(&[Choice(&["off", "false"]), Object(&SANDBOX)]),
+            "How its child processes are confined. `off` takes the wall down.",
+        )
+        .expand(|node| match &node.value {
+            Value::Scalar { .. } => {
+                let on = Value::Scalar { text: "true".into(), plain: true };
+                Node { value: on, ..node }.under("off")
+            }
+            _ => node,
+        }),
+        Field::new(
+            "env",
+            Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
+            "Plain values for its child processes.",
+        ),
+        Field::new(
+            "network",
+            Forms(&[List(&Text(&rules::HOST)), Object(&NETWORK)]),
+            "Which hosts it reaches.",
+        )
+        .default("none")
+        .expand(|node| match node.value {
+            Value::List(_) => node.under("allow"),
+            _ => node,
+        }),
+        Field::new(
+            "secrets",
+            List(&Text(&rules::IDENTIFIER)),
+            "Secrets of its vault it may use, by name.",
+        ),
+        Field::new(
+            "mcp_servers",
+            Map { keys: &rules::NAME, values: &Object(&MCP_SERVER) },
+            "MCP servers of its own.",
+        ),
+        Field::new(
+            "isolation",
+            Choice(&["context", "process", "container"]),
+            "How hard its wall is.",
+        )
+        .default("context"),
+        Field::new("subagents", Object(&SUBAGENTS), "What it may hand to children."),
+        Field::new("budget", Object(&BUDGET), "What it may spend."),
+        Field::new("access", Object(&ACCESS), "Who may talk to it. Nobody unless named."),
+        Field::new("approvals", Object(&APPROVALS), "How dangerous acts are confirmed."),
+        Field::new(
+            "hooks",
+            Map { keys: &HOOK_EVENT, values: &List(&Object(&HOOK)) },
+            "Programs and expressions that watch or decide.",
+        ),
+        Field::new("links", List(&Object(&LINK)), "Agents it may ask."),
+        Field::new("sessions", Object(&SESSIONS), "How conversations are kept apart."),
+        Field::new("group", Object(&GROUP), "How it behaves among several people."),
+        Field::new(
+            "metadata",
+            Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
+            "Values for hooks and expressions.",
+        ),
+    ],
+};
+
+const PROFILES: &[&str] = &["minimal", "messaging", "coding", "full"];
+
+static TOOLS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("profile", Choice(PROFILES), "Where to start from.")
+            .default("`full`, or `allow` alone"),
+        Field::new("also_allow", List(&Text(&rules::TOOL)), "Added to the profile.")
+            .aliases(&["alsoAllow"]),
+        Field::new("allow", List(&Text(&rules::TOOL)), "Nothing but these; `[]` is none."),
+        Field::new("deny", List(&Text(&rules::TOOL)), "Never these, whatever else is said."),
+        Field::new(
+            "rules",
+            Map { keys: &rules::LINE, values: &Anything },
+            "Bounds on the arguments of a tool.",
+        ),
+    ],
+};
+
+fn expand_tools(node: Node) -> Node {
+    match node.value {
+        Value::Scalar { .. } => node.under("profile"),
+        Value::List(_) => node.under("allow"),
+        Value::Map(_) => node,
+    }
+}
+
+static MEMORY: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("enabled", Bool, "The switch.").default("true in the long form"),
+        Field::new(
+            "scope",
+            Text(&rules::EXPRESSION),
+            "`auto`, `topic`, `chat`, `user`, `global`, or an expression that names a context.",
+        )
+        .default("`auto`"),
+        Field::new(
+            "also_read",
+            List(&Text(&rules::EXPRESSION)),
+            "Expressions that name contexts it reads besides.",
+        ),
+        Field::new(
+            "global_writes",
+            Choice(&["deny", "approve", "allow"]),
+            "Whether a conversation may write what every other can read.",
+        )
+        .default("`approve`"),
+        Field::new("limits", Object(&MEMORY_LIMITS), "How much one context holds."),
+    ],
+};
+
+static MEMORY_LIMITS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("memory", POSITIVE, "Characters of MEMORY.md.").default("2200"),
+        Field::new("user", POSITIVE, "Characters of USER.md.").default("1375"),
+    ],
+};
+
+static WORKSPACE: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("path", Text(&rules::PATH), "Another folder than `agents/<id>/workspace`."),
+        Field::new(
+            "scope",
+            Choice(&["agent", "chat", "topic"]),
+            "Whether conversations share one desk.",
+        )
+        .default("`agent`"),
+    ],
+};
+
+static FILES: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "shared",
+            List(&Forms(&[Text(&rules::PATH), Object(&SHARED_PATH)])),
+            "Folders outside its workspace.",
+        )
+        .expand(|node| {
+            let Value::List(items) = node.value else { return node };
+            let items = items.into_iter().map(|item| match item.value {
+                Value::Scalar { .. } => item.under("path"),
+                _ => item,
+            });
+            Node { value: Value::List(items.collect()), ..node }
+        }),
+        Field::new(
+            "stale_writes",
+            Choice(&["refuse", "warn"]),
+            "What happens to a write over something it has not seen.",
+        )
+        .default("`refuse`"),
+    ],
+};
+
+static SHARED_PATH: Object = Object {
+    required: &["path"],
+    fields: &[
+        Field::new("path", Text(&rules::PATH), "The folder."),
+        Field::new("mode", Choice(&["ro", "rw"]), "Read only, or read and write.").default("`ro`"),
+    ],
+};
+
+static SANDBOX: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("off", Bool, "Takes the wall down.").default("false"),
+        Field::new(
+            "optional",
+            List(&Choice(&["user", "pid", "mount", "network", "landlock", "seccomp"])),
+            "Layers that may be missing on this machine.",
+        ),
+        Field::new("memory", Text(&rules::SIZE), "Memory of all its processes."),
+        Field::new("processes", POSITIVE, "Processes at once."),
+        Field::new("file_size", Text(&rules::SIZE), "Largest file a child may write."),
+        Field::new("descriptors", POSITIVE, "Open files of a child."),
+        Field::new("cpu_time", Text(&rules::DURATION), "Processor time of a child."),
+        Field::new("wall_clock", Text(&rules::DURATION), "How long a child may run."),
+        Field::new("output", Text(&rules::SIZE), "How much a child may print."),
+    ],
+};
+
+static NETWORK: Object = Object {
+    required: &[],
+    fields: &[Field::new("allow", List(&Text(&rules::HOST)), "Hosts it reaches.").default("none")],
+};
+
+static MCP_SERVER: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "command",
+            Text(&rules::LINE),
+            "A program that speaks MCP on its standard streams.",
+        ),
+        Field::new("args", List(&Text(&rules::TEXT)), "Its arguments."),
+        Field::new(
+            "env",
+            Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
+            "Its whole environment.",
+        ),
+        Field::new("url", Text(&rules::URL), "A server that speaks MCP over HTTP."),
+        Field::new(
+            "headers",
+            Map { keys: &rules::LINE, values: &Text(&rules::TEXT) },
+            "Headers sent to it.",
+        ),
+        Field::new("timeout", Text(&rules::DURATION), "How long a call may take.").default("`60s`"),
+        Field::new("connect_timeout", Text(&rules::DURATION), "How long connecting may take.")
+            .default("`30s`"),
+        Field::new("enabled", Bool, "Whether it is used.").default("true"),
+        Field::new("tools", Object(&MCP_TOOLS), "Which of its tools are used."),
+    ],
+};
+
+static MCP_TOOLS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("include", List(&Text(&rules::LINE)), "Only these."),
+        Field::new("exclude", List(&Text(&rules::LINE)), "Not these."),
+    ],
+};
+
+/// What an agent may hand to children.
+pub static SUBAGENTS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("model", Text(&rules::MODEL), "What children run on.")
+            .default("the agent's model"),
+        Field::new("models", List(&Text(&rules::MODEL)), "What a call may choose from."),
+        Field::new("max_depth", Integer { min: 0, max: 16 }, "How deep children nest.")
+            .default("1"),
+        Field::new("max_children", Integer { min: 0, max: 256 }, "How many run at once.")
+            .default("3"),
+        Field::new("max_total", Integer { min: 0, max: 10_000 }, "How many in one turn.")
+            .default("16"),
+        Field::new("max_iterations", POSITIVE, "Model calls of one child.").default("50"),
+        Field::new("timeout", Text(&rules::DURATION), "How long a child may run.").default("`10m`"),
+        Field::new(
+            "approvals",
+            Choice(&["deny", "inherit"]),
+            "Whether children may ask for approval.",
+        )
+        .default("`deny`"),
+    ],
+};
+
+/// Limits on spending, of the daemon or of an agent.
+pub static BUDGET: Object = Object {
+    required: &[],
+    fields: &[
+        USD,
+        TOKENS,
+        TURNS,
+        Field::new("per_context", Object(&BUDGET_PART), "The same for each conversation."),
+        Field::new("per_user", Object(&BUDGET_PART), "The same for each person."),
+    ],
+};
+
+static BUDGET_PART: Object = Object { required: &[], fields: &[USD, TOKENS, TURNS] };
+
+const USD: Field = Field::new("usd_per_day", Amount, "Money in a day.").default("no limit");
+const TOKENS: Field =
+    Field::new("tokens_per_day", Integer { min: 0, max: i64::MAX }, "Tokens in a day.")
+        .default("no limit");
+const TURNS: Field =
+    Field::new("turns_per_minute", Integer { min: 0, max: 1_000_000 }, "Turns in a minute.")
+        .default("no limit");
+
+static ACCESS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("allow", List(&Text(&rules::IDENTITY)), "Who may talk to it.").default("nobody"),
+        Field::new("admins", List(&Text(&rules::IDENTITY)), "Who may approve and change it."),
+        Field::new(
+            "people",
+            Map { keys: &rules::NAME, values: &List(&Text(&rules::IDENTITY)) },
+            "People with several identities.",
+        ),
+    ],
+};
+
+/// How dangerous acts are confirmed, for the daemon or an agent.
+pub static APPROVALS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("mode", Choice(&["manual", "smart", "off"]), "Who confirms.")
+            .default("`manual`"),
+        Field::new(
+            "timeout",
+            Text(&rules::DURATION),
+            "How long silence lasts before it is denial.",
+        )
+        .default("`60s`"),
+        Field::new("separation", Bool, "Nobody confirms what they asked for, admins included.")
+            .default("false"),
+    ],
+};
+
+static LINK: Object = Object {
+    required: &["to"],
+    fields: &[
+        Field::new("to", Text(&rules::AGENT), "The agent."),
+        Field::new("as", Choice(&["ask"]), "What it may do there.").default("`ask`"),
+    ],
+};
+
+static SESSIONS: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("dm", Choice(&["per_user", "shared"]), "In direct messages.")
+            .default("`per_user`"),
+        Field::new("group", Choice(&["per_chat", "per_user"]), "In groups.").default("`per_chat`"),
+        Field::new(
+            "reset",
+            Forms(&[Choice(&["never"]), Object(&RESET)]),
+            "When a conversation starts afresh.",
+        )
+        .default("`never`"),
+    ],
+};
+
+static RESET: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("idle", Text(&rules::DURATION), "After this long without a message."),
+        Field::new("daily", Text(&rules::TIME_OF_DAY), "Every day at this time."),
+    ],
+};
+
+static GROUP: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("respond", Choice(&["mention", "all", "never"]), "When it answers.")
+            .default("`mention`"),
+        Field::new("observe", Bool, "Whether it reads along without answering.").default("false"),
+        Field::new("invites", Bool, "Whether allowed people may add it to groups.").default("true"),
+    ],
+};

@@ -1,0 +1,95 @@
+//! The keys of a binding.
+
+use crate::rules;
+use crate::shape::{Field, Object, Shape, Shape::*};
+use insula_domain::platform::PLATFORMS;
+
+static TEXT_VALUE: Shape = Text(&rules::TEXT);
+static PLATFORM_FORMS: [Shape; 2] = [Text(&rules::EXTERNAL_ID), Object(&UNDER_PLATFORM)];
+
+const AGENT_ID: Field = Field::new("agent", Text(&rules::AGENT), "The agent that answers.")
+    .aliases(&["profile", "agentId"]);
+const CHAT: Field = Field::new("chat", Text(&rules::EXTERNAL_ID), "A chat.").aliases(&["chat_id"]);
+const TOPIC: Field =
+    Field::new("topic", Text(&rules::EXTERNAL_ID), "A topic or thread of the chat.").aliases(&[
+        "topic_id",
+        "thread_id",
+        "thread",
+    ]);
+const USER: Field =
+    Field::new("user", Text(&rules::EXTERNAL_ID), "A sender.").aliases(&["user_id"]);
+const PEER: Field = Field::new("peer", Text(&rules::EXTERNAL_ID), "A sender, in a direct message.");
+const ROLE: Field = Field::new("role", Text(&rules::EXTERNAL_ID), "A role of the sender.");
+const GUILD: Field =
+    Field::new("guild", Text(&rules::EXTERNAL_ID), "A guild.").aliases(&["guild_id"]);
+const TEAM: Field = Field::new("team", Text(&rules::EXTERNAL_ID), "A team.").aliases(&["team_id"]);
+const CHAT_TYPE: Field =
+    Field::new("chat_type", Choice(&["dm", "group", "channel", "thread"]), "A kind of chat.");
+const ACCOUNT: Field = Field::new("account", Text(&rules::NAME), "One of the platform's accounts.");
+const PLATFORM: Field = Field::new("platform", Text(&rules::PLATFORM), "A platform.");
+const PRIORITY: Field = Field::new(
+    "priority",
+    Integer { min: -1_000_000, max: 1_000_000 },
+    "Which role rule wins when a sender has several roles: the highest.",
+)
+.default("0");
+const MODEL: Field = Field::new("model", Text(&rules::MODEL), "One of the agent's models.");
+const METADATA: Field = Field::new(
+    "metadata",
+    Map { keys: &rules::IDENTIFIER, values: &TEXT_VALUE },
+    "Values for hooks and expressions.",
+);
+
+/// A binding: the agent, and the fields a message must have, in any of three forms.
+pub static BINDING: Object = Object { required: &["agent"], fields: &WITH_PLATFORMS };
+
+const OWN: [Field; 15] = [
+    AGENT_ID,
+    PLATFORM,
+    ACCOUNT,
+    CHAT,
+    CHAT_TYPE,
+    TOPIC,
+    USER,
+    PEER,
+    ROLE,
+    GUILD,
+    TEAM,
+    PRIORITY,
+    MODEL,
+    METADATA,
+    Field::new("match", Object(&MATCH), "The same fields, spelled out."),
+];
+
+/// Each platform's name is a key too, with a chat, `"*"` or a map of fields.
+const FORM: Field = Field::new(
+    "",
+    Forms(&PLATFORM_FORMS),
+    "A chat of this platform, `\"*\"` for all of it, or the fields of a rule.",
+);
+
+static WITH_PLATFORMS: [Field; OWN.len() + PLATFORMS.len()] = {
+    let mut fields = [FORM; OWN.len() + PLATFORMS.len()];
+    let mut index = 0;
+    while index < OWN.len() {
+        fields[index] = OWN[index];
+        index += 1;
+    }
+    while index < fields.len() {
+        fields[index].name = PLATFORMS[index - OWN.len()];
+        index += 1;
+    }
+    fields
+};
+
+/// The fields a message is matched by.
+pub static MATCH: Object = Object {
+    required: &[],
+    fields: &[PLATFORM, ACCOUNT, CHAT, CHAT_TYPE, TOPIC, USER, PEER, ROLE, GUILD, TEAM, PRIORITY],
+};
+
+/// What stands under a platform's name in a binding.
+pub static UNDER_PLATFORM: Object = Object {
+    required: &[],
+    fields: &[ACCOUNT, CHAT, CHAT_TYPE, TOPIC, USER, PEER, ROLE, GUILD, TEAM, PRIORITY],
+};

@@ -1,0 +1,150 @@
+//! The keys of the shared part.
+
+use super::agent::{AGENT, APPROVALS, BUDGET, SUBAGENTS};
+use super::hook::{HOOK, HOOK_EVENT};
+use super::one_or_many;
+use crate::rules;
+use crate::shape::{Field, Object, Shape::*};
+
+/// `config.yaml`.
+pub static TOP: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("version", Integer { min: 1, max: 1 }, "Version of this format.").default("1"),
+        Field::new(
+            "model",
+            Forms(&[Text(&rules::MODEL), List(&Text(&rules::MODEL))]),
+            "The model of every agent that names none.",
+        )
+        .expand(one_or_many),
+        Field::new(
+            "default_provider",
+            Text(&rules::NAME),
+            "Where models go whose prefix is no provider, whole.",
+        ),
+        Field::new(
+            "providers",
+            Map { keys: &rules::NAME, values: &Object(&PROVIDER) },
+            "Model providers beside the built-in ones.",
+        ),
+        Field::new(
+            "defaults",
+            Object(&AGENT),
+            "Any key of an agent, for every agent that does not set it.",
+        ),
+        Field::new("agents", Map { keys: &rules::TEXT, values: &Anything }, "The agents, by id."),
+        Field::new("bindings", List(&Anything), "Which messages go to which agent.")
+            .aliases(&["profile_routes"]),
+        Field::new(
+            "channels",
+            Map { keys: &rules::PLATFORM, values: &Object(&CHANNEL) },
+            "Connections to platforms.",
+        ),
+        Field::new("budget", Object(&BUDGET), "What all agents together may spend."),
+        Field::new(
+            "approvals",
+            Object(&APPROVALS),
+            "How dangerous acts are confirmed, for every agent that does not say.",
+        ),
+        Field::new(
+            "hooks",
+            Map { keys: &HOOK_EVENT, values: &List(&Object(&HOOK)) },
+            "Hooks of the daemon, which run for every agent.",
+        ),
+        Field::new("subagents", Object(&SUBAGENTS), "What every agent may hand to children.")
+            .aliases(&["subagent"]),
+        Field::new(
+            "boards",
+            Map { keys: &rules::NAME, values: &Object(&BOARD) },
+            "Boards that agents share.",
+        ),
+        Field::new("listen", Text(&rules::LISTEN), "Where the daemon listens.")
+            .default("`127.0.0.1:7717`"),
+        Field::new("logging", Object(&LOGGING), "What the daemon writes about its work."),
+        Field::new("store", Object(&STORE), "How state is kept."),
+    ],
+};
+
+/// A model provider.
+pub static PROVIDER: Object = Object {
+    required: &["kind"],
+    fields: &[
+        Field::new(
+            "kind",
+            Choice(&["openai", "anthropic", "ollama", "rehearsal"]),
+            "Which protocol it speaks.",
+        ),
+        Field::new("base_url", Text(&rules::URL), "Where it is."),
+        Field::new("api_key", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
+        Field::new(
+            "headers",
+            Map { keys: &rules::LINE, values: &Text(&rules::TEXT) },
+            "Headers sent to it.",
+        ),
+    ],
+};
+
+static CHANNEL: Object = Object {
+    required: &["accounts"],
+    fields: &[Field::new(
+        "accounts",
+        Map { keys: &rules::NAME, values: &Object(&ACCOUNT) },
+        "Its accounts, by name.",
+    )],
+};
+
+static ACCOUNT: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("token", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
+        Field::new("base_url", Text(&rules::URL), "Another server than the platform's own."),
+        Field::new("mode", Choice(&["polling", "webhook", "socket"]), "How messages come in."),
+        Field::new("homeserver", Text(&rules::URL), "Matrix: the server."),
+        Field::new("user", Text(&rules::LINE), "Matrix and others: the bot's own name."),
+        Field::new("secret", Text(&rules::LINE), "Webhooks: what signatures are checked with."),
+        Field::new("app_token", Text(&rules::LINE), "Slack: the token of the socket."),
+        Field::new("enabled", Bool, "Whether it connects.").default("true"),
+        Field::new(
+            "metadata",
+            Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
+            "Values for hooks and expressions.",
+        ),
+    ],
+};
+
+static BOARD: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("agents", List(&Text(&rules::AGENT)), "Agents that may use it."),
+        Field::new("description", Text(&rules::TEXT), "What it is for."),
+    ],
+};
+
+static LOGGING: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("level", Choice(&["error", "warn", "info", "debug", "trace"]), "How much.")
+            .default("`info`"),
+        Field::new("format", Choice(&["text", "json"]), "For people or for programs.")
+            .default("`text`"),
+        Field::new("file", Text(&rules::PATH), "A file instead of standard error."),
+    ],
+};
+
+static STORE: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("kind", Choice(&["sqlite", "postgres"]), "Which store.").default("`sqlite`"),
+        Field::new("url", Text(&rules::LINE), "Where PostgreSQL is."),
+        Field::new(
+            "durability",
+            Choice(&["power", "process"]),
+            "What a commit survives: a power cut, or the end of the process.",
+        )
+        .default("`power`"),
+        Field::new("open_max", Integer { min: 1, max: 100_000 }, "Agents' databases open at once.")
+            .default("256"),
+        Field::new("idle_close", Text(&rules::DURATION), "When an unused database is closed.")
+            .default("`60s`"),
+    ],
+};

@@ -1,0 +1,25 @@
+//! Every key of the configuration, with its shape and what it is for.
+
+mod agent;
+mod binding;
+mod daemon;
+mod hook;
+mod moved;
+
+pub use agent::AGENT;
+pub use binding::BINDING;
+pub use daemon::TOP;
+pub use hook::{HOOK_EVENT, HOOK_EVENTS};
+pub use moved::{MOVED, Moved};
+
+use crate::yaml::{Node, Value};
+
+/// One value where a list may stand.
+fn one_or_many(node: Node) -> Node {
+    match node.value {
+        Value::Scalar { .. } => {
+            Node { span: node.span, layer: node.layer, value: Value::List(vec![node]) }
+        }
+        _ => node,
+    }
+}

@@ -1,0 +1,63 @@
+//! The texts a configuration was read from, and places in them.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// A place in one source: where it starts, for people, and which bytes it covers, for
+/// showing them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Which source.
+    pub source: SourceId,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+    /// First byte.
+    pub start: u32,
+    /// First byte after it.
+    pub end: u32,
+}
+
+/// Names one of the [`Sources`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceId(u32);
+
+/// One file as it was read.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its path below the home, with `/` between parts.
+    pub name: Arc<str>,
+    /// Its text.
+    pub text: Arc<str>,
+}
+
+/// All files of one load.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    files: Vec<Source>,
+}
+
+impl Sources {
+    /// Adds a file and names it.
+    pub fn add(&mut self, name: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> SourceId {
+        let id = SourceId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
+        self.files.push(Source { name: name.into(), text: text.into() });
+        id
+    }
+
+    /// The file of that name.
+    pub fn get(&self, id: SourceId) -> &Source {
+        &self.files[id.0 as usize]
+    }
+
+    /// The place that stands for a whole file.
+    pub fn whole(id: SourceId) -> Span {
+        Span { source: id, line: 1, column: 1, start: 0, end: 0 }
+    }
+
+    /// `file:line:column`.
+    pub fn describe(&self, span: Span) -> impl fmt::Display + use<> {
+        format!("{}:{}:{}", self.get(span.source).name, span.line, span.column)
+    }
+}

@@ -1,0 +1,93 @@
+//! What is not wrong and will still surprise somebody.
+
+use crate::agent::AgentConfig;
+use crate::bindings::Written;
+use crate::daemon::DaemonConfig;
+use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::settings::Setting;
+use insula_domain::boundary::WorkspaceScope;
+use insula_domain::{AgentId, Effect, Platform};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// Adds the warnings that take more than one part of the configuration to see.
+pub fn collect(
+    report: &mut Report,
+    daemon: &DaemonConfig,
+    ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
+    rules: &[Written],
+    default: Option<&AgentId>,
+) {
+    without_channel(report, daemon, rules);
+    let mut by_agent: BTreeMap<&AgentId, Vec<&Written>> = BTreeMap::new();
+    for rule in rules {
+        by_agent.entry(&rule.binding.agent).or_default().push(rule);
+    }
+    for (index, rule) in rules.iter().enumerate() {
+        let Some(agent) = ready.get(&rule.binding.agent) else { continue };
+        // Once an agent, at its first rule.
+        let Some(mine) = by_agent.remove(&agent.id) else { continue };
+        if admits_nobody(agent) {
+            let message =
+                format!("agent `{}` is bound by binding {} and admits nobody", agent.id, index + 1);
+            report.push(
+                Diagnostic::warning(&Owner::Agent(agent.id.as_str().into()), rule.span, message)
+                    .help("name people under its `access.allow`"),
+            );
+        }
+        if shares_one_desk(agent, &mine, default) {
+            let message = format!("agent `{}` serves several chats from one workspace", agent.id);
+            report.push(
+                Diagnostic::warning(&Owner::Agent(agent.id.as_str().into()), rule.span, message)
+                    .help("files written in one chat can be read in another"),
+            );
+        }
+    }
+}
+
+fn without_channel(report: &mut Report, daemon: &DaemonConfig, rules: &[Written]) {
+    let accounts: BTreeSet<_> = daemon.accounts.iter().map(|it| (it.platform, &it.name)).collect();
+    let platforms: BTreeSet<Platform> = accounts.iter().map(|(platform, _)| *platform).collect();
+    for (index, rule) in rules.iter().enumerate() {
+        let matches = &rule.binding.matches;
+        let platform = matches.platform;
+        if platform == Platform::CLI || platform == Platform::API {
+            continue;
+        }
+        let (message, help) = match &matches.account {
+            None if !platforms.contains(&platform) => (
+                format!("binding {} waits for {platform}, which has no account", index + 1),
+                format!("add one under `channels.{platform}.accounts`"),
+            ),
+            Some(name) if !accounts.contains(&(platform, name)) => (
+                format!(
+                    "binding {} waits for account `{name}` of {platform}, which does not exist",
+                    index + 1
+                ),
+                format!("add it under `channels.{platform}.accounts`"),
+            ),
+            _ => continue,
+        };
+        report.push(Diagnostic::warning(&Owner::Shared, rule.span, message).help(help));
+    }
+}
+
+fn admits_nobody(agent: &AgentConfig) -> bool {
+    let names_somebody = |setting: &Setting| {
+        matches!(&*setting.path, "access.allow" | "access.admins")
+            && setting.value.as_array().is_some_and(|list| !list.is_empty())
+    };
+    !agent.settings.iter().any(names_somebody)
+}
+
+fn shares_one_desk(agent: &AgentConfig, mine: &[&Written], default: Option<&AgentId>) -> bool {
+    let touches_files = agent.boundary.tools.entries().any(|(tool, verdict)| {
+        verdict.is_in()
+            && tool.first_of(&[Effect::ReadFiles, Effect::WriteFiles, Effect::RunProgram]).is_some()
+    });
+    if !touches_files || agent.boundary.files.workspace != WorkspaceScope::Agent {
+        return false;
+    }
+    let one_chat_only = |rule: &Written| rule.binding.matches.chat.is_some();
+    mine.len() > 1 || default == Some(&agent.id) || !mine.iter().all(|rule| one_chat_only(rule))
+}

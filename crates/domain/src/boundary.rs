@@ -1,0 +1,412 @@
+//! The boundary: what an agent may do, on every axis, and how two of them compare.
+//!
+//! It is a plain value. Nothing here enforces anything; the gate does, from this.
+
+use crate::host::NetworkGrants;
+use crate::id::AgentId;
+use crate::policy::Switch;
+use crate::tool_table::ToolTable;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+/// What an agent may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Boundary {
+    /// How hard the wall around its programs is.
+    pub isolation: Isolation,
+    /// Which tools it has.
+    pub tools: Arc<ToolTable>,
+    /// Which files it reaches.
+    pub files: FileGrants,
+    /// Which hosts its programs reach.
+    pub network: NetworkGrants,
+    /// Which secrets it may use, by name.
+    pub secrets: BTreeSet<Box<str>>,
+    /// What it may spend.
+    pub budget: BudgetLimits,
+    /// Who has to agree to what is dangerous.
+    pub approvals: ApprovalRule,
+    /// Which children it may have.
+    pub spawn: SpawnLimits,
+    /// Which agents it may ask.
+    pub send: BTreeSet<AgentId>,
+}
+
+/// How hard the wall is; a greater one is harder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum Isolation {
+    /// The typed walls of this program.
+    #[default]
+    Context,
+    /// A confined process of its own.
+    Process,
+    /// A container of its own.
+    Container,
+}
+
+impl Isolation {
+    /// Every level, the softest first.
+    pub const ALL: [Self; 3] = [Self::Context, Self::Process, Self::Container];
+
+    /// The name used in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Context => "context",
+            Self::Process => "process",
+            Self::Container => "container",
+        }
+    }
+
+    /// Finds a level by name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == text)
+    }
+}
+
+/// Which files an agent reaches.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FileGrants {
+    /// Who shares a workspace.
+    pub workspace: WorkspaceScope,
+    /// What may be done in it.
+    pub workspace_mode: AccessMode,
+    /// Paths outside of it.
+    pub shared: Vec<SharedPath>,
+    /// What happens to a write over something the agent has not seen.
+    pub stale_writes: StaleWrites,
+}
+
+/// Who shares a workspace; a greater one is shared by more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum WorkspaceScope {
+    /// One topic alone.
+    Topic,
+    /// One chat alone.
+    Chat,
+    /// Every conversation of the agent.
+    #[default]
+    Agent,
+}
+
+impl WorkspaceScope {
+    /// Every scope, the widest first.
+    pub const ALL: [Self; 3] = [Self::Agent, Self::Chat, Self::Topic];
+
+    /// The name used in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Chat => "chat",
+            Self::Topic => "topic",
+        }
+    }
+
+    /// Finds a scope by name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text)
+    }
+}
+
+/// A path outside the workspace.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct SharedPath {
+    /// Where it is.
+    pub path: Box<str>,
+    /// What may be done there.
+    pub mode: AccessMode,
+}
+
+/// What may be done with files; a greater one allows more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum AccessMode {
+    /// Reading.
+    Ro,
+    /// Reading and writing.
+    #[default]
+    Rw,
+}
+
+impl AccessMode {
+    /// The name used in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ro => "ro",
+            Self::Rw => "rw",
+        }
+    }
+
+    /// Finds a mode by name.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Ro, Self::Rw].into_iter().find(|mode| mode.as_str() == text)
+    }
+}
+
+/// What happens to a write over something the agent has not seen; a greater one is laxer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum StaleWrites {
+    /// It is refused, with what to do.
+    #[default]
+    Refuse,
+    /// It happens, with a warning.
+    Warn,
+}
+
+impl StaleWrites {
+    /// The name used in configuration.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Refuse => "refuse",
+            Self::Warn => "warn",
+        }
+    }
+
+    /// Finds a rule by name.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Refuse, Self::Warn].into_iter().find(|rule| rule.as_str() == text)
+    }
+}
+
+/// What may be spent. Absent: no limit at this level, others may still hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct BudgetLimits {
+    /// Millionths of a dollar in a day.
+    pub usd_micros_per_day: Option<u64>,
+    /// Tokens in a day.
+    pub tokens_per_day: Option<u64>,
+    /// Turns in a minute.
+    pub turns_per_minute: Option<u32>,
+}
+
+/// Who has to agree to what is dangerous.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ApprovalRule {
+    /// How agreement is had.
+    pub mode: ApprovalMode,
+    /// How long silence is waited for; then it is a no.
+    pub timeout_ms: u64,
+    /// Whether the one who asked may not be the one who agrees.
+    pub separation: Switch,
+    /// What children have of this.
+    pub in_children: ChildApprovals,
+}
+
+/// Silence is a no after this long, unless configured otherwise.
+pub const APPROVAL_TIMEOUT_MS: u64 = 60_000;
+
+impl Default for ApprovalRule {
+    fn default() -> Self {
+        Self {
+            mode: ApprovalMode::Manual,
+            timeout_ms: APPROVAL_TIMEOUT_MS,
+            separation: Switch::Off,
+            in_children: ChildApprovals::Deny,
+        }
+    }
+}
+
+/// How agreement to something dangerous is had; a greater one is laxer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum ApprovalMode {
+    /// Not at all: nobody is there to answer. What children get; not for configuration.
+    Deny,
+    /// An admin answers.
+    #[default]
+    Manual,
+    /// A model judges, and an admin answers where it is not sure.
+    Smart,
+    /// Nobody is asked.
+    Off,
+}
+
+impl ApprovalMode {
+    /// The name, as in configuration where it can be configured.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Deny => "deny",
+            Self::Manual => "manual",
+            Self::Smart => "smart",
+            Self::Off => "off",
+        }
+    }
+
+    /// Finds a mode that can be configured.
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Manual, Self::Smart, Self::Off].into_iter().find(|mode| mode.as_str() == text)
+    }
+}
+
+/// What children have of an agent's approvals; a greater one is laxer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub enum ChildApprovals {
+    /// What would need one is refused.
+    #[default]
+    Deny,
+    /// They ask as their parent does.
+    Inherit,
+}
+
+/// Which children an agent may have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpawnLimits {
+    /// Generations below it; 0 is none.
+    pub max_depth: u32,
+    /// At once.
+    pub max_children: u32,
+    /// In one turn.
+    pub max_total: u32,
+    /// Steps of one child.
+    pub max_iterations: u32,
+    /// How long one child may take.
+    pub wall_clock_ms: u64,
+    /// What a child may run on beside its parent's own model.
+    pub models: BTreeSet<Box<str>>,
+}
+
+/// How long a child may take, unless configured otherwise.
+pub const CHILD_WALL_CLOCK_MS: u64 = 600_000;
+
+impl Default for SpawnLimits {
+    fn default() -> Self {
+        Self {
+            max_depth: 1,
+            max_children: 3,
+            max_total: 16,
+            max_iterations: 50,
+            wall_clock_ms: CHILD_WALL_CLOCK_MS,
+            models: BTreeSet::new(),
+        }
+    }
+}
+
+/// One of the things a boundary bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Axis {
+    /// How hard the wall is.
+    Isolation,
+    /// Tools.
+    Tools,
+    /// Files.
+    Files,
+    /// Hosts.
+    Network,
+    /// Secrets.
+    Secrets,
+    /// Spending.
+    Budget,
+    /// Approvals.
+    Approvals,
+    /// Children.
+    Spawn,
+    /// Other agents.
+    Send,
+}
+
+impl Axis {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Isolation => "isolation",
+            Self::Tools => "tools",
+            Self::Files => "files",
+            Self::Network => "network",
+            Self::Secrets => "secrets",
+            Self::Budget => "budget",
+            Self::Approvals => "approvals",
+            Self::Spawn => "spawn",
+            Self::Send => "send",
+        }
+    }
+}
+
+impl fmt::Display for Axis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Boundary {
+    /// The first axis on which this boundary allows anything that `parent` does not.
+    ///
+    /// Every struct is taken apart field by field, so that a new field does not compile
+    /// until it is compared here.
+    pub fn exceeds(&self, parent: &Self) -> Option<Axis> {
+        let Self { isolation, tools, files, network, secrets, budget, approvals, spawn, send } =
+            self;
+        let beyond = [
+            (Axis::Isolation, *isolation < parent.isolation),
+            (Axis::Tools, tools.exceeds(&parent.tools)),
+            (Axis::Files, files.exceeds(&parent.files)),
+            (Axis::Network, network.exceeds(&parent.network)),
+            (Axis::Secrets, !secrets.is_subset(&parent.secrets)),
+            (Axis::Budget, budget.exceeds(&parent.budget)),
+            (Axis::Approvals, approvals.exceeds(&parent.approvals)),
+            (Axis::Spawn, spawn.exceeds(&parent.spawn)),
+            (Axis::Send, !send.is_subset(&parent.send)),
+        ];
+        beyond.into_iter().find(|(_, beyond)| *beyond).map(|(axis, _)| axis)
+    }
+}
+
+impl FileGrants {
+    fn exceeds(&self, parent: &Self) -> bool {
+        let Self { workspace, workspace_mode, shared, stale_writes } = self;
+        let granted = |path: &SharedPath| {
+            parent.shared.iter().any(|it| it.path == path.path && path.mode <= it.mode)
+        };
+        *workspace > parent.workspace
+            || *workspace_mode > parent.workspace_mode
+            || !shared.iter().all(granted)
+            || *stale_writes > parent.stale_writes
+    }
+}
+
+/// The smaller of two limits, where absent is no limit.
+fn tighter<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a.min(b)),
+        (a, b) => a.or(b),
+    }
+}
+
+impl BudgetLimits {
+    /// What both allow.
+    #[must_use]
+    pub fn at_most(&self, other: &Self) -> Self {
+        let Self { usd_micros_per_day, tokens_per_day, turns_per_minute } = *self;
+        Self {
+            usd_micros_per_day: tighter(usd_micros_per_day, other.usd_micros_per_day),
+            tokens_per_day: tighter(tokens_per_day, other.tokens_per_day),
+            turns_per_minute: tighter(turns_per_minute, other.turns_per_minute),
+        }
+    }
+
+    /// Each limit that `parent` has must be there and no greater, so adding the parent's
+    /// limits must change nothing.
+    fn exceeds(&self, parent: &Self) -> bool {
+        self.at_most(parent) != *self
+    }
+}
+
+impl ApprovalRule {
+    fn exceeds(&self, parent: &Self) -> bool {
+        let Self { mode, timeout_ms, separation, in_children } = self;
+        *mode > parent.mode
+            || *timeout_ms > parent.timeout_ms
+            || *separation < parent.separation
+            || *in_children > parent.in_children
+    }
+}
+
+impl SpawnLimits {
+    fn exceeds(&self, parent: &Self) -> bool {
+        let Self { max_depth, max_children, max_total, max_iterations, wall_clock_ms, models } =
+            self;
+        *max_depth > parent.max_depth
+            || *max_children > parent.max_children
+            || *max_total > parent.max_total
+            || *max_iterations > parent.max_iterations
+            || *wall_clock_ms > parent.wall_clock_ms
+            || !models.is_subset(&parent.models)
+    }
+}

@@ -1,0 +1,179 @@
+//! Audience labels: where information came from decides where it may go.
+//!
+//! A label only ever grows, so what was learned in one place can't be laundered by passing
+//! it through another. Nothing here knows what the information is.
+
+use crate::address::Address;
+use crate::id::{AccountId, ChatId, IdError, TopicId};
+use crate::percent::{self, Encoded};
+use crate::platform::Platform;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+/// The text of a label without audiences.
+const ANYONE: &str = "anyone";
+
+/// A place whose readers may see something.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Audience {
+    /// Where it is.
+    pub platform: Platform,
+    /// By which connection of ours.
+    pub account: AccountId,
+    /// Which chat.
+    pub chat: ChatId,
+    /// Which topic of it; absent is the chat as a whole.
+    pub topic: Option<TopicId>,
+}
+
+impl Audience {
+    /// Those who read what is said at `address`.
+    pub fn of(address: &Address) -> Self {
+        Self {
+            platform: address.platform,
+            account: address.account.clone(),
+            chat: address.chat.clone(),
+            topic: address.topic.clone(),
+        }
+    }
+
+    /// Whether everyone who reads `other` reads this too: the same place, or a topic of
+    /// this chat. A chat is not within its topic, since a topic can have fewer readers.
+    pub fn includes(&self, other: &Self) -> bool {
+        let Self { platform, account, chat, topic } = self;
+        *platform == other.platform
+            && *account == other.account
+            && *chat == other.chat
+            && (topic.is_none() || *topic == other.topic)
+    }
+}
+
+/// The audiences that information came from. Without any, it is fit for every audience of
+/// the agent.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Label(BTreeSet<Audience>);
+
+/// Whether information may go somewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow<'l> {
+    /// Everyone there could read all of its sources.
+    Allowed,
+    /// Someone there could not.
+    Refused {
+        /// The first source, in the order of labels, that they could not read.
+        source: &'l Audience,
+    },
+}
+
+impl Label {
+    /// Fit for every audience of the agent.
+    pub fn anyone() -> Self {
+        Self::default()
+    }
+
+    /// From one place.
+    pub fn of(audience: Audience) -> Self {
+        Self(BTreeSet::from([audience]))
+    }
+
+    /// The label of what was made from both.
+    #[must_use]
+    pub fn join(&self, other: &Self) -> Self {
+        Self(self.0.union(&other.0).cloned().collect())
+    }
+
+    /// Where it came from, in order.
+    pub fn audiences(&self) -> impl Iterator<Item = &Audience> {
+        self.0.iter()
+    }
+
+    /// Whether information with this label may be shown to `to`.
+    pub fn may_flow_to(&self, to: &Audience) -> Flow<'_> {
+        match self.0.iter().find(|source| !source.includes(to)) {
+            Some(source) => Flow::Refused { source },
+            None => Flow::Allowed,
+        }
+    }
+}
+
+impl fmt::Display for Audience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { platform, account, chat, topic } = self;
+        write!(f, "{platform}:{}:{}", Encoded(account.as_str()), Encoded(chat.as_str()))?;
+        match topic {
+            Some(topic) => write!(f, ":{}", Encoded(topic.as_str())),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Label {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str(ANYONE);
+        }
+        for (place, audience) in self.0.iter().enumerate() {
+            let separator = if place == 0 { "" } else { "," };
+            write!(f, "{separator}{audience}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a text is not a label.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LabelError {
+    /// the parts are not those of an audience
+    #[error("`{text}` is not an audience: expected <platform>:<account>:<chat>[:<topic>]")]
+    Shape {
+        /// The rejected text.
+        text: String,
+    },
+    /// the audiences are not in order, or one is there twice
+    #[error("the audiences of a label are not in order")]
+    Order,
+    /// an id is not valid
+    #[error(transparent)]
+    Id(#[from] IdError),
+}
+
+impl FromStr for Audience {
+    type Err = LabelError;
+
+    fn from_str(text: &str) -> Result<Self, LabelError> {
+        let shape = || LabelError::Shape { text: text.to_owned() };
+        let plain = |part: &str| percent::decode(part).ok_or_else(shape);
+        let mut parts = text.split(':');
+        let mut next = || parts.next().ok_or_else(shape);
+        let audience = Self {
+            platform: Platform::new(next()?)?,
+            account: AccountId::new(plain(next()?)?)?,
+            chat: ChatId::new(plain(next()?)?)?,
+            topic: parts
+                .next()
+                .map(|topic| Ok::<_, LabelError>(TopicId::new(plain(topic)?)?))
+                .transpose()?,
+        };
+        if parts.next().is_none() { Ok(audience) } else { Err(shape()) }
+    }
+}
+
+impl FromStr for Label {
+    type Err = LabelError;
+
+    fn from_str(text: &str) -> Result<Self, LabelError> {
+        if text == ANYONE {
+            return Ok(Self::anyone());
+        }
+        let audiences: Vec<Audience> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
+        if !audiences.is_sorted_by(|a, b| a < b) {
+            return Err(LabelError::Order);
+        }
+        Ok(Self(audiences.into_iter().collect()))
+    }
+}
+
+#[cfg(test)]
+#[path = "label_tests.rs"]
+mod label_tests;

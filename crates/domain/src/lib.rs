@@ -1,0 +1,53 @@
+//! Pure types and decisions: who is talking, which agent answers, which conversation
+//! and memory scope that is, and what the agent may do.
+//!
+//! Nothing here does I/O, waits, reads a clock or knows how anything is stored or
+//! spelled in a file. A function that decides returns a value that says why.
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may say what it knows")
+)]
+
+#[cfg(test)]
+mod arbitrary;
+
+pub mod address;
+pub mod binding;
+pub mod boundary;
+pub mod child;
+pub mod explain;
+pub mod host;
+pub mod id;
+pub mod label;
+mod lookup;
+pub mod percent;
+pub mod platform;
+pub mod policy;
+pub mod principal;
+pub mod router;
+pub mod scope;
+pub mod selector;
+pub mod session_key;
+pub mod tool;
+pub mod tool_table;
+
+pub use address::{Address, ChatType, Community};
+pub use binding::{Binding, Field, Match, Metadata, Tier};
+pub use boundary::{
+    AccessMode, ApprovalMode, ApprovalRule, Axis, Boundary, BudgetLimits, ChildApprovals,
+    FileGrants, Isolation, SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
+};
+pub use child::{ChildRefused, ChildRequest, Role, SpawnCaps};
+pub use explain::{Considered, Explanation, Reason, Why};
+pub use host::{HostError, HostPattern, NetworkGrants};
+pub use id::{AccountId, AgentId, ChatId, GuildId, IdError, PersonId, RoleId, TopicId, UserId};
+pub use label::{Audience, Flow, Label, LabelError};
+pub use platform::Platform;
+pub use policy::{Possible, Profile, Switch, ToolNarrowing, ToolPolicy};
+pub use principal::{Principal, Standing};
+pub use router::{Conflict, ConflictKind, Defaults, Route, Router};
+pub use scope::{ContextId, CustomId, MemoryScope, Scope, ScopeError};
+pub use selector::{McpName, McpPattern, Selector, UnknownTool};
+pub use session_key::{DmSessions, GroupSessions, SessionKey, SessionKeyError, SessionRule};
+pub use tool::{Backend, Effect, Grant, Group, ToolSpec, known_names};
+pub use tool_table::{Rule, ToolTable, Verdict};

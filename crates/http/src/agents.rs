@@ -1,0 +1,287 @@
+//! Agents: list, show, add, pause, resume, archive, reload, delete.
+
+use crate::Surface;
+use crate::error::{ApiError, ErrorBody};
+use crate::system::ReloadAnswer;
+use axum::Json;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use insula_domain::AgentId;
+use insula_domain::boundary::Boundary;
+use insula_runtime::lifecycle::NewAgent;
+use insula_runtime::{Actor, AgentContext, Entry};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// One agent, in a list.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AgentRow {
+    id: String,
+    /// `ready`, `failed`, `paused` or `archived`.
+    state: &'static str,
+    reason: Option<String>,
+    generation: u64,
+    model: Option<String>,
+    memory: Option<bool>,
+    isolation: Option<&'static str>,
+    name: Option<String>,
+    description: Option<String>,
+}
+
+impl AgentRow {
+    fn of(id: &AgentId, entry: &Entry) -> Self {
+        let context = entry.state.context();
+        Self {
+            id: id.to_string(),
+            state: entry.state.as_str(),
+            reason: entry.state.reason().map(|reason| reason.to_string()),
+            generation: entry.generation.0,
+            model: context.and_then(|c| c.models.models.first()).map(ToString::to_string),
+            memory: context.map(|c| c.memory.is_some()),
+            isolation: context.map(|c| c.boundary.isolation.as_str()),
+            name: context.map(|c| c.identity.name.to_string()),
+            description: context.and_then(|c| c.identity.description.as_deref().map(Into::into)),
+        }
+    }
+}
+
+fn agent_id(text: &str) -> Result<AgentId, ApiError> {
+    // A text that can't be an id names an agent that does not exist, no more.
+    AgentId::new(text).map_err(|_| ApiError::no_agent(text))
+}
+
+fn live(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
+    let id = agent_id(id)?;
+    let snapshot = surface.house.snapshot();
+    let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;
+    entry.state.context().cloned().ok_or_else(|| {
+        let reason = entry.state.reason().unwrap_or_default();
+        ApiError::new(
+            StatusCode::CONFLICT,
+            "wrong_state",
+            format!("agent `{id}` has no context: {reason}"),
+        )
+    })
+}
+
+/// Every agent.
+#[utoipa::path(get, path = "/api/agents", responses((status = 200, body = [AgentRow])), security(("token" = [])))]
+pub async fn list(State(surface): State<Surface>) -> Json<Vec<AgentRow>> {
+    let snapshot = surface.house.snapshot();
+    Json(snapshot.agents.iter().map(|(id, entry)| AgentRow::of(id, entry)).collect())
+}
+
+/// One agent.
+#[utoipa::path(get, path = "/api/agents/{id}", params(("id" = String, Path)),
+    responses((status = 200, body = AgentRow), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn show(
+    State(surface): State<Surface>,
+    Path(id): Path<String>,
+) -> Result<Json<AgentRow>, ApiError> {
+    let id = agent_id(&id)?;
+    let snapshot = surface.house.snapshot();
+    let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;
+    Ok(Json(AgentRow::of(&id, entry)))
+}
+
+/// What a new agent is to be.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddAgent {
+    id: String,
+    name: Option<String>,
+    description: Option<String>,
+    model: Option<String>,
+    personality: Option<String>,
+    tools: Option<String>,
+    memory: Option<bool>,
+}
+
+/// Adds an agent by writing its `agent.yaml`.
+#[utoipa::path(post, path = "/api/agents", request_body = AddAgent,
+    responses((status = 201, body = AgentRow), (status = 400, body = ErrorBody), (status = 409, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn add(
+    State(surface): State<Surface>,
+    body: Result<Json<AddAgent>, JsonRejection>,
+) -> Result<(StatusCode, Json<AgentRow>), ApiError> {
+    let Json(add) = body.map_err(|error| ApiError::invalid(error.body_text()))?;
+    let id = AgentId::new(&add.id).map_err(|error| ApiError::invalid(error.to_string()))?;
+    let new = NewAgent {
+        name: add.name,
+        description: add.description,
+        model: add.model,
+        personality: add.personality,
+        tools: add.tools,
+        memory: add.memory,
+    };
+    surface.house.add(&id, &new, &Actor::CommandLine).await?;
+    let row = show(State(surface), Path(id.to_string())).await?;
+    Ok((StatusCode::CREATED, row))
+}
+
+/// Declares a handler that changes one agent's standing and answers with its row.
+macro_rules! change {
+    ($(#[$doc:meta])* $name:ident, $path:literal) => {
+        $(#[$doc])*
+        #[utoipa::path(post, path = $path, params(("id" = String, Path)),
+            responses((status = 200, body = AgentRow), (status = 404, body = ErrorBody), (status = 409, body = ErrorBody)),
+            security(("token" = [])))]
+        pub async fn $name(
+            State(surface): State<Surface>,
+            Path(id): Path<String>,
+        ) -> Result<Json<AgentRow>, ApiError> {
+            let agent = agent_id(&id)?;
+            surface.house.$name(&agent, &Actor::CommandLine).await?;
+            show(State(surface), Path(id)).await
+        }
+    };
+}
+
+change!(
+    /// Stops it from serving; it keeps everything.
+    pause, "/api/agents/{id}/pause"
+);
+change!(
+    /// Lets it serve again.
+    resume, "/api/agents/{id}/resume"
+);
+change!(
+    /// Puts it away; it keeps everything.
+    archive, "/api/agents/{id}/archive"
+);
+
+/// Reads the configuration again and applies it to this agent alone.
+#[utoipa::path(post, path = "/api/agents/{id}/reload", params(("id" = String, Path)),
+    responses((status = 200, body = ReloadAnswer), (status = 404, body = ErrorBody), (status = 422, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn reload(
+    State(surface): State<Surface>,
+    Path(id): Path<String>,
+) -> Result<Json<ReloadAnswer>, ApiError> {
+    let id = agent_id(&id)?;
+    let reloaded = surface.house.reload(Some(&id), &Actor::CommandLine).await?;
+    Ok(Json(reloaded.into()))
+}
+
+/// Deletes it with all it has.
+#[utoipa::path(delete, path = "/api/agents/{id}", params(("id" = String, Path)),
+    responses((status = 204), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn delete(
+    State(surface): State<Surface>,
+    Path(id): Path<String>,
+) -> Result<StatusCode, ApiError> {
+    surface.house.delete(&agent_id(&id)?, &Actor::CommandLine).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// One tool, and why it is in or out.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ToolRow {
+    name: &'static str,
+    exposed: bool,
+    rule: String,
+    group: &'static str,
+}
+
+/// The tool table, and why each tool is in or out.
+#[utoipa::path(get, path = "/api/agents/{id}/tools", params(("id" = String, Path)),
+    responses((status = 200, body = [ToolRow]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn tools(
+    State(surface): State<Surface>,
+    Path(id): Path<String>,
+) -> Result<Json<Vec<ToolRow>>, ApiError> {
+    let context = live(&surface, &id)?;
+    let rows = context.tools().entries().map(|(tool, verdict)| ToolRow {
+        name: tool.name,
+        exposed: verdict.is_in(),
+        rule: verdict.rule().to_string(),
+        group: tool.group.as_str(),
+    });
+    Ok(Json(rows.collect()))
+}
+
+/// The live context object, secrets by name only.
+#[utoipa::path(get, path = "/api/agents/{id}/context", params(("id" = String, Path)),
+    responses((status = 200, body = Object), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn context(
+    State(surface): State<Surface>,
+    Path(id): Path<String>,
+) -> Result<Json<Value>, ApiError> {
+    let context = live(&surface, &id)?;
+    let conversations = &context.conversations;
+    Ok(Json(json!({
+        "id": context.id.as_str(),
+        "generation": context.generation.0,
+        "identity": {
+            "name": &*context.identity.name,
+            "description": context.identity.description.as_deref(),
+            "soul": &*context.identity.soul.text,
+            "soul_origin": &*context.identity.soul.origin,
+        },
+        "boundary": boundary(&context.boundary),
+        "tools": context.tools().exposed().collect::<Vec<_>>(),
+        "memory": context.memory.as_ref().map(|memory| json!({
+            "scope": conversations.scope.as_str(),
+            "also_read": memory.also_read,
+            "global_writes": memory.global_writes.as_str(),
+        })),
+        "workspace": {
+            "path": context.workspace.path.display().to_string(),
+            "scope": context.boundary.files.workspace.as_str(),
+        },
+        "skills": { "bundles": context.skills.bundles },
+        "models": context.models.models.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "isolation": context.boundary.isolation.as_str(),
+        "sessions": { "dm": conversations.sessions.dm.as_str(), "group": conversations.sessions.group.as_str() },
+        "scope": conversations.scope.as_str(),
+        "metadata": context.config.metadata,
+        "settings": context.config.settings.iter().map(|setting| json!({
+            "setting": &*setting.path,
+            "value": setting.shown(),
+            "origin": setting.origin.to_string(),
+        })).collect::<Vec<_>>(),
+    })))
+}
+
+fn boundary(boundary: &Boundary) -> Value {
+    let Boundary { isolation, tools, files, network, secrets, budget, approvals, spawn, send } =
+        boundary;
+    json!({
+        "isolation": isolation.as_str(),
+        "tools": tools.exposed().count(),
+        "files": {
+            "workspace": files.workspace.as_str(),
+            "shared": files.shared.iter()
+                .map(|shared| json!({ "path": &*shared.path, "mode": shared.mode.as_str() }))
+                .collect::<Vec<_>>(),
+            "stale_writes": files.stale_writes.as_str(),
+        },
+        "network": network.lists().iter()
+            .map(|hosts| hosts.iter().map(ToString::to_string).collect::<Vec<_>>())
+            .collect::<Vec<_>>(),
+        "secrets": secrets,
+        "budget": {
+            "usd_per_day": budget.usd_micros_per_day.map(|micros| micros as f64 / 1e6),
+            "tokens_per_day": budget.tokens_per_day,
+            "turns_per_minute": budget.turns_per_minute,
+        },
+        "approvals": {
+            "mode": approvals.mode.as_str(),
+            "timeout_ms": approvals.timeout_ms,
+            "separation": approvals.separation == insula_domain::Switch::On,
+        },
+        "spawn": {
+            "max_depth": spawn.max_depth,
+            "max_children": spawn.max_children,
+            "max_total": spawn.max_total,
+            "max_iterations": spawn.max_iterations,
+            "wall_clock_ms": spawn.wall_clock_ms,
+            "models": spawn.models,
+        },
+        "send": send.iter().map(AgentId::as_str).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,132 @@
+//! Audit chains: read and verify, the daemon's and each agent's.
+
+use crate::Surface;
+use crate::error::{ApiError, ErrorBody};
+use axum::Json;
+use axum::extract::{Path, Query, State};
+use insula_domain::AgentId;
+use insula_store::{AuditRecord, AuditReport, Seq};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+/// Records a page holds unless asked for fewer or more.
+const PAGE: usize = 50;
+
+/// Which records.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// Records after this one, oldest first; without it the newest.
+    after: Option<u64>,
+    /// How many at the most.
+    limit: Option<usize>,
+}
+
+/// One record.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RecordView {
+    seq: u64,
+    at: String,
+    actor: String,
+    kind: String,
+    generation: u64,
+    /// Details; null once erased.
+    #[schema(value_type = Option<Object>)]
+    content: Value,
+    mac: String,
+}
+
+impl From<AuditRecord> for RecordView {
+    fn from(record: AuditRecord) -> Self {
+        let content =
+            record.content.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
+        Self {
+            seq: record.seq.0,
+            at: record.at.to_string(),
+            actor: record.actor.into(),
+            kind: record.kind.into(),
+            generation: record.generation,
+            content: content.unwrap_or(Value::Null),
+            mac: record.mac.iter().map(|byte| format!("{byte:02x}")).collect(),
+        }
+    }
+}
+
+/// What a verification found.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReportView {
+    ok: bool,
+    records: u64,
+    broken_at: Option<u64>,
+    reason: Option<String>,
+    erased: u64,
+}
+
+impl From<AuditReport> for ReportView {
+    fn from(report: AuditReport) -> Self {
+        let AuditReport { ok, records, erased, broken_at, reason, .. } = report;
+        Self { ok, records, broken_at, reason, erased }
+    }
+}
+
+fn views(records: Vec<AuditRecord>) -> Json<Vec<RecordView>> {
+    Json(records.into_iter().map(RecordView::from).collect())
+}
+
+/// The daemon's chain.
+#[utoipa::path(get, path = "/api/audit", params(Page), responses((status = 200, body = [RecordView])), security(("token" = [])))]
+pub async fn daemon(
+    State(surface): State<Surface>,
+    Query(page): Query<Page>,
+) -> Result<Json<Vec<RecordView>>, ApiError> {
+    let store = surface.house.store.daemon();
+    let limit = page.limit.unwrap_or(PAGE);
+    Ok(views(match page.after {
+        Some(after) => store.audit_after(Seq(after), limit).await?,
+        None => store.audit_tail(limit).await?,
+    }))
+}
+
+/// Whether the daemon's chain is intact.
+#[utoipa::path(get, path = "/api/audit/verify", responses((status = 200, body = ReportView)), security(("token" = [])))]
+pub async fn verify_daemon(State(surface): State<Surface>) -> Result<Json<ReportView>, ApiError> {
+    Ok(Json(surface.house.store.daemon().audit_verify().await?.into()))
+}
+
+/// The handle on an agent's store, failed agents included: their trail is still theirs.
+fn store(surface: &Surface, id: &str) -> Result<insula_store::AgentStore, ApiError> {
+    let id = AgentId::new(id).map_err(|_| ApiError::no_agent(id))?;
+    let snapshot = surface.house.snapshot();
+    let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;
+    Ok(match entry.state.context() {
+        Some(context) => context.store.clone(),
+        None => surface.house.store.agent(&id),
+    })
+}
+
+/// An agent's chain.
+#[utoipa::path(get, path = "/api/agents/{id}/audit", params(("id" = String, Path), Page),
+    responses((status = 200, body = [RecordView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn agent(
+    State(surface): State<Surface>,
+    Path(id): Path<String>,
+    Query(page): Query<Page>,
+) -> Result<Json<Vec<RecordView>>, ApiError> {
+    let store = store(&surface, &id)?;
+    let limit = page.limit.unwrap_or(PAGE);
+    Ok(views(match page.after {
+        Some(after) => store.audit_after(Seq(after), limit).await?,
+        None => store.audit_tail(limit).await?,
+    }))
+}
+
+/// Whether an agent's chain is intact.
+#[utoipa::path(get, path = "/api/agents/{id}/audit/verify", params(("id" = String, Path)),
+    responses((status = 200, body = ReportView), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn verify_agent(
+    State(surface): State<Surface>,
+    Path(id): Path<String>,
+) -> Result<Json<ReportView>, ApiError> {
+    Ok(Json(store(&surface, &id)?.audit_verify().await?.into()))
+}

@@ -1,0 +1,90 @@
+//! Errors as answers: a status, what happened, and what to do.
+
+use axum::Json;
+use axum::http::{StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use insula_config::render;
+use insula_runtime::RuntimeError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// What went wrong.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorBody {
+    /// The error.
+    pub error: ErrorDetail,
+}
+
+/// What went wrong, for people and programs.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ErrorDetail {
+    /// A word for programs.
+    pub code: &'static str,
+    /// A sentence for people.
+    pub message: String,
+    /// The findings of a configuration that was not applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub report: Option<serde_json::Value>,
+}
+
+/// An error on its way out.
+#[derive(Debug)]
+pub struct ApiError {
+    status: StatusCode,
+    body: ErrorBody,
+}
+
+impl ApiError {
+    /// An error with a status, a word and a sentence.
+    pub fn new(status: StatusCode, code: &'static str, message: impl Into<String>) -> Self {
+        let message = message.into();
+        Self { status, body: ErrorBody { error: ErrorDetail { code, message, report: None } } }
+    }
+
+    /// The request itself is wrong.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    /// There is no such agent, or not for you: the same answer.
+    pub fn no_agent(id: &str) -> Self {
+        RuntimeError::NoSuchAgent(id.into()).into()
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        (self.status, Json(self.body)).into_response()
+    }
+}
+
+impl From<RuntimeError> for ApiError {
+    fn from(error: RuntimeError) -> Self {
+        let (status, code) = match &error {
+            RuntimeError::NoSuchAgent(_) => (StatusCode::NOT_FOUND, "no_such_agent"),
+            RuntimeError::WrongState { .. } => (StatusCode::CONFLICT, "wrong_state"),
+            RuntimeError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
+            RuntimeError::Configuration(_) => (StatusCode::UNPROCESSABLE_ENTITY, "configuration"),
+            RuntimeError::HomeInUse(_) => (StatusCode::CONFLICT, "home_in_use"),
+            RuntimeError::File { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "file"),
+            RuntimeError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
+        };
+        let mut answer = Self::new(status, code, error.to_string());
+        if let RuntimeError::Configuration(report) = &error {
+            answer.body.error.report = Some(render::json(report));
+        }
+        answer
+    }
+}
+
+impl From<insula_store::StoreError> for ApiError {
+    fn from(error: insula_store::StoreError) -> Self {
+        RuntimeError::from(error).into()
+    }
+}
+
+/// What every path answers that is none of ours.
+pub async fn not_found(uri: Uri) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("nothing is at {}", uri.path()))
+}

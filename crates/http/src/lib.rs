@@ -1,0 +1,68 @@
+//! The daemon's HTTP surface: health, metrics and the management API.
+//!
+//! One router serves the listener of a running daemon and, without any socket, the command
+//! line when no daemon runs: what a command prints is the same either way. Types that go
+//! over the wire are defined here and nowhere below.
+
+mod agents;
+mod audit;
+mod auth;
+mod error;
+mod metrics;
+mod openapi;
+mod route;
+mod serve;
+mod system;
+
+pub use auth::AdminToken;
+pub use serve::serve;
+pub use system::Listening;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::routing::{get, post};
+use insula_runtime::House;
+use std::sync::Arc;
+
+/// What every handler works with.
+#[derive(Clone)]
+pub struct Surface {
+    /// The agents.
+    pub house: Arc<House>,
+    /// What the local command line shows to be let in.
+    pub admin: AdminToken,
+    /// Where the daemon listens; `None` for a command without a daemon.
+    pub listening: Option<Listening>,
+}
+
+/// All routes.
+pub fn router(surface: Surface) -> Router {
+    let api = Router::new()
+        .route("/status", get(system::status))
+        .route("/reload", post(system::reload))
+        .route("/doctor", get(system::doctor))
+        .route("/applied", get(system::applied))
+        .route("/route/explain", post(route::explain))
+        .route("/audit", get(audit::daemon))
+        .route("/audit/verify", get(audit::verify_daemon))
+        .route("/agents", get(agents::list).post(agents::add))
+        .route("/agents/{id}", get(agents::show).delete(agents::delete))
+        .route("/agents/{id}/pause", post(agents::pause))
+        .route("/agents/{id}/resume", post(agents::resume))
+        .route("/agents/{id}/archive", post(agents::archive))
+        .route("/agents/{id}/reload", post(agents::reload))
+        .route("/agents/{id}/context", get(agents::context))
+        .route("/agents/{id}/tools", get(agents::tools))
+        .route("/agents/{id}/audit", get(audit::agent))
+        .route("/agents/{id}/audit/verify", get(audit::verify_agent))
+        .route_layer(from_fn_with_state(surface.clone(), auth::require_admin))
+        .route("/openapi.json", get(openapi::document));
+    Router::new()
+        .route("/healthz", get(system::healthz))
+        .route("/readyz", get(system::readyz))
+        .route("/metrics", get(metrics::scrape))
+        .nest("/api", api)
+        .fallback(error::not_found)
+        .layer(from_fn_with_state(surface.clone(), auth::refuse_foreign_hosts))
+        .with_state(surface)
+}

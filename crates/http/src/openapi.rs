@@ -1,0 +1,52 @@
+//! The description of the API for programs and their authors.
+
+use crate::{agents, audit, metrics, route, system};
+use axum::Json;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(title = "Insula", description = "One daemon, many agents, each in its own trust domain"),
+    paths(
+        system::healthz,
+        system::readyz,
+        system::status,
+        system::reload,
+        system::doctor,
+        system::applied,
+        metrics::scrape,
+        route::explain,
+        audit::daemon,
+        audit::verify_daemon,
+        audit::agent,
+        audit::verify_agent,
+        agents::list,
+        agents::add,
+        agents::show,
+        agents::delete,
+        agents::pause,
+        agents::resume,
+        agents::archive,
+        agents::reload,
+        agents::context,
+        agents::tools,
+    ),
+    modifiers(&Token)
+)]
+struct Document;
+
+struct Token;
+
+impl utoipa::Modify for Token {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(scheme));
+    }
+}
+
+/// The OpenAPI description.
+pub async fn document() -> Json<utoipa::openapi::OpenApi> {
+    Json(Document::openapi())
+}

@@ -1,0 +1,169 @@
+//! Which agent a message would reach, and why.
+
+use crate::Surface;
+use crate::error::{ApiError, ErrorBody};
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use insula_config::DaemonConfig;
+use insula_domain::{
+    AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
+};
+use insula_runtime::Snapshot;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A message, as far as routing looks at it.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Probe {
+    platform: String,
+    chat: String,
+    /// Without it: the platform's only account, or `default` where there is none.
+    account: Option<String>,
+    topic: Option<String>,
+    parent: Option<String>,
+    user: Option<String>,
+    #[serde(default)]
+    roles: Vec<String>,
+    guild: Option<String>,
+    team: Option<String>,
+    /// Without it: `thread` below a parent, `dm` where the chat is the user, else `group`.
+    chat_type: Option<String>,
+}
+
+/// Where a message goes.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RouteAnswer {
+    agent: Option<String>,
+    refused: Option<String>,
+    tier: Option<&'static str>,
+    session_key: Option<String>,
+    scope: Option<String>,
+    considered: Vec<ConsideredView>,
+}
+
+/// One rule, and why it won or lost.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ConsideredView {
+    /// Which one, from 1, in the order of the file.
+    binding: usize,
+    rule: String,
+    agent: String,
+    place: Option<String>,
+    tier: &'static str,
+    matched: bool,
+    why: String,
+}
+
+/// Which agent a message would reach, and why.
+#[utoipa::path(post, path = "/api/route/explain", request_body = Probe,
+    responses((status = 200, body = RouteAnswer), (status = 400, body = ErrorBody)), security(("token" = [])))]
+pub async fn explain(
+    State(surface): State<Surface>,
+    body: Result<Json<Probe>, JsonRejection>,
+) -> Result<Json<RouteAnswer>, ApiError> {
+    let Json(probe) = body.map_err(|error| ApiError::invalid(error.body_text()))?;
+    let snapshot = surface.house.snapshot();
+    let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
+    Ok(Json(answer(&snapshot, &address)))
+}
+
+fn answer(snapshot: &Snapshot, address: &Address) -> RouteAnswer {
+    let explained = snapshot.explain(address);
+    let considered = explained.considered.iter().map(|considered| {
+        let binding = &snapshot.router.bindings()[considered.binding];
+        ConsideredView {
+            binding: considered.binding + 1,
+            rule: binding.matches.to_string(),
+            agent: binding.agent.to_string(),
+            place: snapshot.binding_places.get(considered.binding).cloned(),
+            tier: considered.tier.as_str(),
+            matched: considered.matched,
+            why: considered.why.to_string(),
+        }
+    });
+    let considered = considered.collect();
+    let tier = explained.tier.map(|tier| tier.as_str());
+    match explained.outcome {
+        Ok(answering) => RouteAnswer {
+            agent: Some(answering.context.id.to_string()),
+            refused: None,
+            tier,
+            session_key: Some(answering.session.to_string()),
+            scope: Some(answering.scope.to_string()),
+            considered,
+        },
+        Err(refusal) => RouteAnswer {
+            agent: None,
+            refused: Some(refusal.to_string()),
+            tier,
+            session_key: None,
+            scope: None,
+            considered,
+        },
+    }
+}
+
+impl Probe {
+    fn address(self, daemon: &DaemonConfig) -> Result<Address, String> {
+        fn maybe<T, E: ToString>(
+            text: Option<String>,
+            make: impl FnOnce(String) -> Result<T, E>,
+        ) -> Result<Option<T>, String> {
+            text.map(make).transpose().map_err(|error| error.to_string())
+        }
+        let platform = Platform::new(&self.platform).map_err(|error| error.to_string())?;
+        let community = match (self.guild, self.team) {
+            (Some(_), Some(_)) => {
+                return Err("a message comes from a guild or a team, not both".to_owned());
+            }
+            (guild, team) => {
+                let guild = maybe(guild, GuildId::new)?.map(Community::Guild);
+                guild.or(maybe(team, GuildId::new)?.map(Community::Team))
+            }
+        };
+        let chat_type = match self.chat_type.as_deref() {
+            Some(text) => ChatType::parse(text)
+                .ok_or_else(|| format!("`{text}` is no chat type: dm, group, channel or thread"))?,
+            None if self.parent.is_some() => ChatType::Thread,
+            None if self.user.as_ref() == Some(&self.chat) => ChatType::Dm,
+            None => ChatType::Group,
+        };
+        let roles: Result<Vec<_>, _> = self.roles.into_iter().map(RoleId::new).collect();
+        Ok(Address {
+            platform,
+            account: account(platform, self.account, daemon)?,
+            chat: ChatId::new(self.chat).map_err(|error| error.to_string())?,
+            chat_type,
+            topic: maybe(self.topic, TopicId::new)?,
+            parent: maybe(self.parent, ChatId::new)?,
+            community,
+            user: maybe(self.user, UserId::new)?,
+            roles: roles.map_err(|error| error.to_string())?,
+        })
+    }
+}
+
+fn account(
+    platform: Platform,
+    named: Option<String>,
+    daemon: &DaemonConfig,
+) -> Result<AccountId, String> {
+    let known: Vec<_> =
+        daemon.accounts.iter().filter(|account| account.platform == platform).collect();
+    let name = match (named, known.as_slice()) {
+        (Some(name), _) => name,
+        (None, []) => "default".to_owned(),
+        (None, [only]) => only.name.to_string(),
+        (None, several) => {
+            let names: Vec<String> =
+                several.iter().map(|account| format!("`{}`", account.name)).collect();
+            return Err(format!(
+                "{platform} has several accounts; say which: {}",
+                names.join(", ")
+            ));
+        }
+    };
+    AccountId::new(name).map_err(|error| error.to_string())
+}

@@ -1,0 +1,199 @@
+//! The daemon itself: health, status, reload, doctor.
+
+use crate::Surface;
+use crate::error::{ApiError, ErrorBody};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use insula_config::render;
+use insula_domain::AgentId;
+use insula_runtime::house::Reloaded;
+use insula_runtime::{Actor, Snapshot, doctor as examine};
+use serde::Serialize;
+use serde_json::Value;
+use std::net::SocketAddr;
+use utoipa::ToSchema;
+
+/// A running daemon: which process, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Listening {
+    /// Its process id.
+    pub pid: u32,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Listening {
+    /// Whether `host`, with or without a port, names this listener.
+    pub fn answers_to(&self, host: &str) -> bool {
+        let name = match host.parse::<SocketAddr>() {
+            Ok(address) => return self.is_ours(address.ip()),
+            Err(_) => host.rsplit_once(':').map_or(host, |(name, _)| name),
+        };
+        let name = name.trim_start_matches('[').trim_end_matches(']');
+        match name.parse() {
+            Ok(ip) => self.is_ours(ip),
+            Err(_) => name.eq_ignore_ascii_case("localhost"),
+        }
+    }
+
+    fn is_ours(&self, ip: std::net::IpAddr) -> bool {
+        ip.is_loopback() || ip == self.address.ip() || self.address.ip().is_unspecified()
+    }
+}
+
+/// Whether the process lives.
+#[utoipa::path(get, path = "/healthz", responses((status = 200, description = "it lives")))]
+pub async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// Whether it serves: a configuration is applied.
+#[utoipa::path(get, path = "/readyz", responses((status = 200, description = "it serves")))]
+pub async fn readyz(State(surface): State<Surface>) -> (StatusCode, &'static str) {
+    match surface.listening {
+        Some(_) => (StatusCode::OK, "ready\n"),
+        None => (StatusCode::SERVICE_UNAVAILABLE, "no daemon runs\n"),
+    }
+}
+
+/// How the daemon stands.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Status {
+    version: &'static str,
+    pid: Option<u32>,
+    listen: Option<String>,
+    ready: bool,
+    home: String,
+    agents: Counts,
+    accounts: Vec<AccountStatus>,
+    databases_open: usize,
+}
+
+/// Agents by state.
+#[derive(Debug, Default, Serialize, ToSchema)]
+pub struct Counts {
+    total: usize,
+    ready: usize,
+    failed: usize,
+    paused: usize,
+    archived: usize,
+}
+
+impl Counts {
+    /// Counts the agents of a snapshot.
+    pub fn of(snapshot: &Snapshot) -> Self {
+        let mut counts = Self { total: snapshot.agents.len(), ..Self::default() };
+        for entry in snapshot.agents.values() {
+            match entry.state.as_str() {
+                "ready" => counts.ready += 1,
+                "paused" => counts.paused += 1,
+                "archived" => counts.archived += 1,
+                _ => counts.failed += 1,
+            }
+        }
+        counts
+    }
+
+    /// Each state and its count.
+    pub fn by_state(&self) -> [(&'static str, usize); 4] {
+        [
+            ("ready", self.ready),
+            ("failed", self.failed),
+            ("paused", self.paused),
+            ("archived", self.archived),
+        ]
+    }
+}
+
+/// One connection to a platform.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct AccountStatus {
+    platform: &'static str,
+    account: String,
+    state: &'static str,
+    reason: Option<&'static str>,
+}
+
+/// How the daemon stands.
+#[utoipa::path(get, path = "/api/status", responses((status = 200, body = Status)), security(("token" = [])))]
+pub async fn status(State(surface): State<Surface>) -> Json<Status> {
+    let snapshot = surface.house.snapshot();
+    let accounts = snapshot.daemon.accounts.iter().map(|account| AccountStatus {
+        platform: account.platform.as_str(),
+        account: account.name.to_string(),
+        state: "off",
+        reason: Some("this version connects to no platform"),
+    });
+    Json(Status {
+        version: env!("CARGO_PKG_VERSION"),
+        pid: surface.listening.map(|listening| listening.pid),
+        listen: surface.listening.map(|listening| listening.address.to_string()),
+        ready: surface.listening.is_some(),
+        home: surface.house.home.root().display().to_string(),
+        agents: Counts::of(&snapshot),
+        accounts: accounts.collect(),
+        databases_open: surface.house.store.open_count(),
+    })
+}
+
+/// What a reload did.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ReloadAnswer {
+    added: Vec<String>,
+    changed: Vec<String>,
+    removed: Vec<String>,
+    failed: Vec<String>,
+    /// What is wrong with the configuration, warnings included.
+    #[schema(value_type = Object)]
+    report: Value,
+}
+
+impl From<Reloaded> for ReloadAnswer {
+    fn from(reloaded: Reloaded) -> Self {
+        let names = |ids: Vec<AgentId>| ids.iter().map(ToString::to_string).collect();
+        Self {
+            added: names(reloaded.applied.added),
+            changed: names(reloaded.applied.changed),
+            removed: names(reloaded.applied.removed),
+            failed: names(reloaded.applied.failed),
+            report: render::json(&reloaded.report),
+        }
+    }
+}
+
+/// Reads the configuration again and applies it.
+#[utoipa::path(post, path = "/api/reload",
+    responses((status = 200, body = ReloadAnswer), (status = 422, body = ErrorBody, description = "nothing was changed")),
+    security(("token" = [])))]
+pub async fn reload(State(surface): State<Surface>) -> Result<Json<ReloadAnswer>, ApiError> {
+    let reloaded = surface.house.reload(None, &Actor::CommandLine).await?;
+    Ok(Json(reloaded.into()))
+}
+
+/// What was found about one thing.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct FindingView {
+    name: String,
+    status: &'static str,
+    detail: String,
+}
+
+/// What this machine and this home can do, measured, and what is off.
+#[utoipa::path(get, path = "/api/doctor", responses((status = 200, body = [FindingView])), security(("token" = [])))]
+pub async fn doctor(State(surface): State<Surface>) -> Json<Vec<FindingView>> {
+    let findings = examine::examine(&surface.house).await;
+    let views = findings.into_iter().map(|found| FindingView {
+        name: found.name,
+        status: found.status.as_str(),
+        detail: found.detail,
+    });
+    Json(views.collect())
+}
+
+/// What was last applied, to compare an edit with.
+#[utoipa::path(get, path = "/api/applied", responses((status = 200, body = Object)), security(("token" = [])))]
+pub async fn applied(State(surface): State<Surface>) -> Result<Json<Value>, ApiError> {
+    let text = surface.house.applied().await?.to_json();
+    Ok(Json(serde_json::from_str(&text).unwrap_or_default()))
+}

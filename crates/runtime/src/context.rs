@@ -1,0 +1,222 @@
+//! The agent context: the object that *is* an agent at run time.
+//!
+//! Immutable. A change makes a new one with a higher generation; whoever holds the old one
+//! keeps it to the end of their turn.
+
+use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
+use insula_config::model::ModelRef;
+use insula_config::settings::Setting;
+use insula_domain::{
+    Address, AgentId, Boundary, MemoryScope, Metadata, Scope, SessionKey, SessionRule, ToolTable,
+};
+use insula_store::{AgentCommand, AgentStore, AuditEntry, Fence, Seq, StoreError};
+use insula_world::{Clock, World};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Which version of an agent this is: higher whenever anything about it changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Generation(pub u64);
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An agent at run time.
+pub struct AgentContext {
+    /// Its id.
+    pub id: AgentId,
+    /// Which version this is.
+    pub generation: Generation,
+    /// Who it is.
+    pub identity: Identity,
+    /// The settings this generation was built from.
+    pub config: ConfigView,
+    /// What it may do; its tool table is the one the model is shown and the gate runs.
+    pub boundary: Boundary,
+    /// How it remembers; `None` for agents that do not.
+    pub memory: Option<Memory>,
+    /// Where its files are.
+    pub workspace: Workspace,
+    /// Its skills.
+    pub skills: SkillShelf,
+    /// What it runs on.
+    pub models: ModelChain,
+    /// How its traffic is cut into conversations and scopes.
+    pub conversations: Conversations,
+    /// Its durable state.
+    pub store: AgentStore,
+    /// Its audit trail.
+    pub audit: AuditLog,
+}
+
+/// Who an agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// What people see it called.
+    pub name: Box<str>,
+    /// What it is for.
+    pub description: Option<Box<str>>,
+    /// Who it is, in its own words, and where they stand.
+    pub soul: Soul,
+}
+
+/// The settings a generation was built from, each with its origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigView {
+    /// What was written for this agent, its inherited settings included.
+    pub settings: Box<[Setting]>,
+    /// Tells two configurations apart.
+    pub digest: [u8; 32],
+    /// Values for hooks and expressions.
+    pub metadata: Metadata,
+}
+
+/// How an agent remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// Expressions that name contexts it reads besides its own.
+    pub also_read: Vec<Box<str>>,
+    /// What becomes of a write that every conversation could read.
+    pub global_writes: GlobalWrites,
+}
+
+/// Where an agent's files are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    /// The folder.
+    pub path: PathBuf,
+}
+
+/// The skills of an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillShelf {
+    /// Bundles named in the configuration, beside the agent's own folder.
+    pub bundles: Vec<Box<str>>,
+}
+
+/// The models an agent runs on, tried in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelChain {
+    /// Never empty.
+    pub models: Vec<ModelRef>,
+}
+
+/// How an agent's traffic is cut into conversations and scopes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversations {
+    /// Who shares a session.
+    pub sessions: SessionRule,
+    /// Which scope a message belongs to.
+    pub scope: MemoryScope,
+    /// People with several identities.
+    pub people: People,
+}
+
+/// What all contexts of a house have in common, none of it any agent's.
+pub struct Surroundings<'s> {
+    /// The world.
+    pub world: &'s World,
+    /// The home folder.
+    pub home: &'s Path,
+    /// Proof that this process may write.
+    pub fence: &'s Arc<Fence>,
+}
+
+impl AgentContext {
+    /// Builds the context of one generation.
+    pub fn build(
+        config: AgentConfig,
+        generation: Generation,
+        store: AgentStore,
+        around: &Surroundings<'_>,
+    ) -> Self {
+        let audit = AuditLog {
+            generation,
+            store: store.clone(),
+            fence: around.fence.clone(),
+            clock: around.world.clock.clone(),
+        };
+        let own_folder = || around.home.join("agents").join(config.id.as_str()).join("workspace");
+        Self {
+            generation,
+            identity: Identity {
+                name: config.name,
+                description: config.description,
+                soul: config.soul,
+            },
+            config: ConfigView {
+                settings: config.settings,
+                digest: config.digest,
+                metadata: config.metadata,
+            },
+            boundary: config.boundary,
+            memory: config.memory.map(|memory| Memory {
+                also_read: memory.also_read,
+                global_writes: memory.global_writes,
+            }),
+            workspace: Workspace {
+                path: config.workspace_path.as_deref().map_or_else(own_folder, PathBuf::from),
+            },
+            skills: SkillShelf { bundles: config.skills },
+            models: ModelChain { models: config.models },
+            conversations: Conversations {
+                sessions: config.sessions,
+                scope: config.scope,
+                people: config.people,
+            },
+            store,
+            audit,
+            id: config.id,
+        }
+    }
+
+    /// The tools the model is shown, which are those the gate will run.
+    pub fn tools(&self) -> &ToolTable {
+        &self.boundary.tools
+    }
+
+    /// The conversation a message at `address` belongs to.
+    pub fn session_key(&self, address: &Address) -> SessionKey {
+        SessionKey::of(&self.id, address, self.conversations.sessions)
+    }
+
+    /// The scope a message at `address` belongs to, whether or not memory is on.
+    pub fn scope(&self, address: &Address) -> Scope {
+        let user = address.user.as_ref();
+        let person = user.and_then(|user| self.conversations.people.person(address.platform, user));
+        self.conversations.scope.resolve(address, person)
+    }
+}
+
+/// The audit trail of one agent, under one generation.
+#[derive(Clone)]
+pub struct AuditLog {
+    generation: Generation,
+    store: AgentStore,
+    fence: Arc<Fence>,
+    clock: Arc<dyn Clock>,
+}
+
+impl AuditLog {
+    /// Appends a record: who did what, and the details as JSON.
+    pub async fn append(
+        &self,
+        actor: &str,
+        kind: &str,
+        content: serde_json::Value,
+    ) -> Result<Option<Seq>, StoreError> {
+        let entry = AuditEntry {
+            at: self.clock.now(),
+            actor: actor.into(),
+            kind: kind.into(),
+            generation: self.generation.0,
+            content: content.to_string(),
+        };
+        let done = self.store.commit(vec![AgentCommand::Audit(entry)], &self.fence).await?;
+        Ok(done.audit.first().copied())
+    }
+}

@@ -1,0 +1,184 @@
+//! What this machine and this home can do, measured, and what is off.
+
+use crate::house::House;
+use crate::registry::State;
+use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
+use rustix::process::{Resource, getrlimit};
+use std::collections::BTreeMap;
+
+/// What was found about one thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// The thing.
+    pub name: String,
+    /// How it stands.
+    pub status: Status,
+    /// What that means, with figures where it was measured.
+    pub detail: String,
+}
+
+/// How a thing stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// As it should be.
+    Good,
+    /// It works, and somebody should know something.
+    Notice,
+    /// Somebody has to do something.
+    Bad,
+    /// This version has no such thing, or it was turned off.
+    Off,
+}
+
+impl Status {
+    /// The status as a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Notice => "notice",
+            Self::Bad => "bad",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// Descriptors an open agent database needs: the file, its log and its index.
+const DESCRIPTORS_PER_DATABASE: u64 = 3;
+
+/// Looks at the machine and the home.
+pub async fn examine(house: &House) -> Vec<Finding> {
+    let mut findings = vec![folder(house), configuration(house), agents(house), audit(house).await];
+    findings.push(flush(house).await);
+    findings.push(descriptors(house));
+    findings.extend(without_effect(house));
+    findings.push(Finding {
+        name: "confinement of programs".to_owned(),
+        status: Status::Off,
+        detail: "this version starts no program for an agent, so there is nothing to confine"
+            .to_owned(),
+    });
+    findings
+}
+
+fn finding(name: &str, status: Status, detail: impl Into<String>) -> Finding {
+    Finding { name: name.to_owned(), status, detail: detail.into() }
+}
+
+fn folder(house: &House) -> Finding {
+    let path = house.home.root().display();
+    if house.home.is_open_to_others() {
+        let detail = format!("others on this machine can look into {path}; run `chmod 700` on it");
+        return finding("home", Status::Bad, detail);
+    }
+    finding("home", Status::Good, format!("{path}, for its owner alone"))
+}
+
+fn configuration(house: &House) -> Finding {
+    let report = house.report();
+    let (errors, warnings) = (report.errors().count(), report.warnings().count());
+    let status = match (errors, warnings) {
+        (0, 0) => Status::Good,
+        (0, _) => Status::Notice,
+        _ => Status::Bad,
+    };
+    let detail = match status {
+        Status::Good => "no errors, no warnings".to_owned(),
+        _ => format!("{errors} errors, {warnings} warnings; `insula check` shows them"),
+    };
+    finding("configuration", status, detail)
+}
+
+fn agents(house: &House) -> Finding {
+    let snapshot = house.snapshot();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in snapshot.agents.values() {
+        *counts.entry(entry.state.as_str()).or_default() += 1;
+    }
+    let failed = counts.get("failed").copied().unwrap_or(0);
+    let detail: Vec<String> = counts.iter().map(|(state, n)| format!("{n} {state}")).collect();
+    let status = if failed > 0 { Status::Bad } else { Status::Good };
+    finding("agents", status, detail.join(", "))
+}
+
+async fn audit(house: &House) -> Finding {
+    match house.store.daemon().audit_verify().await {
+        Ok(report) if report.ok => finding(
+            "audit of the daemon",
+            Status::Good,
+            format!("{} records, chain intact", report.records),
+        ),
+        Ok(report) => {
+            let at = report.broken_at.unwrap_or_default();
+            let why = report.reason.unwrap_or_default();
+            finding("audit of the daemon", Status::Bad, format!("broken at record {at}: {why}"))
+        }
+        Err(error) => finding("audit of the daemon", Status::Bad, error.to_string()),
+    }
+}
+
+async fn flush(house: &House) -> Finding {
+    let (home, clock) = (house.home.clone(), house.world.clock.clone());
+    let measured = house.world.storage.run(move || home.measure_flush(&*clock)).await;
+    let durability = house.snapshot().daemon.store.durability;
+    match measured {
+        Ok(Ok(median)) => finding(
+            "disk",
+            Status::Good,
+            format!(
+                "a flush takes {:.2} ms; durability is `{}`",
+                median.as_secs_f64() * 1e3,
+                durability.as_str()
+            ),
+        ),
+        Ok(Err(error)) => finding("disk", Status::Bad, error.to_string()),
+        Err(error) => finding("disk", Status::Bad, error.to_string()),
+    }
+}
+
+fn descriptors(house: &House) -> Finding {
+    let limit = getrlimit(Resource::Nofile).current;
+    let wanted = house.snapshot().daemon.store.open_max as u64 * DESCRIPTORS_PER_DATABASE;
+    match limit {
+        Some(limit) if limit < wanted => finding(
+            "open files",
+            Status::Notice,
+            format!(
+                "{limit} allowed, {wanted} wanted for `store.open_max`; raise the limit or lower the setting"
+            ),
+        ),
+        Some(limit) => finding("open files", Status::Good, format!("{limit} allowed")),
+        None => finding("open files", Status::Good, "no limit"),
+    }
+}
+
+/// Settings somebody wrote that do nothing yet, with who wrote them.
+fn without_effect(house: &House) -> Vec<Finding> {
+    let snapshot = house.snapshot();
+    let uses = |setting: &str| -> usize {
+        let under = |path: &str| {
+            path == setting || path.strip_prefix(setting).is_some_and(|rest| rest.starts_with('.'))
+        };
+        let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
+        contexts.filter(|context| context.config.settings.iter().any(|s| under(&s.path))).count()
+    };
+    let mut findings = Vec::new();
+    for (setting, why) in WITHOUT_EFFECT {
+        let count = match *setting {
+            "channels" => usize::from(!snapshot.daemon.accounts.is_empty()),
+            "boards" => usize::from(!snapshot.daemon.boards.is_empty()),
+            setting => uses(setting),
+        };
+        if count > 0 {
+            findings.push(finding(&format!("setting `{setting}`"), Status::Off, *why));
+        }
+    }
+    let refused = snapshot.agents.values().any(|entry| {
+        matches!(&entry.state, State::Failed(reason) if reason.contains("does not enforce"))
+    });
+    if refused {
+        let names: Vec<&str> = UNENFORCED.iter().map(|rule| rule.path).collect();
+        let detail = format!("fail their agent until they are enforced: {}", names.join(", "));
+        findings.push(finding("restrictions", Status::Bad, detail));
+    }
+    findings
+}

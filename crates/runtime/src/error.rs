@@ -1,0 +1,53 @@
+//! What can go wrong when the house is changed, by what the caller can do.
+
+use insula_config::{Owner, Report};
+use insula_domain::AgentId;
+use insula_store::StoreError;
+use std::path::PathBuf;
+
+/// Why an operation did not happen. Nothing was changed unless the variant says so.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    /// There is no such agent.
+    #[error("no agent `{0}` here")]
+    NoSuchAgent(Box<str>),
+    /// The agent is not in a state that allows it.
+    #[error("agent `{agent}` is {state}; {help}")]
+    WrongState {
+        /// The agent.
+        agent: AgentId,
+        /// What it is.
+        state: &'static str,
+        /// What to do.
+        help: &'static str,
+    },
+    /// The request itself is wrong.
+    #[error("{0}")]
+    Invalid(String),
+    /// The configuration has errors that concern everybody; what ran before still runs.
+    #[error("the configuration was not applied: {}", summary(.0))]
+    Configuration(Box<Report>),
+    /// Another process has the home.
+    #[error("{0}")]
+    HomeInUse(String),
+    /// A file of the home can't be used.
+    #[error("{} {what}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it and what to do.
+        what: String,
+    },
+    /// The store could not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The first error that concerns everybody, with its place.
+fn summary(report: &Report) -> String {
+    let shared = report.errors().find(|found| found.owner == Owner::Shared);
+    match shared.or_else(|| report.errors().next()) {
+        Some(found) => format!("{}: {}", report.sources.describe(found.span), found.message),
+        None => "no reason was given".to_owned(),
+    }
+}

@@ -1,0 +1,304 @@
+//! The home folder: where things are in it, and the few ways its files change.
+//!
+//! Whatever is written here is written whole or not at all: into a temporary file beside
+//! the target, flushed, then renamed over it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "owns the folder: creates it, locks it, and writes and removes files in it"
+)]
+
+use crate::error::RuntimeError;
+use insula_domain::AgentId;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+/// The layout this version writes. A home with a higher one is left alone.
+pub const FORMAT: u32 = 1;
+
+/// How folders of deleted agents are called until they are gone.
+const DELETED_PREFIX: &str = ".deleted-";
+
+/// Where things are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    root: PathBuf,
+}
+
+/// Proof that this process, and no other, works in the home. Released when dropped.
+#[derive(Debug)]
+pub struct HomeLock {
+    _file: File,
+}
+
+impl Home {
+    /// The home at `root`, which need not exist yet.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        Self { root: root.into() }
+    }
+
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Whether the folder exists.
+    pub fn exists(&self) -> bool {
+        self.root.is_dir()
+    }
+
+    /// Whether anybody configured anything in it.
+    pub fn is_unconfigured(&self) -> bool {
+        let empty = |path: PathBuf| fs::read_dir(path).is_ok_and(|mut dir| dir.next().is_none());
+        !self.config().exists() && (!self.agents().exists() || empty(self.agents()))
+    }
+
+    /// `config.yaml`.
+    pub fn config(&self) -> PathBuf {
+        self.root.join("config.yaml")
+    }
+
+    /// `agents/`.
+    pub fn agents(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
+    /// `agents/<id>/`.
+    pub fn agent(&self, id: &AgentId) -> PathBuf {
+        self.agents().join(id.as_str())
+    }
+
+    /// The key of the audit chains.
+    pub fn audit_key(&self) -> PathBuf {
+        self.root.join("vault").join("audit.key")
+    }
+
+    /// Where the daemon says what it is and where it listens.
+    pub fn daemon_file(&self) -> PathBuf {
+        self.root.join("run").join("daemon.json")
+    }
+
+    /// The token of the local command line.
+    pub fn admin_token_file(&self) -> PathBuf {
+        self.root.join("run").join("admin.token")
+    }
+
+    /// Makes the folders of a home, for their owner alone, and checks its format.
+    pub fn prepare(&self) -> Result<(), RuntimeError> {
+        for folder in
+            [self.root.clone(), self.agents(), self.root.join("run"), self.root.join("vault")]
+        {
+            private_folder(&folder)
+                .map_err(|error| file_error(&folder, "can't be created", &error))?;
+        }
+        let path = self.root.join("format");
+        match fs::read_to_string(&path) {
+            Ok(text) => match text.trim().parse::<u32>() {
+                Ok(found) if found <= FORMAT => Ok(()),
+                Ok(found) => Err(RuntimeError::File {
+                    path,
+                    what: format!(
+                        "says this home has format {found}, and this version knows formats up to {FORMAT}; run the newer version"
+                    ),
+                }),
+                Err(_) => Err(RuntimeError::File {
+                    path,
+                    what: format!("does not hold a number; write {FORMAT} into it"),
+                }),
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.write(&path, format!("{FORMAT}\n").as_bytes(), Mode::Private)
+            }
+            Err(error) => Err(file_error(&path, "can't be read", &error)),
+        }
+    }
+
+    /// Takes the home for this process; `None` while another process has it.
+    pub fn try_lock(&self) -> Result<Option<HomeLock>, RuntimeError> {
+        let path = self.root.join("run").join("lock");
+        let file = OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path)
+            .map_err(|error| file_error(&path, "can't be opened", &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(HomeLock { _file: file })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(file_error(&path, "can't be locked", &error)),
+        }
+    }
+
+    /// Writes a file whole or not at all.
+    pub fn write(&self, path: &Path, bytes: &[u8], mode: Mode) -> Result<(), RuntimeError> {
+        write_whole(path, bytes, mode).map_err(|error| file_error(path, "can't be written", &error))
+    }
+
+    /// Writes a file that must not exist yet, with the folders above it.
+    pub fn write_new(&self, path: &Path, bytes: &[u8]) -> Result<(), RuntimeError> {
+        if let Some(folder) = path.parent() {
+            private_folder(folder)
+                .map_err(|error| file_error(folder, "can't be created", &error))?;
+        }
+        if path.symlink_metadata().is_ok() {
+            return Err(RuntimeError::File {
+                path: path.into(),
+                what: "exists already".to_owned(),
+            });
+        }
+        self.write(path, bytes, Mode::Private)
+    }
+
+    /// Reads a small file; `None` when it does not exist.
+    pub fn read(&self, path: &Path) -> Result<Option<String>, RuntimeError> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(file_error(path, "can't be read", &error)),
+        }
+    }
+
+    /// Removes a file, which may be gone already.
+    pub fn remove(&self, path: &Path) -> Result<(), RuntimeError> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(file_error(path, "can't be removed", &error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether an agent has a folder, whatever is in it.
+    pub fn has_agent_folder(&self, id: &AgentId) -> bool {
+        self.agent(id).symlink_metadata().is_ok()
+    }
+
+    /// Takes an agent's folder out of sight at once and then removes it. What a crash
+    /// leaves, [`Home::sweep`] removes.
+    pub fn remove_agent(&self, id: &AgentId) -> Result<(), RuntimeError> {
+        let folder = self.agent(id);
+        let aside = self.agents().join(format!("{DELETED_PREFIX}{id}"));
+        remove_whole(&aside).map_err(|error| file_error(&aside, "can't be removed", &error))?;
+        match fs::rename(&folder, &aside) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            renamed => renamed.map_err(|error| file_error(&folder, "can't be removed", &error))?,
+        }
+        sync_folder(&self.agents())
+            .map_err(|error| file_error(&folder, "can't be removed", &error))?;
+        remove_whole(&aside).map_err(|error| file_error(&aside, "can't be removed", &error))
+    }
+
+    /// Removes what interrupted deletions left.
+    pub fn sweep(&self) -> Result<(), RuntimeError> {
+        let agents = self.agents();
+        let entries =
+            fs::read_dir(&agents).map_err(|error| file_error(&agents, "can't be read", &error))?;
+        for entry in entries.flatten() {
+            if entry.file_name().to_string_lossy().starts_with(DELETED_PREFIX) {
+                let path = entry.path();
+                remove_whole(&path)
+                    .map_err(|error| file_error(&path, "can't be removed", &error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether others than the owner can look into the home.
+    pub fn is_open_to_others(&self) -> bool {
+        fs::metadata(&self.root).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+    }
+}
+
+/// Who may read a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Its owner.
+    Private,
+}
+
+fn file_error(path: &Path, what: &str, error: &io::Error) -> RuntimeError {
+    RuntimeError::File { path: path.into(), what: format!("{what}: {error}") }
+}
+
+fn private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+fn write_whole(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
+    let Mode::Private = mode;
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_string_lossy();
+    let aside = folder.join(format!(".{name}.new"));
+    let mut file =
+        OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&aside)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    drop(file);
+    written.and_then(|()| fs::rename(&aside, path)).inspect_err(|_| {
+        // The target is untouched; a leftover would only puzzle somebody.
+        let _ = fs::remove_file(&aside);
+    })?;
+    sync_folder(folder)
+}
+
+fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Removes a file, a link or a folder with all it holds; links are not followed.
+fn remove_whole(path: &Path) -> io::Result<()> {
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+    }
+}
+
+impl Home {
+    /// The folders whose files are configuration: the home, `agents/`, and each agent's own.
+    pub fn configuration_folders(&self) -> std::collections::BTreeSet<PathBuf> {
+        let mut folders = std::collections::BTreeSet::from([self.root.clone(), self.agents()]);
+        for entry in fs::read_dir(self.agents()).into_iter().flatten().flatten() {
+            let hidden = entry.file_name().to_string_lossy().starts_with('.');
+            if !hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                folders.insert(entry.path());
+            }
+        }
+        folders
+    }
+}
+
+/// Flushes to measure: enough for a median, few enough to take a moment only.
+const FLUSHES: usize = 15;
+
+impl Home {
+    /// How long the disk takes to make a page durable: the median of a few.
+    pub fn measure_flush(
+        &self,
+        clock: &dyn insula_world::Clock,
+    ) -> Result<std::time::Duration, RuntimeError> {
+        let path = self.root.join("run").join("flush.test");
+        let measure = || -> io::Result<std::time::Duration> {
+            let mut file = OpenOptions::new()
+                .create(true)
+                .write(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(&path)?;
+            let mut times = Vec::with_capacity(FLUSHES);
+            for _ in 0..FLUSHES {
+                file.write_all(&[0; 4096])?;
+                let start = clock.elapsed();
+                file.sync_data()?;
+                times.push(clock.elapsed() - start);
+            }
+            fs::remove_file(&path)?;
+            times.sort();
+            Ok(times[FLUSHES / 2])
+        };
+        measure().map_err(|error| file_error(&path, "can't be written", &error))
+    }
+}

@@ -1,0 +1,25 @@
+//! The agents of one home, at run time.
+//!
+//! An agent is an object here: an [`AgentContext`] of one generation, held by the
+//! [`Registry`] and replaced whole when its configuration changes. [`House`] is the one
+//! place that changes anything: it loads and applies configuration, and creates, pauses,
+//! archives and deletes agents, each change durable and audited before it shows.
+//!
+//! Knows nothing of SQL, HTTP or how a command is typed.
+
+pub mod apply;
+pub mod context;
+pub mod doctor;
+mod error;
+pub mod home;
+pub mod house;
+pub mod lifecycle;
+pub mod registry;
+pub mod routing;
+pub mod watch;
+
+pub use context::{AgentContext, Generation};
+pub use error::RuntimeError;
+pub use home::{Home, HomeLock};
+pub use house::{Actor, House};
+pub use registry::{Entry, Registry, Snapshot, State};

@@ -1,0 +1,237 @@
+//! Create, pause, resume, archive and delete an agent while the house runs.
+
+use crate::apply::{self, Record, state};
+use crate::error::RuntimeError;
+use crate::house::{Actor, House, Ledger};
+use crate::registry::{Entry, Snapshot, State};
+use insula_config::{Outcome, Owner};
+use insula_domain::AgentId;
+use insula_store::{AgentRow, DaemonCommand, Lifecycle};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What a new agent is to be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewAgent {
+    /// What people see it called.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// `provider/name`.
+    pub model: Option<String>,
+    /// Who it is.
+    pub personality: Option<String>,
+    /// A profile.
+    pub tools: Option<String>,
+    /// Whether it remembers.
+    pub memory: Option<bool>,
+}
+
+impl NewAgent {
+    /// The agent's `agent.yaml`. JSON strings are YAML, so nothing a person types can
+    /// become anything but a value.
+    fn to_yaml(&self) -> String {
+        let text = |text: &Option<String>| text.as_ref().map(|text| json!(text).to_string());
+        let lines = [
+            ("name", text(&self.name)),
+            ("description", text(&self.description)),
+            ("model", text(&self.model)),
+            ("personality", text(&self.personality)),
+            ("tools", text(&self.tools)),
+            ("memory", self.memory.map(|on| on.to_string())),
+        ];
+        let written =
+            lines.iter().filter_map(|(key, value)| Some(format!("{key}: {}\n", value.as_ref()?)));
+        let body: String = written.collect();
+        if body.is_empty() { "{}\n".to_owned() } else { body }
+    }
+}
+
+impl House {
+    /// Stops an agent from serving; it keeps everything. Survives a restart.
+    pub async fn pause(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
+        self.move_to(id, Lifecycle::Paused, "agent.paused", actor).await
+    }
+
+    /// Lets a paused or archived agent serve again.
+    pub async fn resume(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
+        self.move_to(id, Lifecycle::Active, "agent.resumed", actor).await
+    }
+
+    /// Puts an agent away; it keeps everything. Survives a restart.
+    pub async fn archive(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
+        self.move_to(id, Lifecycle::Archived, "agent.archived", actor).await
+    }
+
+    async fn move_to(
+        &self,
+        id: &AgentId,
+        to: Lifecycle,
+        kind: &str,
+        actor: &Actor,
+    ) -> Result<(), RuntimeError> {
+        let mut ledger = self.change().await;
+        let now = self.snapshot();
+        let entry =
+            now.agents.get(id).ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
+        if matches!(entry.state, State::Deleted) {
+            return Err(wrong_state(id, "deleted", "remove it from config.yaml first"));
+        }
+        let Some(record) = ledger.records.get(id).copied() else {
+            return Err(wrong_state(
+                id,
+                "failed",
+                "it was never ready; correct its configuration first",
+            ));
+        };
+        if record.state == to {
+            return Ok(());
+        }
+        let row = self.store.daemon().agents().await?.into_iter().find(|row| row.id == *id);
+        let row = row.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
+        let entry_for_audit = self.entry(actor, kind, record.generation, json!({}));
+        let batch = vec![
+            DaemonCommand::PutAgent(AgentRow { state: to, ..row }),
+            DaemonCommand::QueueAudit(id.clone(), entry_for_audit),
+        ];
+        self.store.daemon().commit(batch, &self.fence).await?;
+        ledger.records.insert(id.clone(), Record { state: to, ..record });
+        if let Some(context) = entry.state.context() {
+            let state = state(to, context.clone());
+            self.show(&now, id, Some(Entry { generation: entry.generation, state }));
+        }
+        Ok(())
+    }
+
+    /// Deletes an agent with all it has. What remains is one line in the daemon's chain.
+    pub async fn delete(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
+        let mut ledger = self.change().await;
+        let now = self.snapshot();
+        let entry =
+            now.agents.get(id).ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
+        if matches!(entry.state, State::Deleted) {
+            return Err(wrong_state(id, "deleted already", "remove it from config.yaml"));
+        }
+        // From here on a crash is followed by the end of the deletion, not by half an agent.
+        let going = row(id, Lifecycle::Deleting);
+        self.store.daemon().commit(vec![DaemonCommand::PutAgent(going)], &self.fence).await?;
+        self.show(&now, id, Some(Entry { generation: entry.generation, state: State::Deleted }));
+        self.erase(id, ledger.named_in_config.contains(id), actor).await?;
+        let named = ledger.named_in_config.contains(id);
+        match named {
+            true => {
+                ledger.records.insert(
+                    id.clone(),
+                    Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] },
+                );
+            }
+            false => {
+                ledger.records.remove(id);
+                self.show(&self.snapshot(), id, None);
+            }
+        }
+        Ok(())
+    }
+
+    /// Erases what an agent has. `still_named` leaves a mark that makes its name refuse.
+    async fn erase(
+        &self,
+        id: &AgentId,
+        still_named: bool,
+        actor: &Actor,
+    ) -> Result<(), RuntimeError> {
+        self.store.retire(id).await;
+        self.home.remove_agent(id)?;
+        let mut batch = vec![DaemonCommand::ForgetAgent(id.clone())];
+        if still_named {
+            batch.push(DaemonCommand::PutAgent(row(id, Lifecycle::Deleted)));
+        }
+        let content = json!({ "agent": id.as_str() });
+        batch.push(DaemonCommand::Audit(self.entry(actor, "agent.deleted", 0, content)));
+        self.store.daemon().commit(batch, &self.fence).await?;
+        Ok(())
+    }
+
+    /// Ends deletions that a crash interrupted. Which names the configuration still has is
+    /// not known yet, so each leaves its mark; applying the configuration removes those that
+    /// nobody names.
+    pub(crate) async fn finish_deletions(&self, ledger: &mut Ledger) -> Result<(), RuntimeError> {
+        let going: Vec<AgentId> = ledger
+            .records
+            .iter()
+            .filter(|(_, record)| record.state == Lifecycle::Deleting)
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in going {
+            self.erase(&id, true, &Actor::Daemon).await?;
+            let record = Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] };
+            ledger.records.insert(id, record);
+        }
+        Ok(())
+    }
+
+    /// Adds an agent: writes its `agent.yaml`, after making sure that it will be ready.
+    pub async fn add(
+        &self,
+        id: &AgentId,
+        new: &NewAgent,
+        actor: &Actor,
+    ) -> Result<(), RuntimeError> {
+        let mut ledger = self.change().await;
+        if let Some(entry) = self.snapshot().agents.get(id) {
+            let (state, help) = match entry.state {
+                State::Deleted => ("deleted", "remove it from config.yaml, then add it"),
+                _ => ("here already", "choose another id, or edit its configuration"),
+            };
+            return Err(wrong_state(id, state, help));
+        }
+        if self.home.has_agent_folder(id) {
+            return Err(RuntimeError::Invalid(format!(
+                "agents/{id} exists already, so a new agent would take over what is in it; move it away, or write agents/{id}/agent.yaml yourself"
+            )));
+        }
+        let yaml = new.to_yaml();
+        let (report, loaded) = self.rehearse(id, &yaml).await?;
+        let loaded = match loaded {
+            Some(loaded) if matches!(loaded.agents.get(id), Some(Outcome::Ready(_))) => loaded,
+            _ => {
+                let owner = Owner::Agent(id.as_str().into());
+                let own = report.errors().find(|found| found.owner == owner);
+                return Err(match own {
+                    Some(found) => RuntimeError::Invalid(match &found.help {
+                        Some(help) => format!("{}; {help}", found.message),
+                        None => found.message.clone(),
+                    }),
+                    None => RuntimeError::Configuration(Box::new(report)),
+                });
+            }
+        };
+        self.home.write_new(&self.home.agent(id).join("agent.yaml"), yaml.as_bytes())?;
+        apply::apply(self, &mut ledger, loaded, Some(id), actor, Vec::new()).await?;
+        Ok(())
+    }
+
+    /// Shows the registry with one agent changed or gone.
+    fn show(&self, now: &Snapshot, id: &AgentId, entry: Option<Entry>) {
+        let mut agents: BTreeMap<AgentId, Entry> = now.agents.clone();
+        match entry {
+            Some(entry) => agents.insert(id.clone(), entry),
+            None => agents.remove(id),
+        };
+        self.registry.swap(Snapshot {
+            router: now.router.clone(),
+            binding_places: now.binding_places.clone(),
+            agents,
+            daemon: Arc::clone(&now.daemon),
+        });
+    }
+}
+
+fn row(id: &AgentId, state: Lifecycle) -> AgentRow {
+    AgentRow { id: id.clone(), state, generation: 0, digest: [0; 32], authority: "{}".to_owned() }
+}
+
+fn wrong_state(agent: &AgentId, state: &'static str, help: &'static str) -> RuntimeError {
+    RuntimeError::WrongState { agent: agent.clone(), state, help }
+}

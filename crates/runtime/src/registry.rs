@@ -1,0 +1,97 @@
+//! One current generation per agent, swapped atomically together with the routes to it.
+
+use crate::context::{AgentContext, Generation};
+use arc_swap::ArcSwap;
+use insula_config::DaemonConfig;
+use insula_domain::{AgentId, Router};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All agents and the routes to them, as of one moment.
+pub struct Snapshot {
+    /// Which agent answers which message.
+    pub router: Arc<Router>,
+    /// Where each binding stands, for people.
+    pub binding_places: Arc<[String]>,
+    /// Every agent there is.
+    pub agents: BTreeMap<AgentId, Entry>,
+    /// What the daemon itself runs by.
+    pub daemon: Arc<DaemonConfig>,
+}
+
+/// One agent.
+#[derive(Clone)]
+pub struct Entry {
+    /// Its latest generation.
+    pub generation: Generation,
+    /// Where it stands.
+    pub state: State,
+}
+
+/// Where an agent stands.
+#[derive(Clone)]
+pub enum State {
+    /// It serves.
+    Ready(Arc<AgentContext>),
+    /// It is kept and serves nobody.
+    Paused(Arc<AgentContext>),
+    /// Its configuration can't be used; why.
+    Failed(Arc<str>),
+    /// It was put away.
+    Archived(Arc<AgentContext>),
+    /// It was deleted, and the configuration still names it.
+    Deleted,
+}
+
+impl State {
+    /// The state's name for programs. A deleted agent that is still named counts as failed:
+    /// somebody has to edit the file.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Ready(_) => "ready",
+            Self::Paused(_) => "paused",
+            Self::Failed(_) | Self::Deleted => "failed",
+            Self::Archived(_) => "archived",
+        }
+    }
+
+    /// Why it does not serve; `None` when it does.
+    pub fn reason(&self) -> Option<Arc<str>> {
+        match self {
+            Self::Ready(_) => None,
+            Self::Paused(_) => Some("paused by an operator".into()),
+            Self::Failed(reason) => Some(reason.clone()),
+            Self::Archived(_) => Some("archived by an operator".into()),
+            Self::Deleted => Some("deleted; remove it from config.yaml".into()),
+        }
+    }
+
+    /// The context, where there is one.
+    pub fn context(&self) -> Option<&Arc<AgentContext>> {
+        match self {
+            Self::Ready(context) | Self::Paused(context) | Self::Archived(context) => Some(context),
+            Self::Failed(_) | Self::Deleted => None,
+        }
+    }
+}
+
+/// Holds the current [`Snapshot`]. Reading it never waits.
+pub struct Registry {
+    current: ArcSwap<Snapshot>,
+}
+
+impl Registry {
+    /// A registry that begins with `snapshot`.
+    pub fn new(snapshot: Snapshot) -> Self {
+        Self { current: ArcSwap::from_pointee(snapshot) }
+    }
+
+    /// What holds now. Whoever needs two facts that agree takes both from one snapshot.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    pub(crate) fn swap(&self, snapshot: Snapshot) {
+        self.current.store(Arc::new(snapshot));
+    }
+}

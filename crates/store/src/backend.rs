@@ -1,0 +1,89 @@
+//! What a backend must provide. The promises that types can't say are in `conformance`.
+
+use crate::agent::{AgentCommand, Committed};
+use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved};
+use crate::error::Result;
+use crate::fence::Fence;
+use async_trait::async_trait;
+use insula_domain::id::AgentId;
+use insula_world::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Hands out the parts, and owns what they hold open.
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// The daemon's part.
+    fn daemon(&self) -> Arc<dyn DaemonBackend>;
+
+    /// One agent's part, bound to it. Does no I/O.
+    fn agent(&self, id: &AgentId) -> Arc<dyn AgentBackend>;
+
+    /// Closes what nobody used for `idle_for`.
+    async fn close_idle(&self, idle_for: Duration);
+
+    /// How many agents hold something open.
+    fn open_count(&self) -> usize;
+
+    /// Ends an incarnation of an agent; see [`Store::retire`](crate::Store::retire).
+    async fn retire(&self, id: &AgentId);
+
+    /// Writes everything back and closes it.
+    async fn shutdown(&self);
+}
+
+/// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
+#[async_trait]
+pub trait AgentBackend: Send + Sync {
+    /// Applies a batch whole or not at all.
+    async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed>;
+
+    /// Audit records after a position.
+    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// The newest audit records.
+    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// Checks the audit chain.
+    async fn audit_verify(&self) -> Result<AuditReport>;
+}
+
+/// The daemon's part; see [`DaemonStore`](crate::DaemonStore) for what each method means.
+#[async_trait]
+pub trait DaemonBackend: Send + Sync {
+    /// Takes over.
+    async fn claim(&self, owner: &str) -> Result<Fence>;
+
+    /// Applies a batch whole or not at all.
+    async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>>;
+
+    /// Every agent, by id.
+    async fn agents(&self) -> Result<Vec<AgentRow>>;
+
+    /// A named value.
+    async fn value(&self, key: &str) -> Result<Option<String>>;
+
+    /// Agents to wake.
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>>;
+
+    /// The earliest wake time.
+    async fn next_wake(&self) -> Result<Option<Timestamp>>;
+
+    /// Gives an event to an agent, unless it already is somebody's.
+    async fn reserve_event(
+        &self,
+        key: EventKey,
+        agent: &AgentId,
+        fence: &Fence,
+    ) -> Result<Reserved>;
+
+    /// Records of the daemon's chain after a position.
+    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// The newest records of the daemon's chain.
+    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>>;
+
+    /// Checks the daemon's chain.
+    async fn audit_verify(&self) -> Result<AuditReport>;
+}

@@ -1,0 +1,216 @@
+//! The arithmetic of an audit chain: links, commitments, anchors, and the walk that checks
+//! them. Knows no database.
+//!
+//! Each record's link is a keyed hash over its fields and the link before it, so a change, a
+//! gap, an insertion or a swap breaks the chain where it happened. Of the content the link
+//! covers only a salted hash: with content and salt erased, nobody can guess what it was, and
+//! the chain still holds. A cut tail is not visible in what is left; for that the head is
+//! anchored in another file, under a seal made with the same key.
+
+use crate::audit::{AuditEntry, AuditReport};
+use crate::key::AuditKey;
+use insula_world::Random;
+
+/// The bytes of a link, a commitment and a salt.
+pub(crate) type Bytes32 = [u8; 32];
+
+/// The newest record of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) seq: u64,
+    pub(crate) mac: Bytes32,
+}
+
+impl Head {
+    /// The head of a chain without records.
+    pub(crate) const START: Self = Self { seq: 0, mac: [0; 32] };
+}
+
+/// A record as it is stored, minus its position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Stored {
+    pub(crate) at: i64,
+    pub(crate) actor: Vec<u8>,
+    pub(crate) kind: Vec<u8>,
+    pub(crate) generation: u64,
+    /// Content and salt; `None` once erased.
+    pub(crate) content: Option<(Vec<u8>, Bytes32)>,
+    pub(crate) commitment: Bytes32,
+    pub(crate) prev: Bytes32,
+    pub(crate) mac: Bytes32,
+}
+
+/// One chain: whose it is, and its key.
+pub(crate) struct Chain {
+    owner: String,
+    key: Bytes32,
+}
+
+impl Chain {
+    /// The chain of an agent. Agent ids have no `:`, so no agent is called `daemon:`.
+    pub(crate) fn of_agent(key: &AuditKey, agent: &str) -> Self {
+        Self::new(key, format!("agent:{agent}"))
+    }
+
+    /// The daemon's own chain.
+    pub(crate) fn of_daemon(key: &AuditKey) -> Self {
+        Self::new(key, "daemon:".to_owned())
+    }
+
+    fn new(key: &AuditKey, owner: String) -> Self {
+        Self { key: key.of_chain(&owner), owner }
+    }
+
+    /// The record that follows `head`.
+    pub(crate) fn follow(&self, head: Head, entry: AuditEntry, random: &Random) -> (Head, Stored) {
+        let seq = head.seq + 1;
+        let at = entry.at.as_millis();
+        let content = entry.content.into_bytes();
+        // The link before and the time are part of the purpose, so that a chain that begins
+        // again under the same name in the same run does not use the same salts.
+        let before = blake3::Hash::from_bytes(head.mac).to_hex();
+        let purpose = ["audit", &self.owner, "salt", &seq.to_string(), &at.to_string(), &before];
+        let salt = random.stream(&purpose).bytes();
+        let mut record = Stored {
+            at,
+            actor: entry.actor.into_string().into_bytes(),
+            kind: entry.kind.into_string().into_bytes(),
+            generation: entry.generation,
+            commitment: commitment(&salt, &content),
+            content: Some((content, salt)),
+            prev: head.mac,
+            mac: [0; 32],
+        };
+        record.mac = self.link(seq, &record);
+        (Head { seq, mac: record.mac }, record)
+    }
+
+    fn link(&self, seq: u64, record: &Stored) -> Bytes32 {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(b"link");
+        hasher.update(&seq.to_le_bytes());
+        hasher.update(&record.at.to_le_bytes());
+        for text in [&record.actor, &record.kind] {
+            // The length first, so that no two records have the same bytes in all.
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text);
+        }
+        hasher.update(&record.generation.to_le_bytes());
+        hasher.update(&record.commitment);
+        hasher.update(&record.prev);
+        *hasher.finalize().as_bytes()
+    }
+
+    /// What proves that an anchor was written by someone with the key.
+    pub(crate) fn seal(&self, head: Head) -> Bytes32 {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(b"anchor");
+        hasher.update(&head.seq.to_le_bytes());
+        hasher.update(&head.mac);
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The anchor, if its seal is good.
+    pub(crate) fn open_seal(&self, head: Head, seal: &Bytes32) -> Anchor {
+        // `Hash` compares in constant time.
+        if blake3::Hash::from_bytes(self.seal(head)) == blake3::Hash::from_bytes(*seal) {
+            Anchor::At(head)
+        } else {
+            Anchor::Bad("the anchor of its head was changed")
+        }
+    }
+}
+
+fn commitment(salt: &Bytes32, content: &[u8]) -> Bytes32 {
+    *blake3::Hasher::new().update(salt).update(content).finalize().as_bytes()
+}
+
+/// What is known, outside a chain's own file, of where the chain ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    /// Nothing, rightly: the chain is too young.
+    None,
+    /// It has at least this record.
+    At(Head),
+    /// What is known can't be trusted, for this reason.
+    Bad(&'static str),
+}
+
+/// A check of a chain, record by record.
+pub(crate) struct Walk<'a> {
+    chain: &'a Chain,
+    anchor: Anchor,
+    head: Head,
+    erased: u64,
+}
+
+impl<'a> Walk<'a> {
+    pub(crate) fn new(chain: &'a Chain, anchor: Anchor) -> Self {
+        Self { chain, anchor, head: Head::START, erased: 0 }
+    }
+
+    /// Takes the next record, in order of position. `record` is `None` where what is stored
+    /// does not even have the form of one.
+    pub(crate) fn step(&mut self, seq: u64, record: Option<Stored>) -> Result<(), AuditReport> {
+        let expected = self.head.seq + 1;
+        if seq > expected {
+            return Err(self.broken(format!("record {expected} is missing")));
+        }
+        let Some(record) = record.filter(|_| seq == expected) else {
+            return Err(self.broken(format!("record {expected} is unreadable")));
+        };
+        if let Some((content, salt)) = &record.content
+            && commitment(salt, content) != record.commitment
+        {
+            return Err(self.broken(format!("the content of record {seq} was changed")));
+        }
+        if record.prev != self.head.mac || record.mac != self.chain.link(seq, &record) {
+            return Err(self.broken(format!("record {seq} was changed, moved or put in")));
+        }
+        let head = Head { seq, mac: record.mac };
+        if let Anchor::At(anchor) = self.anchor
+            && anchor.seq == seq
+            && anchor != head
+        {
+            return Err(self.broken(format!("record {seq} is not the one that was anchored")));
+        }
+        self.erased += u64::from(record.content.is_none());
+        self.head = head;
+        Ok(())
+    }
+
+    /// Ends the check: the report, and the head if all is well.
+    pub(crate) fn finish(self) -> (AuditReport, Option<Head>) {
+        match self.anchor {
+            Anchor::Bad(why) => (self.broken(why.to_owned()), None),
+            Anchor::At(anchor) if anchor.seq > self.head.seq => {
+                let why = format!(
+                    "the end is cut off: the anchored head is record {}, the last one here is {}",
+                    anchor.seq, self.head.seq
+                );
+                (self.broken(why), None)
+            }
+            _ => {
+                let report = AuditReport {
+                    ok: true,
+                    records: self.head.seq,
+                    erased: self.erased,
+                    broken_at: None,
+                    reason: None,
+                };
+                (report, Some(self.head))
+            }
+        }
+    }
+
+    /// The report that the chain breaks after the head reached so far.
+    pub(crate) fn broken(&self, reason: String) -> AuditReport {
+        AuditReport {
+            ok: false,
+            records: self.head.seq,
+            erased: self.erased,
+            broken_at: Some(self.head.seq + 1),
+            reason: Some(reason),
+        }
+    }
+}

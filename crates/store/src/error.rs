@@ -1,0 +1,99 @@
+//! What can go wrong, by what the caller or an operator can do about it.
+
+use insula_domain::id::AgentId;
+use std::path::PathBuf;
+
+/// What store calls return.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
+/// Why a store call failed. Nothing of a failed commit was written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// A later claim was made: stop writing, another daemon took over.
+    #[error(
+        "{} has seen epoch {seen} and refuses epoch {ours}: another daemon took over this home; stop this one",
+        file.display()
+    )]
+    Fenced {
+        /// The database.
+        file: PathBuf,
+        /// The epoch of the refused commit.
+        ours: u64,
+        /// The highest epoch the database has seen.
+        seen: u64,
+    },
+    /// The handle outlived its agent: get a new one if the agent exists again.
+    #[error("agent `{agent}` was retired while this was under way")]
+    Retired {
+        /// The agent.
+        agent: AgentId,
+    },
+    /// The store was shut down.
+    #[error("the store is shut down")]
+    Closed,
+    /// The file belongs to a newer version: run that version. It was not touched.
+    #[error(
+        "{} has format {found} and this version of insula knows formats up to {known}: run the newer version, or restore a backup",
+        file.display()
+    )]
+    Newer {
+        /// The database.
+        file: PathBuf,
+        /// Its format.
+        found: i64,
+        /// The newest format known here.
+        known: i64,
+    },
+    /// The file is not what it should be: restore it.
+    #[error(
+        "{} is damaged or not a database of insula ({what}): restore it from a backup, or move it aside to start empty",
+        file.display()
+    )]
+    Damaged {
+        /// The file.
+        file: PathBuf,
+        /// What was found.
+        what: String,
+    },
+    /// The file can't be reached with the rights we have: fix them.
+    #[error("{} can't be used ({what}): check its owner, its mode and its folder's", file.display())]
+    NotAllowed {
+        /// The file.
+        file: PathBuf,
+        /// What was refused.
+        what: String,
+    },
+    /// There is no room: free some, then the same call works again.
+    #[error("no space left for {}: free some space, then it continues", file.display())]
+    Full {
+        /// The file.
+        file: PathBuf,
+    },
+    /// Somebody else holds the file: try again.
+    #[error("{} is locked by another program: close that program, then try again", file.display())]
+    Busy {
+        /// The database.
+        file: PathBuf,
+    },
+    /// The disk or file system failed.
+    #[error("{} can't be read or written ({what}): check the disk", file.display())]
+    Io {
+        /// The file.
+        file: PathBuf,
+        /// What the system said.
+        what: String,
+    },
+    /// The call itself was wrong: something in it exceeds its limit.
+    #[error("{what} is {len} long; at most {max} is accepted")]
+    TooLong {
+        /// What exceeds.
+        what: &'static str,
+        /// How long it is.
+        len: usize,
+        /// How long it may be.
+        max: usize,
+    },
+    /// The work was interrupted: it panicked, or the program is ending.
+    #[error(transparent)]
+    Stopped(#[from] insula_world::StorageStopped),
+}

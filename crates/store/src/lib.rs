@@ -1,0 +1,33 @@
+//! Durable state: what must survive a crash, and nothing about what it means.
+//!
+//! Each agent has a database of its own, opened on first use and closed when idle; the daemon
+//! has one more. A [`Store`] hands out handles: an [`AgentStore`] is bound to one agent from
+//! birth and no method on it names another. Everything written goes through `commit`, a batch
+//! of typed commands that is applied whole or not at all, under a [`Fence`].
+//!
+//! The shape is the [`backend`] traits; SQLite is the backend that is always there. What any
+//! backend owes its callers is written down as tests in `conformance`.
+//!
+//! One daemon per home is guaranteed above this crate, by a lock it does not know.
+
+pub mod agent;
+pub mod audit;
+pub mod backend;
+mod chain;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance;
+pub mod daemon;
+pub mod error;
+pub mod fence;
+mod files;
+pub mod key;
+mod sqlite;
+mod store;
+
+pub use agent::{AgentCommand, AgentStore, Committed};
+pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
+pub use daemon::{AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved};
+pub use error::{Result, StoreError};
+pub use fence::Fence;
+pub use key::{AuditKey, KeyExposure};
+pub use store::{Durability, OPEN_MAX_DEFAULT, Store, StoreOptions};

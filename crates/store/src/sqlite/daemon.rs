@@ -1,0 +1,336 @@
+//! The daemon's database, `insula.db`: always open, one piece of work at a time.
+
+use super::open::{self, Absent};
+use super::sql::Db;
+use super::{anchors, audit, directory, ledger, queue, schema, values};
+use crate::audit::{AuditRecord, AuditReport, Seq};
+use crate::backend::DaemonBackend;
+use crate::chain::{Anchor, Chain, Head};
+use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved};
+use crate::error::{Result, StoreError};
+use crate::fence::Fence;
+use crate::key::AuditKey;
+use crate::store::{Durability, StoreOptions};
+use async_trait::async_trait;
+use insula_domain::id::AgentId;
+use insula_world::{Random, Timestamp, World};
+use rusqlite::Connection;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The daemon's database and what is remembered of it between calls.
+pub(crate) struct DaemonFile {
+    world: World,
+    file: Arc<tokio::sync::Mutex<Option<Db>>>,
+    state: Arc<State>,
+}
+
+struct State {
+    key: AuditKey,
+    chain: Chain,
+    random: Random,
+    durability: Durability,
+    anchor_file: PathBuf,
+    /// Whether the daemon's chain still holds its anchored head.
+    linked: bool,
+    /// The agents for whom audit records wait. Changed only while the database is held.
+    queued: Mutex<BTreeSet<AgentId>>,
+    /// Heads to anchor: whoever writes next writes them all.
+    heads: Mutex<BTreeMap<AgentId, Head>>,
+}
+
+/// What a command needs while a batch is applied.
+pub(crate) struct DaemonTx<'a> {
+    pub(crate) sql: &'a Connection,
+    pub(crate) key: &'a AuditKey,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What these hold is valid after every single statement.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl DaemonFile {
+    /// Opens the database, creating it if need be.
+    pub(crate) async fn open(options: &StoreOptions, world: World) -> Result<Self> {
+        let StoreOptions { home, durability, audit_key: key, .. } = options.clone();
+        let random = world.random.clone();
+        let (db, state) = world
+            .storage
+            .run(move || {
+                let path = home.join("insula.db");
+                let db = match open::open(&path, &schema::DAEMON, durability, Absent::Create)? {
+                    Some(db) => db,
+                    None => return Err(StoreError::Closed),
+                };
+                let chain = Chain::of_daemon(&key);
+                let anchor_file = home.join("audit.anchor");
+                let mut anchor = anchors::read_file(&anchor_file, &chain)?;
+                if matches!(anchor, Anchor::Bad(_)) && db.read(audit::head)? == Head::START {
+                    anchors::write_file(&anchor_file, &chain, Head::START)?;
+                    anchor = Anchor::At(Head::START);
+                }
+                let linked = db.read(|sql| audit::reaches(sql, anchor))?;
+                if !linked {
+                    tracing::error!(file = %path.display(), "the daemon's audit chain does not reach its anchored head");
+                }
+                let queued = Mutex::new(db.read(queue::agents)?);
+                let heads = Mutex::default();
+                let state = State { key, chain, random, durability, anchor_file, linked, queued, heads };
+                Ok((db, state))
+            })
+            .await??;
+        let file = Arc::new(tokio::sync::Mutex::new(Some(db)));
+        Ok(Self { world, file, state: Arc::new(state) })
+    }
+
+    /// Runs work on the database, after the work before it and to its end.
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Db, &State) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let mut held = self.file.clone().lock_owned().await;
+        let state = self.state.clone();
+        let job = move || work(held.as_mut().ok_or(StoreError::Closed)?, &state);
+        self.world.storage.run(job).await?
+    }
+
+    /// Whether audit records wait for an agent.
+    pub(crate) fn is_queued(&self, agent: &AgentId) -> bool {
+        lock(&self.state.queued).contains(agent)
+    }
+
+    /// An agent's oldest waiting records; none means none wait any more.
+    pub(crate) async fn waiting(&self, agent: &AgentId) -> Result<Vec<queue::Queued>> {
+        let agent = agent.clone();
+        self.run(move |db, state| {
+            let records = db.read(|sql| queue::waiting(sql, &agent))?;
+            if records.is_empty() {
+                lock(&state.queued).remove(&agent);
+            }
+            Ok(records)
+        })
+        .await
+    }
+
+    /// Removes waiting records that were taken in.
+    pub(crate) async fn taken_in(&self, agent: &AgentId, up_to: i64) -> Result<()> {
+        let agent = agent.clone();
+        self.run(move |db, _| {
+            with_sync(db, Durability::Process, |db| {
+                db.write(|sql| queue::remove(sql, &agent, up_to))
+            })
+        })
+        .await
+    }
+
+    /// An agent's anchor, once what is known of its head is written.
+    pub(crate) async fn anchor_of(&self, agent: &AgentId) -> Result<Anchor> {
+        let agent = agent.clone();
+        self.run(move |db, state| {
+            let chain = Chain::of_agent(&state.key, agent.as_str());
+            db.read(|sql| anchors::of(sql, &chain, &agent))
+        })
+        .await
+    }
+
+    /// Anchors the head of an agent's chain. A failure is only logged: the commit it follows
+    /// is done, and the head is written with the next one.
+    pub(crate) async fn anchor(&self, agent: &AgentId, head: Head) {
+        lock(&self.state.heads).insert(agent.clone(), head);
+        let written = self.run(|db, state| {
+            let heads = std::mem::take(&mut *lock(&state.heads));
+            if heads.is_empty() {
+                return Ok(());
+            }
+            let write = |sql: &rusqlite::Transaction<'_>| {
+                heads.iter().try_for_each(|(agent, head)| {
+                    let chain = Chain::of_agent(&state.key, agent.as_str());
+                    anchors::advance(sql, &chain, agent, *head)
+                })
+            };
+            with_sync(db, Durability::Process, |db| db.write(write)).inspect_err(|_| {
+                let mut waiting = lock(&state.heads);
+                for (agent, head) in heads {
+                    waiting.entry(agent).or_insert(head);
+                }
+            })
+        });
+        if let Err(error) = written.await {
+            tracing::warn!(%agent, %error, "the head of an audit chain could not be anchored yet");
+        }
+    }
+
+    /// Drops what is remembered of an agent outside the database.
+    pub(crate) fn forget_head(&self, agent: &AgentId) {
+        lock(&self.state.heads).remove(agent);
+    }
+
+    /// Writes everything back and closes the database.
+    pub(crate) async fn close(&self) {
+        let mut held = self.file.clone().lock_owned().await;
+        let closed = self.world.storage.run(move || match held.take() {
+            Some(db) => db.truncate_log(),
+            None => Ok(()),
+        });
+        if let Err(error) = closed.await.map_err(StoreError::from).flatten() {
+            tracing::warn!(%error, "the daemon's database could not be written back on closing");
+        }
+    }
+}
+
+/// Runs a write that survives this much once it returns.
+fn with_sync<T>(
+    db: &mut Db,
+    durability: Durability,
+    write: impl FnOnce(&mut Db) -> Result<T>,
+) -> Result<T> {
+    let synchronous = open::synchronous(durability);
+    db.read(|sql| sql.execute_batch(&format!("PRAGMA synchronous = {synchronous}")))?;
+    write(db)
+}
+
+/// Makes the next epoch. Ids of the audit queue begin anew above it, so that none is used
+/// twice even where a loss of power undid the newest of them.
+fn claim(sql: &Connection, owner: &str) -> rusqlite::Result<u64> {
+    let claim = "UPDATE fence SET epoch = epoch + 1, owner = ?1 RETURNING epoch";
+    let epoch: i64 = sql.query_row(claim, [owner], |row| row.get(0))?;
+    let floor = epoch << 32;
+    let raised = sql.execute(
+        "UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'audit_queue'",
+        [floor],
+    )?;
+    if raised == 0 {
+        sql.execute("INSERT INTO sqlite_sequence VALUES ('audit_queue', ?1)", [floor])?;
+    }
+    Ok(epoch.cast_unsigned())
+}
+
+/// Applies one command.
+fn apply(
+    tx: &DaemonTx<'_>,
+    state: &State,
+    command: &DaemonCommand,
+) -> rusqlite::Result<Option<Seq>> {
+    match command {
+        DaemonCommand::PutAgent(row) => directory::put(tx, row)?,
+        DaemonCommand::ForgetAgent(id) => directory::forget(tx.sql, id)?,
+        DaemonCommand::QueueAudit(agent, entry) => queue::push(tx.sql, agent, entry)?,
+        DaemonCommand::Audit(entry) => {
+            return audit::append(tx.sql, &state.chain, &state.random, entry.clone()).map(Some);
+        }
+        DaemonCommand::SetWake { agent, at } => directory::set_wake(tx.sql, agent, *at)?,
+        DaemonCommand::PutValue { key, value } => values::put(tx.sql, key, value)?,
+        DaemonCommand::DropValue { key } => values::remove(tx.sql, key)?,
+        DaemonCommand::PruneEvents { before } => ledger::prune(tx.sql, *before)?,
+    }
+    Ok(None)
+}
+
+fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) -> Result<Vec<Seq>> {
+    for command in batch {
+        if let DaemonCommand::Audit(entry) | DaemonCommand::QueueAudit(_, entry) = command {
+            audit::check(entry)?;
+        }
+    }
+    let seqs = with_sync(db, state.durability, |db| {
+        db.write_fenced(fence, |sql| {
+            let tx = DaemonTx { sql, key: &state.key };
+            batch.iter().filter_map(|command| apply(&tx, state, command).transpose()).collect()
+        })
+    })?;
+    let mut queued = lock(&state.queued);
+    let mut erased = false;
+    for command in batch {
+        match command {
+            DaemonCommand::QueueAudit(agent, _) => drop(queued.insert(agent.clone())),
+            DaemonCommand::ForgetAgent(agent) => {
+                queued.remove(agent);
+                lock(&state.heads).remove(agent);
+                erased = true;
+            }
+            _ => {}
+        }
+    }
+    drop(queued);
+    let after = || -> Result<()> {
+        if !Vec::is_empty(&seqs) && state.linked {
+            anchors::write_file(&state.anchor_file, &state.chain, db.read(audit::head)?)?;
+        }
+        if erased { db.truncate_log() } else { Ok(()) }
+    };
+    if let Err(error) = after() {
+        tracing::warn!(%error, "the daemon's audit chain could not be anchored yet");
+    }
+    Ok(seqs)
+}
+
+#[async_trait]
+impl DaemonBackend for DaemonFile {
+    async fn claim(&self, owner: &str) -> Result<Fence> {
+        let owner: Box<str> = owner.into();
+        self.run(move |db, _| {
+            // A claim is flushed whatever the durability: an epoch must never be given twice.
+            let epoch = with_sync(db, Durability::Power, |db| db.write(|sql| claim(sql, &owner)))?;
+            Ok(Fence { owner, epoch })
+        })
+        .await
+    }
+
+    async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>> {
+        let fence = fence.clone();
+        self.run(move |db, state| commit(db, state, &batch, &fence)).await
+    }
+
+    async fn agents(&self) -> Result<Vec<AgentRow>> {
+        self.run(|db, _| db.read(directory::all)).await
+    }
+
+    async fn value(&self, key: &str) -> Result<Option<String>> {
+        let key = key.to_owned();
+        self.run(move |db, _| db.read(|sql| values::get(sql, &key))).await
+    }
+
+    async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>> {
+        self.run(move |db, _| db.read(|sql| directory::due(sql, now, limit))).await
+    }
+
+    async fn next_wake(&self) -> Result<Option<Timestamp>> {
+        self.run(|db, _| db.read(directory::next_wake)).await
+    }
+
+    async fn reserve_event(
+        &self,
+        key: EventKey,
+        agent: &AgentId,
+        fence: &Fence,
+    ) -> Result<Reserved> {
+        let (agent, fence, now) = (agent.clone(), fence.clone(), self.world.clock.now());
+        self.run(move |db, state| {
+            let reserve = |sql: &rusqlite::Transaction<'_>| ledger::reserve(sql, &key, &agent, now);
+            with_sync(db, state.durability, |db| db.write_fenced(&fence, reserve))
+        })
+        .await
+    }
+
+    async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
+        self.run(move |db, _| db.read(|sql| audit::after(sql, after, limit))).await
+    }
+
+    async fn audit_tail(&self, limit: usize) -> Result<Vec<AuditRecord>> {
+        self.run(move |db, _| db.read(|sql| audit::tail(sql, limit))).await
+    }
+
+    async fn audit_verify(&self) -> Result<AuditReport> {
+        self.run(|db, state| {
+            let anchor = anchors::read_file(&state.anchor_file, &state.chain)?;
+            let (report, head) = db.read(|sql| audit::verify(sql, &state.chain, anchor))?;
+            if let Some(head) = head {
+                anchors::write_file(&state.anchor_file, &state.chain, head)?;
+            }
+            Ok(report)
+        })
+        .await
+    }
+}

@@ -1,0 +1,103 @@
+//! Which agents there are and when to wake them.
+
+use super::daemon::DaemonTx;
+use crate::chain::Head;
+use crate::daemon::{AgentRow, Due, Lifecycle};
+use insula_domain::id::AgentId;
+use insula_world::Timestamp;
+use rusqlite::types::{FromSqlError, Type};
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+/// Adds or replaces what is known of an agent. Its chain gets an anchor at once, before there
+/// is a chain, so that a chain without anchor is known to have lost it.
+pub(crate) fn put(tx: &DaemonTx<'_>, row: &AgentRow) -> rusqlite::Result<()> {
+    tx.sql
+        .prepare_cached(
+            "INSERT INTO agent VALUES (?1, ?2, ?3, ?4, ?5)
+             ON CONFLICT (id) DO UPDATE SET state = excluded.state,
+                 generation = excluded.generation, digest = excluded.digest,
+                 authority = excluded.authority",
+        )?
+        .execute((
+            row.id.as_str(),
+            row.state.as_str(),
+            row.generation.cast_signed(),
+            row.digest,
+            &row.authority,
+        ))?;
+    super::anchors::begin(tx, &row.id, Head::START)
+}
+
+/// Removes all that is known of an agent.
+pub(crate) fn forget(sql: &Connection, id: &AgentId) -> rusqlite::Result<()> {
+    for statement in [
+        "DELETE FROM agent WHERE id = ?1",
+        "DELETE FROM wake WHERE agent = ?1",
+        "DELETE FROM event WHERE agent = ?1",
+        "DELETE FROM anchor WHERE agent = ?1",
+        "DELETE FROM audit_queue WHERE agent = ?1",
+    ] {
+        sql.prepare_cached(statement)?.execute([id.as_str()])?;
+    }
+    Ok(())
+}
+
+/// Every agent, by id.
+pub(crate) fn all(sql: &Connection) -> rusqlite::Result<Vec<AgentRow>> {
+    sql.prepare("SELECT id, state, generation, digest, authority FROM agent ORDER BY id")?
+        .query_map([], |row| {
+            let state: String = row.get(1)?;
+            Ok(AgentRow {
+                id: agent_id(row, 0)?,
+                state: Lifecycle::parse(&state).ok_or_else(|| bad_text(1))?,
+                generation: row.get::<_, i64>(2)?.cast_unsigned(),
+                digest: row.get(3)?,
+                authority: row.get(4)?,
+            })
+        })?
+        .collect()
+}
+
+/// Sets or removes a wake time.
+pub(crate) fn set_wake(
+    sql: &Connection,
+    agent: &AgentId,
+    at: Option<Timestamp>,
+) -> rusqlite::Result<()> {
+    match at {
+        None => sql.prepare_cached("DELETE FROM wake WHERE agent = ?1")?.execute([agent.as_str()]),
+        Some(at) => sql
+            .prepare_cached(
+                "INSERT INTO wake VALUES (?1, ?2)
+                 ON CONFLICT (agent) DO UPDATE SET at = excluded.at",
+            )?
+            .execute((agent.as_str(), at.as_millis())),
+    }
+    .map(drop)
+}
+
+/// Agents to wake, the most overdue first.
+pub(crate) fn due(sql: &Connection, now: Timestamp, limit: usize) -> rusqlite::Result<Vec<Due>> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    sql.prepare_cached("SELECT at, agent FROM wake WHERE at <= ?1 ORDER BY at, agent LIMIT ?2")?
+        .query_map((now.as_millis(), limit), |row| {
+            Ok(Due { at: Timestamp::from_millis(row.get(0)?), agent: agent_id(row, 1)? })
+        })?
+        .collect()
+}
+
+/// The earliest wake time.
+pub(crate) fn next_wake(sql: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+    sql.prepare_cached("SELECT at FROM wake ORDER BY at LIMIT 1")?
+        .query_row([], |row| row.get(0).map(Timestamp::from_millis))
+        .optional()
+}
+
+/// An agent id in a column.
+pub(crate) fn agent_id(row: &Row<'_>, column: usize) -> rusqlite::Result<AgentId> {
+    AgentId::new(&row.get::<_, String>(column)?).map_err(|_| bad_text(column))
+}
+
+fn bad_text(column: usize) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Text, FromSqlError::InvalidType.into())
+}

@@ -1,0 +1,70 @@
+//! The SQLite backend: a file for the daemon, a file per agent.
+
+mod agent;
+mod anchors;
+mod audit;
+mod daemon;
+mod directory;
+mod ledger;
+mod open;
+mod pool;
+mod queue;
+mod schema;
+mod sql;
+mod values;
+
+#[cfg(test)]
+mod tests;
+
+use crate::backend::{AgentBackend, Backend, DaemonBackend};
+use crate::error::Result;
+use crate::store::StoreOptions;
+use agent::SqliteAgent;
+use async_trait::async_trait;
+use daemon::DaemonFile;
+use insula_domain::id::AgentId;
+use insula_world::World;
+use pool::Pool;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// SQLite files below one home.
+pub(crate) struct SqliteBackend {
+    pool: Arc<Pool>,
+}
+
+impl SqliteBackend {
+    /// Opens the daemon's database.
+    pub(crate) async fn open(options: StoreOptions, world: World) -> Result<Self> {
+        let daemon = Arc::new(DaemonFile::open(&options, world.clone()).await?);
+        Ok(Self { pool: Arc::new(Pool::new(options, world, daemon)) })
+    }
+}
+
+#[async_trait]
+impl Backend for SqliteBackend {
+    fn daemon(&self) -> Arc<dyn DaemonBackend> {
+        self.pool.daemon.clone()
+    }
+
+    fn agent(&self, id: &AgentId) -> Arc<dyn AgentBackend> {
+        Arc::new(SqliteAgent::new(self.pool.clone(), self.pool.slot(id)))
+    }
+
+    async fn close_idle(&self, idle_for: Duration) {
+        self.pool.close_idle(idle_for).await;
+    }
+
+    fn open_count(&self) -> usize {
+        self.pool.open_count()
+    }
+
+    async fn retire(&self, id: &AgentId) {
+        self.pool.retire(id).await;
+    }
+
+    async fn shutdown(&self) {
+        self.pool.shutdown().await;
+        self.pool.daemon.close().await;
+    }
+}

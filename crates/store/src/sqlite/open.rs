@@ -1,0 +1,148 @@
+//! The one place where a database file is opened: its settings, its format, its version. A
+//! keyed codec would go here and nowhere else.
+
+use super::sql::Db;
+use crate::error::{Result, StoreError};
+use crate::files;
+use crate::store::Durability;
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a writer waits for another program that holds the file, such as a backup.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Statements kept prepared per open file; there are about this many in use.
+const STATEMENTS_KEPT: usize = 16;
+
+/// What a kind of database looks like. The number of migrations is its version.
+pub(crate) struct Format {
+    /// What marks the file as this kind, in its header.
+    pub(crate) application_id: i32,
+    /// Most page cache of an open file, in KiB: small where many files are open at once.
+    pub(crate) cache_kib: u32,
+    /// What takes an empty file to the latest version, in steps. Append only.
+    pub(crate) migrations: &'static [&'static str],
+}
+
+/// What to do about a file that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// Make one, and its folder.
+    Create,
+    /// Leave it absent.
+    Leave,
+}
+
+/// Opens a database and brings it to the latest version. `None` if it is absent and stays so.
+pub(crate) fn open(
+    file: &Path,
+    format: &Format,
+    durability: Durability,
+    absent: Absent,
+) -> Result<Option<Db>> {
+    if !files::exists(file)? {
+        if absent == Absent::Leave {
+            return Ok(None);
+        }
+        if let Some(folder) = file.parent() {
+            files::create_folder(folder)?;
+        }
+        // SQLite gives `-wal` and `-shm` the mode of the main file.
+        files::create_file(file)?;
+    }
+    let connection =
+        connect(file, format.cache_kib).map_err(|error| super::sql::explain(file, &error))?;
+    let mut db = Db::new(connection, file.to_owned());
+    if db.read(|sql| sql.is_readonly("main"))? {
+        return Err(StoreError::NotAllowed { file: file.into(), what: "it is read-only".into() });
+    }
+    accept(&mut db, format)?;
+    db.read(|sql| settle(sql, durability))?;
+    Ok(Some(db))
+}
+
+/// Opens the file without changing it: not even its log is written back on closing.
+#[expect(clippy::disallowed_methods, reason = "this function is the one that opens databases")]
+fn connect(file: &Path, cache_kib: u32) -> rusqlite::Result<Connection> {
+    // No URI names: a path is a path. One owner at a time: no mutex.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let sql = Connection::open_with_flags(file, flags)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    sql.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    sql.busy_timeout(BUSY_TIMEOUT)?;
+    sql.execute_batch(&format!("PRAGMA cache_size = -{cache_kib}"))?;
+    sql.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    Ok(sql)
+}
+
+/// The rest of the settings, once the file is known to be ours. An early write-back keeps
+/// the log short; erased bytes are overwritten.
+fn settle(sql: &Connection, durability: Durability) -> rusqlite::Result<()> {
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
+    let synchronous = synchronous(durability);
+    sql.execute_batch(&format!(
+        "PRAGMA synchronous = {synchronous}; PRAGMA secure_delete = ON;
+         PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 1048576;
+         PRAGMA temp_store = MEMORY;"
+    ))
+}
+
+/// SQLite's name for a durability.
+pub(crate) fn synchronous(durability: Durability) -> &'static str {
+    match durability {
+        Durability::Power => "FULL",
+        Durability::Process => "NORMAL",
+    }
+}
+
+/// Checks whose the file is and of which version, and migrates it if it is older. The usual
+/// case, a file of the latest version, reads two header fields and does nothing.
+fn accept(db: &mut Db, format: &Format) -> Result<()> {
+    let known = i64::try_from(format.migrations.len()).unwrap_or(i64::MAX);
+    let header = |sql: &Connection, field: &str| {
+        sql.query_row(&format!("PRAGMA {field}"), [], |row| row.get::<_, i64>(0))
+    };
+    let found = db.read(|sql| header(sql, "user_version"))?;
+    let owner = db.read(|sql| header(sql, "application_id"))?;
+    let tables = match found {
+        0 => db.read(|sql| {
+            sql.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, i64>(0))
+        })?,
+        _ => 0,
+    };
+    let damaged = |what: String| Err(StoreError::Damaged { file: db.file().to_owned(), what });
+    if found == 0 && tables == 0 && owner == 0 {
+        // New, or left empty by a crash while it was made.
+    } else if owner != i64::from(format.application_id) {
+        return damaged("its header is another program's".to_owned());
+    } else if found > known {
+        return Err(StoreError::Newer { file: db.file().to_owned(), found, known });
+    } else if found < 1 {
+        return damaged(format!("its format is {found}"));
+    }
+    if found == known {
+        return Ok(());
+    }
+    if found == 0 {
+        db.read(|sql| sql.execute_batch("PRAGMA journal_mode = WAL"))?;
+    }
+    db.write(|sql| {
+        // Another opener may have done it while we waited for the lock.
+        let now = header(sql, "user_version")?;
+        for step in format.migrations.iter().skip(usize::try_from(now).unwrap_or(0)) {
+            sql.execute_batch(step)?;
+        }
+        sql.execute_batch(&format!(
+            "PRAGMA application_id = {}; PRAGMA user_version = {known};",
+            format.application_id
+        ))
+    })
+}

@@ -1,0 +1,312 @@
+//! Which agents' files are open: opened on first use, closed when idle, never more than the
+//! limit, one piece of work per file at a time.
+
+use super::audit;
+use super::daemon::DaemonFile;
+use super::open::{self, Absent};
+use super::schema;
+use super::sql::Db;
+use crate::chain::{Anchor, Chain};
+use crate::error::{Result, StoreError};
+use crate::key::AuditKey;
+use crate::store::StoreOptions;
+use insula_domain::id::AgentId;
+use insula_world::World;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::sync::{Notify, OwnedMutexGuard};
+
+/// Slots kept before those that nobody holds are looked for and dropped.
+const SLOTS_KEPT_MIN: usize = 1_024;
+
+/// All agents' files of one home.
+pub(crate) struct Pool {
+    pub(crate) world: World,
+    pub(crate) daemon: Arc<DaemonFile>,
+    options: StoreOptions,
+    slots: Mutex<BTreeMap<AgentId, Arc<Slot>>>,
+    prune_at: AtomicU64,
+    open: Arc<OpenSet>,
+    uses: AtomicU64,
+    closed: AtomicBool,
+}
+
+/// One incarnation of an agent: its place in the pool, open or not.
+pub(crate) struct Slot {
+    pub(crate) id: AgentId,
+    state: Arc<tokio::sync::Mutex<State>>,
+    /// The number of its last use, for finding the least recently used.
+    last_use: AtomicU64,
+    /// When that was, in milliseconds of the clock that never goes back.
+    last_use_ms: AtomicU64,
+}
+
+enum State {
+    Closed,
+    Open(Box<AgentFile>),
+    Retired,
+}
+
+/// An agent's open database.
+pub(crate) struct AgentFile {
+    pub(crate) db: Db,
+    pub(crate) chain: Chain,
+    /// Whether the chain held its anchored head when the file was opened.
+    pub(crate) linked: bool,
+    _ticket: Ticket,
+}
+
+/// The slots with an open file, and a signal for when one may have become free.
+struct OpenSet {
+    max: usize,
+    slots: Mutex<Vec<Arc<Slot>>>,
+    changed: Notify,
+}
+
+/// The right to have one file open, returned when dropped.
+struct Ticket {
+    // Weak, so that a pool dropped with files open closes them.
+    set: Weak<OpenSet>,
+    id: AgentId,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        if let Some(set) = self.set.upgrade() {
+            lock(&set.slots).retain(|slot| slot.id != self.id);
+            set.changed.notify_waiters();
+        }
+    }
+}
+
+/// A slot that is held: nobody else works with its file.
+pub(crate) struct Held {
+    state: OwnedMutexGuard<State>,
+    // After the state, so that whoever is told finds the slot free.
+    _told: Told,
+}
+
+/// Tells those who wait for a free slot, when dropped.
+struct Told(Arc<OpenSet>);
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.0.changed.notify_waiters();
+    }
+}
+
+impl Held {
+    /// The open file.
+    pub(crate) fn file(&mut self) -> Result<&mut AgentFile> {
+        match &mut *self.state {
+            State::Open(file) => Ok(file),
+            State::Closed | State::Retired => Err(StoreError::Closed),
+        }
+    }
+
+    /// Closes a file that can't be trusted any more; the next use opens it anew.
+    pub(crate) fn close_after(&mut self, error: &StoreError) {
+        if matches!(error, StoreError::Damaged { .. } | StoreError::Io { .. }) {
+            *self.state = State::Closed;
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What these hold is valid after every single statement.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    pub(crate) fn new(options: StoreOptions, world: World, daemon: Arc<DaemonFile>) -> Self {
+        let open = Arc::new(OpenSet {
+            max: options.open_max.max(1),
+            slots: Mutex::default(),
+            changed: Notify::new(),
+        });
+        Self {
+            world,
+            daemon,
+            options,
+            slots: Mutex::default(),
+            prune_at: AtomicU64::new(SLOTS_KEPT_MIN as u64),
+            open,
+            uses: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn audit_key(&self) -> &AuditKey {
+        &self.options.audit_key
+    }
+
+    /// The slot of an agent's present incarnation.
+    pub(crate) fn slot(&self, id: &AgentId) -> Arc<Slot> {
+        let mut slots = lock(&self.slots);
+        if slots.len() as u64 >= self.prune_at.load(Ordering::Relaxed) {
+            slots.retain(|_, slot| Arc::strong_count(slot) > 1);
+            let next = (slots.len() * 2).max(SLOTS_KEPT_MIN);
+            self.prune_at.store(next as u64, Ordering::Relaxed);
+        }
+        let new = || {
+            Arc::new(Slot {
+                id: id.clone(),
+                state: Arc::new(tokio::sync::Mutex::new(State::Closed)),
+                last_use: AtomicU64::new(0),
+                last_use_ms: AtomicU64::new(0),
+            })
+        };
+        slots.entry(id.clone()).or_insert_with(new).clone()
+    }
+
+    /// Waits for a slot and holds it.
+    pub(crate) async fn hold(&self, slot: &Slot) -> Result<Held> {
+        let state = slot.state.clone().lock_owned().await;
+        if matches!(*state, State::Retired) {
+            return Err(StoreError::Retired { agent: slot.id.clone() });
+        }
+        if self.closed.load(Ordering::SeqCst) {
+            return Err(StoreError::Closed);
+        }
+        let number = self.uses.fetch_add(1, Ordering::Relaxed) + 1;
+        slot.last_use.store(number, Ordering::Relaxed);
+        slot.last_use_ms.store(self.elapsed_ms(), Ordering::Relaxed);
+        Ok(Held { state, _told: Told(self.open.clone()) })
+    }
+
+    fn elapsed_ms(&self) -> u64 {
+        u64::try_from(self.world.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// Opens the file of a held slot if it is not open. `None` if it is absent and stays so.
+    pub(crate) async fn open(
+        &self,
+        slot: &Arc<Slot>,
+        mut held: Held,
+        absent: Absent,
+    ) -> Result<Option<Held>> {
+        if matches!(*held.state, State::Open(_)) {
+            return Ok(Some(held));
+        }
+        let anchor = self.daemon.anchor_of(&slot.id).await?;
+        let ticket = self.ticket(slot).await;
+        let path = self.path(&slot.id);
+        let chain = Chain::of_agent(&self.options.audit_key, slot.id.as_str());
+        let durability = self.options.durability;
+        let job = move || -> Result<Option<Held>> {
+            let Some(db) = open::open(&path, &schema::AGENT, durability, absent)? else {
+                return Ok(None);
+            };
+            let linked = reaches(&db, anchor)?;
+            let file = AgentFile { db, chain, linked, _ticket: ticket };
+            *held.state = State::Open(Box::new(file));
+            Ok(Some(held))
+        };
+        self.world.storage.run(job).await?
+    }
+
+    fn path(&self, id: &AgentId) -> PathBuf {
+        self.options.home.join("agents").join(id.as_str()).join("agent.db")
+    }
+
+    /// Waits for the right to open one more file, closing the least recently used that
+    /// nobody works with.
+    async fn ticket(&self, slot: &Arc<Slot>) -> Ticket {
+        loop {
+            // Listening begins before looking, so that a slot freed in between is noticed.
+            let mut changed = pin!(self.open.changed.notified());
+            changed.as_mut().enable();
+            {
+                let mut slots = lock(&self.open.slots);
+                if slots.len() < self.open.max {
+                    slots.push(slot.clone());
+                    return Ticket { set: Arc::downgrade(&self.open), id: slot.id.clone() };
+                }
+            }
+            if !self.evict().await {
+                changed.await;
+            }
+        }
+    }
+
+    /// Closes the least recently used file that nobody works with. False if there is none.
+    async fn evict(&self) -> bool {
+        let mut candidates = lock(&self.open.slots).clone();
+        candidates.sort_by_key(|slot| slot.last_use.load(Ordering::Relaxed));
+        for slot in candidates {
+            if let Ok(state) = slot.state.clone().try_lock_owned()
+                && matches!(*state, State::Open(_))
+            {
+                self.close(state, State::Closed).await;
+                return true;
+            }
+        }
+        false
+    }
+
+    async fn close(&self, mut state: OwnedMutexGuard<State>, next: State) {
+        let told = Told(self.open.clone());
+        let job = move || {
+            *state = next;
+            drop(Held { state, _told: told });
+        };
+        if let Err(error) = self.world.storage.run(job).await {
+            tracing::warn!(%error, "a database could not be closed");
+        }
+    }
+
+    pub(crate) async fn close_idle(&self, idle_for: Duration) {
+        let idle_ms = u64::try_from(idle_for.as_millis()).unwrap_or(u64::MAX);
+        let open = lock(&self.open.slots).clone();
+        for slot in open {
+            let last = slot.last_use_ms.load(Ordering::Relaxed);
+            if self.elapsed_ms().saturating_sub(last) >= idle_ms
+                && let Ok(state) = slot.state.clone().try_lock_owned()
+                && matches!(*state, State::Open(_))
+            {
+                self.close(state, State::Closed).await;
+            }
+        }
+    }
+
+    pub(crate) fn open_count(&self) -> usize {
+        lock(&self.open.slots).len()
+    }
+
+    pub(crate) async fn retire(&self, id: &AgentId) {
+        // Out of the map only once it is closed: a new incarnation must not open the file
+        // while the old one still works with it.
+        let Some(slot) = lock(&self.slots).get(id).cloned() else { return };
+        let state = slot.state.clone().lock_owned().await;
+        self.close(state, State::Retired).await;
+        self.daemon.forget_head(id);
+        let mut slots = lock(&self.slots);
+        if slots.get(id).is_some_and(|present| Arc::ptr_eq(present, &slot)) {
+            slots.remove(id);
+        }
+    }
+
+    pub(crate) async fn shutdown(&self) {
+        self.closed.store(true, Ordering::SeqCst);
+        let slots: Vec<_> = lock(&self.slots).values().cloned().collect();
+        for slot in slots {
+            let state = slot.state.clone().lock_owned().await;
+            if matches!(*state, State::Open(_)) {
+                self.close(state, State::Closed).await;
+            }
+        }
+    }
+}
+
+fn reaches(db: &Db, anchor: Anchor) -> Result<bool> {
+    let linked = db.read(|sql| audit::reaches(sql, anchor))?;
+    if !linked {
+        let file = db.file().display();
+        tracing::error!(%file, "an audit chain does not reach its anchored head; run `insula audit verify`");
+    }
+    Ok(linked)
+}

@@ -1,0 +1,93 @@
+//! Audit records that wait for their agent's database to open.
+//!
+//! They move in three steps: read here, appended there together with the highest id taken in,
+//! removed here. A crash after any step repeats nothing: an id not higher than the one taken
+//! in is skipped.
+
+use super::audit;
+use super::directory::agent_id;
+use crate::audit::AuditEntry;
+use crate::chain::Chain;
+use insula_domain::id::AgentId;
+use insula_world::{Random, Timestamp};
+use rusqlite::Connection;
+use std::collections::BTreeSet;
+
+/// Records moved in one transaction; more are moved in several.
+const MOVED_AT_ONCE_MAX: i64 = 1_000;
+
+/// A waiting record.
+pub(crate) struct Queued {
+    pub(crate) id: i64,
+    pub(crate) entry: AuditEntry,
+}
+
+/// In the daemon's database: keeps a record for an agent.
+pub(crate) fn push(sql: &Connection, agent: &AgentId, entry: &AuditEntry) -> rusqlite::Result<()> {
+    sql.prepare_cached(
+        "INSERT INTO audit_queue (agent, at, actor, kind, generation, content)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute((
+        agent.as_str(),
+        entry.at.as_millis(),
+        &entry.actor,
+        &entry.kind,
+        entry.generation.cast_signed(),
+        &entry.content,
+    ))
+    .map(drop)
+}
+
+/// In the daemon's database: the agents for whom records wait.
+pub(crate) fn agents(sql: &Connection) -> rusqlite::Result<BTreeSet<AgentId>> {
+    sql.prepare("SELECT DISTINCT agent FROM audit_queue")?
+        .query_map([], |row| agent_id(row, 0))?
+        .collect()
+}
+
+/// In the daemon's database: an agent's oldest waiting records.
+pub(crate) fn waiting(sql: &Connection, agent: &AgentId) -> rusqlite::Result<Vec<Queued>> {
+    sql.prepare_cached(
+        "SELECT id, at, actor, kind, generation, content FROM audit_queue
+         WHERE agent = ?1 ORDER BY id LIMIT ?2",
+    )?
+    .query_map((agent.as_str(), MOVED_AT_ONCE_MAX), |row| {
+        Ok(Queued {
+            id: row.get(0)?,
+            entry: AuditEntry {
+                at: Timestamp::from_millis(row.get(1)?),
+                actor: row.get(2)?,
+                kind: row.get(3)?,
+                generation: row.get::<_, i64>(4)?.cast_unsigned(),
+                content: row.get(5)?,
+            },
+        })
+    })?
+    .collect()
+}
+
+/// In the daemon's database: removes what was taken in.
+pub(crate) fn remove(sql: &Connection, agent: &AgentId, up_to: i64) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM audit_queue WHERE agent = ?1 AND id <= ?2")?
+        .execute((agent.as_str(), up_to))
+        .map(drop)
+}
+
+/// In the agent's database: appends the records not taken in before.
+pub(crate) fn take_in(
+    sql: &Connection,
+    chain: &Chain,
+    random: &Random,
+    records: Vec<Queued>,
+) -> rusqlite::Result<()> {
+    let taken: i64 = sql.query_row("SELECT id FROM taken_in", [], |row| row.get(0))?;
+    let mut highest = taken;
+    for Queued { id, entry } in records {
+        if id > taken {
+            audit::append(sql, chain, random, entry)?;
+            highest = highest.max(id);
+        }
+    }
+    sql.execute("UPDATE taken_in SET id = ?1", [highest]).map(drop)
+}

@@ -1,0 +1,117 @@
+//! An open database file and its errors: every SQLite error leaves here with the file's name
+//! and what can be done.
+
+use crate::error::{Result, StoreError};
+use crate::fence::Fence;
+use crate::files;
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
+use std::path::{Path, PathBuf};
+
+/// An open database file.
+pub(crate) struct Db {
+    connection: Connection,
+    file: PathBuf,
+}
+
+impl Db {
+    pub(crate) fn new(connection: Connection, file: PathBuf) -> Self {
+        Self { connection, file }
+    }
+
+    pub(crate) fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// Runs statements outside a transaction of ours.
+    pub(crate) fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        work(&self.connection).map_err(|error| explain(&self.file, &error))
+    }
+
+    /// Runs statements in one transaction, kept if all succeed.
+    pub(crate) fn write<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.transact(|sql, file| work(sql).map_err(|error| explain(file, &error)))
+    }
+
+    /// Runs statements in one transaction, kept if the fence holds and all succeed.
+    pub(crate) fn write_fenced<T>(
+        &mut self,
+        fence: &Fence,
+        work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
+    ) -> Result<T> {
+        self.transact(|sql, file| {
+            raise(sql, file, fence)?;
+            work(sql).map_err(|error| explain(file, &error))
+        })
+    }
+
+    fn transact<T>(
+        &mut self,
+        work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>,
+    ) -> Result<T> {
+        let file = &self.file;
+        // Immediate, so that the fence is read under the lock it is then written under.
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| explain(file, &error))?;
+        // Dropped on an error, which rolls it back.
+        let result = work(&transaction, file)?;
+        transaction.commit().map_err(|error| explain(file, &error))?;
+        Ok(result)
+    }
+
+    /// Writes the log back and empties it, so that erased bytes are nowhere.
+    pub(crate) fn truncate_log(&self) -> Result<()> {
+        self.read(|sql| sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
+    }
+}
+
+/// Refuses an epoch lower than one seen before, and remembers a higher one.
+fn raise(sql: &Transaction<'_>, file: &Path, fence: &Fence) -> Result<()> {
+    let explained = |error| explain(file, &error);
+    let (seen, owner) = sql
+        .prepare_cached("SELECT epoch, owner FROM fence")
+        .and_then(|mut statement| {
+            statement.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
+        })
+        .map_err(explained)?;
+    let (ours, seen) = (fence.epoch, seen.cast_unsigned());
+    if ours < seen || (ours == seen && *owner != *fence.owner) {
+        return Err(StoreError::Fenced { file: file.to_owned(), ours, seen });
+    }
+    if ours > seen {
+        sql.execute("UPDATE fence SET epoch = ?1, owner = ?2", (ours.cast_signed(), &fence.owner))
+            .map_err(explained)?;
+    }
+    Ok(())
+}
+
+/// An error of SQLite, by what can be done about it.
+pub(crate) fn explain(file: &Path, error: &rusqlite::Error) -> StoreError {
+    let what = error.to_string();
+    let extended = error.sqlite_error().map_or(0, |error| error.extended_code);
+    let file = file.to_owned();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy { file },
+        Some(ErrorCode::DiskFull) => StoreError::Full { file },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => {
+            StoreError::NotAllowed { file, what }
+        }
+        Some(ErrorCode::CannotOpen) => files::why_not_openable(&file),
+        Some(ErrorCode::SystemIoFailure) => match extended {
+            ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS | ffi::SQLITE_IOERR_DATA => {
+                StoreError::Damaged { file, what }
+            }
+            _ => StoreError::Io { file, what },
+        },
+        Some(ErrorCode::OutOfMemory) => StoreError::Io { file, what },
+        // A statement of ours that does not fit the file: the file's schema is not ours.
+        _ => StoreError::Damaged { file, what },
+    }
+}

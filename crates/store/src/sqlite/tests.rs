@@ -1,0 +1,295 @@
+//! What only a look inside can test: each stored bit of a chain, a full disk, a crash between
+//! two files.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests that change files behind the store"
+)]
+
+use super::audit;
+use super::open::{Absent, open};
+use super::schema::AGENT;
+use super::sql::Db;
+use crate::chain::{Anchor, Chain, Head};
+use crate::conformance::{agent, entry};
+use crate::key::AuditKey;
+use crate::store::Durability;
+use crate::{AgentCommand, DaemonCommand, Fence, Store, StoreError, StoreOptions};
+use insula_world::{Random, World};
+use rusqlite::Connection;
+use rusqlite::types::Value;
+
+fn chain() -> Chain {
+    Chain::of_agent(&AuditKey::from_bytes([9; 32]), "a")
+}
+
+fn fence() -> Fence {
+    Fence { owner: "test".into(), epoch: 1 }
+}
+
+/// A database with four records, the third erased, and its head.
+fn small(folder: &std::path::Path) -> (Db, Head) {
+    let path = folder.join("agent.db");
+    let mut db = open(&path, &AGENT, Durability::Process, Absent::Create).unwrap().unwrap();
+    let random = Random::from_seed([1; 32]);
+    db.write_fenced(&fence(), |sql| {
+        for kind in ["a.one", "a.two", "a.three", "a.four"] {
+            audit::append(sql, &chain(), &random, entry(kind))?;
+        }
+        audit::erase(sql, &(3..=3))
+    })
+    .unwrap();
+    let head = db.read(audit::head).unwrap();
+    (db, head)
+}
+
+fn without_triggers(sql: &Connection) -> rusqlite::Result<()> {
+    sql.execute_batch(
+        "DROP TRIGGER audit_keeps_records; DROP TRIGGER audit_changes_only_by_erasure;",
+    )
+}
+
+/// Where the chain breaks after `change`, which is then undone.
+fn broken_after(
+    db: &Db,
+    head: Head,
+    change: impl FnOnce(&Connection) -> rusqlite::Result<()>,
+) -> Option<u64> {
+    db.read(|sql| {
+        sql.execute_batch("SAVEPOINT s")?;
+        change(sql)?;
+        let report = audit::verify(sql, &chain(), Anchor::At(head))?.0;
+        sql.execute_batch("ROLLBACK TO s; RELEASE s")?;
+        assert_eq!(report.ok, report.broken_at.is_none());
+        Ok(report.broken_at)
+    })
+    .unwrap()
+}
+
+#[test]
+fn every_flipped_bit_of_every_column_is_found_and_located() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, head) = small(folder.path());
+    db.read(without_triggers).unwrap();
+    assert_eq!(broken_after(&db, head, |_| Ok(())), None);
+    let mut flips = 0;
+    for seq in 1..=4_u64 {
+        for column in [
+            "seq",
+            "at",
+            "actor",
+            "kind",
+            "generation",
+            "content",
+            "salt",
+            "commitment",
+            "prev",
+            "mac",
+        ] {
+            let select = format!("SELECT {column} FROM audit WHERE seq = ?1");
+            let value: Value = db
+                .read(|sql| sql.query_row(&select, [seq.cast_signed()], |row| row.get(0)))
+                .unwrap();
+            let (bytes, cast) = match &value {
+                Value::Integer(number) => (number.to_le_bytes().to_vec(), "INTEGER"),
+                Value::Text(text) => (text.clone().into_bytes(), "TEXT"),
+                Value::Blob(bytes) => (bytes.clone(), "BLOB"),
+                _ => continue,
+            };
+            let update = format!("UPDATE audit SET {column} = CAST(?2 AS {cast}) WHERE seq = ?1");
+            for bit in 0..bytes.len() * 8 {
+                let mut flipped = bytes.clone();
+                flipped[bit / 8] ^= 1 << (bit % 8);
+                let value = match cast {
+                    "INTEGER" => Value::Integer(i64::from_le_bytes(flipped.try_into().unwrap())),
+                    _ => Value::Blob(flipped),
+                };
+                if column == "seq" && matches!(value, Value::Integer(1..=4)) {
+                    continue; // Taken: two records can't have one position.
+                }
+                let broken = broken_after(&db, head, |sql| {
+                    sql.execute(&update, (seq.cast_signed(), &value)).map(drop)
+                });
+                assert_eq!(broken, Some(seq), "bit {bit} of {column} in record {seq}");
+                flips += 1;
+            }
+        }
+    }
+    assert!(flips > 5_000, "{flips}");
+}
+
+#[test]
+fn removed_inserted_swapped_and_cut_records_are_located() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, head) = small(folder.path());
+    db.read(without_triggers).unwrap();
+    let copy =
+        "SELECT at, actor, kind, generation, content, salt, commitment, prev, mac FROM audit";
+    let cases = [
+        ("DELETE FROM audit WHERE seq = 1".to_owned(), 1),
+        ("DELETE FROM audit WHERE seq = 2".to_owned(), 2),
+        ("DELETE FROM audit WHERE seq = 4".to_owned(), 4),
+        ("DELETE FROM audit".to_owned(), 1),
+        ("DELETE FROM audit WHERE seq = 2; UPDATE audit SET seq = seq - 1 WHERE seq > 2".to_owned(), 2),
+        ("UPDATE audit SET seq = 99 WHERE seq = 2; UPDATE audit SET seq = 2 WHERE seq = 3; UPDATE audit SET seq = 3 WHERE seq = 99".to_owned(), 2),
+        (format!("INSERT INTO audit SELECT 5, * FROM ({copy} WHERE seq = 4)"), 5),
+        (format!("INSERT INTO audit SELECT 0, * FROM ({copy} WHERE seq = 4)"), 5),
+        ("UPDATE audit SET content = NULL WHERE seq = 2".to_owned(), 2),
+    ];
+    for (change, at) in cases {
+        let broken = broken_after(&db, head, |sql| sql.execute_batch(&change));
+        assert_eq!(broken, Some(at), "{change}");
+    }
+    // Another's chain, whole, in its place; and one made without the key.
+    for key in [[9; 32], [8; 32]] {
+        let other =
+            Chain::of_agent(&AuditKey::from_bytes(key), if key[0] == 9 { "b" } else { "a" });
+        let report = db.read(|sql| audit::verify(sql, &other, Anchor::None)).unwrap().0;
+        assert_eq!(report.broken_at, Some(1));
+    }
+}
+
+#[test]
+fn audit_records_refuse_to_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, _) = small(folder.path());
+    for change in [
+        "DELETE FROM audit WHERE seq = 1",
+        "UPDATE audit SET actor = 'x' WHERE seq = 1",
+        "UPDATE audit SET content = 'x' WHERE seq = 1",
+        "UPDATE audit SET content = NULL WHERE seq = 1",
+        "UPDATE audit SET content = NULL, salt = NULL, mac = x'00' WHERE seq = 1",
+    ] {
+        assert!(db.read(|sql| sql.execute_batch(change)).is_err(), "{change}");
+    }
+}
+
+#[test]
+fn a_database_can_not_reach_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let (db, _) = small(folder.path());
+    let attached = db.read(|sql| sql.execute_batch("ATTACH ':memory:' AS other"));
+    assert!(attached.unwrap_err().to_string().contains("attached"));
+}
+
+#[test]
+fn a_full_disk_loses_nothing_and_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut db, _) = small(folder.path());
+    let random = Random::from_seed([1; 32]);
+    let limit = |db: &Db, pages: u32| {
+        db.read(|sql| sql.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())))
+            .unwrap();
+    };
+    let fill = |db: &mut Db| {
+        let mut large = entry("large");
+        large.content = "x".repeat(10_000);
+        db.write_fenced(&fence(), |sql| audit::append(sql, &chain(), &random, large))
+    };
+    limit(&db, 12);
+    let mut kept = 4;
+    let error = loop {
+        match fill(&mut db) {
+            Ok(seq) => kept = seq.0,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(error, StoreError::Full { .. }), "{error:?}");
+    assert!(fill(&mut db).is_err());
+    limit(&db, 1_000_000);
+    assert_eq!(fill(&mut db).unwrap().0, kept + 1);
+    let report = db.read(|sql| audit::verify(sql, &chain(), Anchor::None)).unwrap().0;
+    assert_eq!((report.ok, report.records), (true, kept + 1));
+}
+
+#[tokio::test]
+async fn a_crash_between_the_two_files_repeats_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
+    let store = Store::open(options.clone(), World::real().unwrap()).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let queue = |kind| DaemonCommand::QueueAudit(agent("a"), entry(kind));
+    store.daemon().commit(vec![queue("one"), queue("two")], &fence).await.unwrap();
+    // The daemon's file as it is before the records are removed from it.
+    let raw = Connection::open(home.path().join("insula.db")).unwrap();
+    raw.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM audit_queue").unwrap();
+    store
+        .agent(&agent("a"))
+        .commit(vec![AgentCommand::Audit(entry("three"))], &fence)
+        .await
+        .unwrap();
+    store.shutdown().await;
+    raw.execute_batch("INSERT INTO audit_queue SELECT * FROM kept").unwrap();
+    drop(raw);
+
+    let store = Store::open(options, World::real().unwrap()).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    store.daemon().commit(vec![queue("four")], &fence).await.unwrap();
+    let records = store.agent(&agent("a")).audit_tail(9).await.unwrap();
+    let kinds: Vec<_> = records.iter().map(|record| &*record.kind).collect();
+    assert_eq!(kinds, ["one", "two", "three", "four"]);
+}
+
+#[tokio::test]
+async fn a_cut_end_shows_and_a_lagging_anchor_does_not() {
+    let home = tempfile::tempdir().unwrap();
+    let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
+    let store = Store::open(options.clone(), World::real().unwrap()).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let batch = vec![DaemonCommand::Audit(entry("one")), DaemonCommand::Audit(entry("two"))];
+    store.daemon().commit(batch, &fence).await.unwrap();
+    for kind in ["one", "two", "three"] {
+        a.commit(vec![AgentCommand::Audit(entry(kind))], &fence).await.unwrap();
+    }
+    let raw = Connection::open(home.path().join("insula.db")).unwrap();
+    // A crash before the second anchor: the chain is longer, and that is fine.
+    let kept: (Vec<u8>, Vec<u8>) = raw
+        .query_row("SELECT mac, seal FROM anchor", [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    let head = Head { seq: 2, mac: a.audit_tail(2).await.unwrap()[0].mac };
+    raw.execute("UPDATE anchor SET seq = 2, mac = ?1, seal = ?2", (head.mac, chain().seal(head)))
+        .unwrap();
+    assert!(a.audit_verify().await.unwrap().ok);
+    let again: Vec<u8> = raw.query_row("SELECT mac FROM anchor", [], |row| row.get(0)).unwrap();
+    assert_eq!(again, kept.0);
+    // An anchor moved back without the key.
+    raw.execute("UPDATE anchor SET seq = 2, mac = ?1", [head.mac]).unwrap();
+    assert!(!a.audit_verify().await.unwrap().ok);
+    // The daemon's own end, cut.
+    store.shutdown().await;
+    without_triggers(&raw).unwrap();
+    raw.execute_batch("DELETE FROM audit WHERE seq = 2").unwrap();
+    drop(raw);
+    let store = Store::open(options, World::real().unwrap()).await.unwrap();
+    let report = store.daemon().audit_verify().await.unwrap();
+    assert_eq!((report.ok, report.broken_at), (false, Some(2)));
+    let fence = store.daemon().claim("test").await.unwrap();
+    store.daemon().commit(vec![DaemonCommand::Audit(entry("new")); 3], &fence).await.unwrap();
+    assert_eq!(store.daemon().audit_verify().await.unwrap().broken_at, Some(2));
+}
+
+#[test]
+fn settings_are_as_promised() {
+    let folder = tempfile::tempdir().unwrap();
+    for (durability, synchronous) in [(Durability::Power, 2), (Durability::Process, 1)] {
+        let path = folder.path().join(format!("{durability:?}.db"));
+        let db = open(&path, &AGENT, durability, Absent::Create).unwrap().unwrap();
+        for (pragma, value) in [
+            ("synchronous", synchronous),
+            ("secure_delete", 1),
+            ("trusted_schema", 0),
+            ("foreign_keys", 1),
+            ("busy_timeout", 5_000),
+            ("cache_size", -32),
+        ] {
+            let found: i64 = db
+                .read(|sql| sql.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)))
+                .unwrap();
+            assert_eq!(found, value, "{pragma} with {durability:?}");
+        }
+        let mode: String =
+            db.read(|sql| sql.query_row("PRAGMA journal_mode", [], |row| row.get(0))).unwrap();
+        assert_eq!(mode, "wal");
+    }
+}

@@ -1,0 +1,214 @@
+//! The SQLite backend: the suite of promises, and what is its own: files, modes, limits.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test looks at the files themselves"
+)]
+
+mod common;
+
+use async_trait::async_trait;
+use common::{agent, agent_db, audit, entry, open, options};
+use insula_store::{AuditKey, DaemonCommand, KeyExposure, Store, StoreError, StoreOptions};
+use insula_world::storage::Job;
+use insula_world::{Clock, Random, StorageExecutor, Timestamp, World};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+#[cfg(feature = "conformance")]
+mod promises {
+    use super::common::open;
+    use async_trait::async_trait;
+    use insula_store::Store;
+    use insula_store::conformance::{self, Opener};
+    use std::path::PathBuf;
+
+    struct Folder(PathBuf);
+
+    #[async_trait]
+    impl Opener for Folder {
+        async fn open(&self, place: &str) -> Store {
+            open(&self.0.join(place)).await
+        }
+    }
+
+    #[tokio::test]
+    async fn sqlite_keeps_every_promise_of_a_backend() {
+        let home = tempfile::tempdir().unwrap();
+        conformance::run(&Folder(home.path().to_owned())).await;
+    }
+}
+
+#[tokio::test]
+async fn files_are_for_their_owner_only() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    store.agent(&agent("a")).commit(vec![audit("one")], &fence).await.unwrap();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(home.path().join("agents/a")), 0o700);
+    for name in ["agents/a/agent.db", "agents/a/agent.db-wal", "insula.db", "audit.anchor"] {
+        assert_eq!(mode(home.path().join(name)), 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn reading_creates_nothing_unless_something_waits() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    assert_eq!(a.audit_tail(9).await.unwrap(), []);
+    assert!(a.audit_verify().await.unwrap().ok);
+    assert!(!home.path().join("agents").exists());
+    assert_eq!(store.open_count(), 0);
+    let created = DaemonCommand::QueueAudit(agent("a"), entry("agent.created"));
+    store.daemon().commit(vec![created], &fence).await.unwrap();
+    assert_eq!(a.audit_tail(9).await.unwrap().len(), 1);
+    assert!(agent_db(home.path(), "a").exists());
+}
+
+#[tokio::test]
+async fn a_retired_agent_can_not_create_its_file_again() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    a.commit(vec![audit("one")], &fence).await.unwrap();
+    store.retire(&agent("a")).await;
+    fs::remove_dir_all(home.path().join("agents/a")).unwrap();
+    assert!(a.commit(vec![audit("two")], &fence).await.is_err());
+    assert!(!home.path().join("agents/a").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn never_more_files_are_open_than_allowed() {
+    let home = tempfile::tempdir().unwrap();
+    let limited = StoreOptions { open_max: 3, ..options(home.path()) };
+    let store = Store::open(limited, World::real().unwrap()).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let mut tasks = Vec::new();
+    for task in 0..24 {
+        let (store, fence) = (store.clone(), fence.clone());
+        tasks.push(tokio::spawn(async move {
+            for round in 0..4 {
+                let a = store.agent(&agent(&format!("a{}", (task + round) % 12)));
+                a.commit(vec![audit("x")], &fence).await.unwrap();
+                assert!(store.open_count() <= 3);
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    for n in 0..12 {
+        let report = store.agent(&agent(&format!("a{n}"))).audit_verify().await.unwrap();
+        assert_eq!((report.ok, report.records), (true, 8));
+    }
+}
+
+struct HandClock(AtomicU64);
+
+#[async_trait]
+impl Clock for HandClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(0)
+    }
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::SeqCst))
+    }
+    async fn sleep(&self, _: Duration) {}
+}
+
+#[tokio::test]
+async fn idle_files_close_and_open_again() {
+    let home = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock(AtomicU64::new(0)));
+    let world = World { clock: clock.clone(), ..World::real().unwrap() };
+    let store = Store::open(options(home.path()), world).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let (a, b) = (store.agent(&agent("a")), store.agent(&agent("b")));
+    a.commit(vec![audit("one")], &fence).await.unwrap();
+    clock.0.store(900, Ordering::SeqCst);
+    b.commit(vec![audit("one")], &fence).await.unwrap();
+    clock.0.store(1_000, Ordering::SeqCst);
+    store.close_idle(Duration::from_secs(1)).await;
+    assert_eq!(store.open_count(), 1);
+    assert!(!home.path().join("agents/a/agent.db-wal").exists());
+    a.commit(vec![audit("two")], &fence).await.unwrap();
+    assert_eq!(a.audit_tail(9).await.unwrap().len(), 2);
+    assert_eq!(store.open_count(), 2);
+}
+
+#[tokio::test]
+async fn a_cancelled_commit_is_whole_and_the_next_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    for _ in 0..50 {
+        let commit = a.commit(vec![audit("one"), audit("two")], &fence);
+        tokio::select! { biased; _ = commit => {}, () = tokio::task::yield_now() => {} }
+    }
+    a.commit(vec![audit("last")], &fence).await.unwrap();
+    let report = a.audit_verify().await.unwrap();
+    assert!(report.ok && report.records % 2 == 1, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_key_is_made_once_and_a_wrong_one_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let random = World::real().unwrap().random;
+    let path = home.path().join("vault/audit.key");
+    let (key, exposure) = AuditKey::load_or_create(&path, &random).unwrap();
+    assert_eq!(exposure, KeyExposure::Private);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = World::real().unwrap().random;
+    assert_eq!(AuditKey::load_or_create(&path, &again).unwrap(), (key, KeyExposure::Private));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let (_, exposure) = AuditKey::load_or_create(&path, &random).unwrap();
+    assert_eq!(exposure, KeyExposure::Exposed { mode: 0o644 });
+    for wrong in [&b""[..], b"short", &[1; 33]] {
+        fs::write(&path, wrong).unwrap();
+        let error = AuditKey::load_or_create(&path, &random).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged { .. }));
+        assert!(error.to_string().contains("audit.key"));
+        assert_eq!(fs::read(&path).unwrap(), wrong);
+    }
+}
+
+struct Inline;
+
+impl StorageExecutor for Inline {
+    fn execute(&self, job: Job) {
+        job();
+    }
+}
+
+#[tokio::test]
+async fn two_runs_with_one_seed_write_the_same_bytes() {
+    let mut files = Vec::new();
+    for _ in 0..2 {
+        let home = tempfile::tempdir().unwrap();
+        let world = World {
+            storage: Arc::new(Inline),
+            random: Random::from_seed([5; 32]),
+            ..World::real().unwrap()
+        };
+        let limited = StoreOptions { open_max: 1, ..options(home.path()) };
+        let store = Store::open(limited, world).await.unwrap();
+        let fence = store.daemon().claim("test").await.unwrap();
+        let created = DaemonCommand::QueueAudit(agent("a"), entry("agent.created"));
+        store.daemon().commit(vec![created], &fence).await.unwrap();
+        for name in ["a", "b", "a"] {
+            store.agent(&agent(name)).commit(vec![audit("one")], &fence).await.unwrap();
+        }
+        store.shutdown().await;
+        files.push(["a", "b"].map(|name| fs::read(agent_db(home.path(), name)).unwrap()));
+    }
+    assert_eq!(files[0], files[1]);
+}

@@ -1,0 +1,12 @@
+//! What tests stand on: a virtual world, temporary homes, and the real daemon under control.
+//!
+//! Only ever a dev-dependency. It knows the seam to the outside and nothing of what is built
+//! on it: the daemon is reached as a person would reach it, by its command line.
+
+pub mod daemon;
+pub mod home;
+pub mod world;
+
+pub use daemon::{Daemon, Output, run};
+pub use home::Home;
+pub use world::{Handles, auto_world, world};

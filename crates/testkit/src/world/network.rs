@@ -1,0 +1,129 @@
+//! A network in memory: connections are pipes, and only this world's code is on it.
+
+use super::locked;
+use async_trait::async_trait;
+use insula_world::{Listener, Network, Stream};
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Mutex;
+use tokio::io::DuplexStream;
+use tokio::sync::mpsc;
+
+/// Bytes a connection holds that the other side has not read, each way.
+const PIPE_LEN_MAX: usize = 64 * 1024;
+/// Connections that wait to be accepted; the next one waits to connect.
+const BACKLOG_LEN_MAX: usize = 128;
+/// The first port given where 0 was asked for. Counting up, so that it can be replayed.
+const PORT_FIRST: u16 = 49_152;
+
+type Arrival = (DuplexStream, SocketAddr);
+
+/// Connects the code of one world with itself.
+#[derive(Default)]
+pub struct MemoryNetwork {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    doors: BTreeMap<SocketAddr, mpsc::Sender<Arrival>>,
+    ports_given: u16,
+}
+
+impl State {
+    fn next_port(&mut self) -> io::Result<u16> {
+        let port = PORT_FIRST.checked_add(self.ports_given).ok_or(io::ErrorKind::AddrInUse)?;
+        self.ports_given += 1;
+        Ok(port)
+    }
+}
+
+#[async_trait]
+impl Network for MemoryNetwork {
+    async fn listen(&self, mut address: SocketAddr) -> io::Result<Box<dyn Listener>> {
+        let mut state = locked(&self.state);
+        if address.port() == 0 {
+            address.set_port(state.next_port()?);
+        }
+        // A door whose listener is gone is free again.
+        if state.doors.get(&address).is_some_and(|door| !door.is_closed()) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let (door, arrivals) = mpsc::channel(BACKLOG_LEN_MAX);
+        state.doors.insert(address, door);
+        Ok(Box::new(Door { address, arrivals: tokio::sync::Mutex::new(arrivals) }))
+    }
+
+    async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
+        let (door, from) = {
+            let mut state = locked(&self.state);
+            let door = state.doors.get(&address).cloned();
+            let door = door.ok_or(io::ErrorKind::ConnectionRefused)?;
+            (door, SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), state.next_port()?))
+        };
+        let (ours, theirs) = tokio::io::duplex(PIPE_LEN_MAX);
+        door.send((theirs, from)).await.map_err(|_| io::ErrorKind::ConnectionRefused)?;
+        Ok(Box::new(ours))
+    }
+}
+
+struct Door {
+    address: SocketAddr,
+    arrivals: tokio::sync::Mutex<mpsc::Receiver<Arrival>>,
+}
+
+#[async_trait]
+impl Listener for Door {
+    async fn accept(&self) -> io::Result<(Box<dyn Stream>, SocketAddr)> {
+        match self.arrivals.lock().await.recv().await {
+            Some((stream, from)) => Ok((Box::new(stream), from)),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        Ok(self.address)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+
+    fn any() -> SocketAddr {
+        "127.0.0.1:0".parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_connection_carries_bytes_both_ways() {
+        let network = MemoryNetwork::default();
+        let door = network.listen(any()).await.unwrap();
+        let mut ours = network.connect(door.local_addr().unwrap()).await.unwrap();
+        let (mut theirs, from) = door.accept().await.unwrap();
+        assert_ne!(from, door.local_addr().unwrap());
+        let mut got = [0; 4];
+        ours.write_all(b"ping").await.unwrap();
+        theirs.read_exact(&mut got).await.unwrap();
+        assert_eq!(&got, b"ping");
+        theirs.write_all(b"pong").await.unwrap();
+        ours.read_exact(&mut got).await.unwrap();
+        assert_eq!(&got, b"pong");
+        drop(theirs);
+        assert_eq!(ours.read(&mut got).await.unwrap(), 0);
+    }
+
+    #[tokio::test]
+    async fn nobody_listening_refuses_and_a_taken_address_is_taken() {
+        let network = MemoryNetwork::default();
+        let door = network.listen(any()).await.unwrap();
+        let address = door.local_addr().unwrap();
+        let taken = network.listen(address).await;
+        assert_eq!(taken.err().unwrap().kind(), io::ErrorKind::AddrInUse);
+        drop(door);
+        let refused = network.connect(address).await;
+        assert_eq!(refused.err().unwrap().kind(), io::ErrorKind::ConnectionRefused);
+        network.listen(address).await.unwrap();
+    }
+}

@@ -1,0 +1,229 @@
+//! Rules that the text of the sources shows.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file longer than this is two files.
+const FILE_LINES_MAX: usize = 800;
+
+/// The files that own an authority `clippy.toml` takes from everyone else, and why. Paths
+/// are relative to `crates/`.
+const OWNERS: &[(&str, &str)] = &[
+    ("store/src/files.rs", "the store's own files: keys, anchors, folders of databases"),
+    ("testkit/src/daemon.rs", "processes that tests start, and the threads that read them"),
+    ("testkit/src/home.rs", "the files of a test's temporary home"),
+    ("testkit/src/world/clock.rs", "the paused timer of the runtime, to notice that all wait"),
+    ("world/src/real.rs", "clock, entropy, threads, processes and sockets of the machine"),
+];
+
+/// Files with state of the whole process, and why it carries no identity.
+const STATICS: &[(&str, &str)] = &[];
+
+/// What no file may say outside [`STATICS`].
+const PROCESS_STATE: [&str; 8] = [
+    "static mut ",
+    "thread_local!",
+    "task_local!",
+    "lazy_static",
+    "OnceLock",
+    "LazyLock",
+    "OnceCell",
+    "LazyCell",
+];
+
+/// What the pure room may not say.
+const IMPURE: [&str; 9] = [
+    "std::fs",
+    "std::env",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::time::Instant",
+    "std::time::SystemTime",
+    "tokio",
+    "async fn",
+];
+
+struct Source {
+    /// Relative to `crates/`.
+    path: String,
+    /// As it stands.
+    text: String,
+    /// Without comments and inline test modules.
+    code: String,
+}
+
+impl Source {
+    fn is_test(&self) -> bool {
+        self.path.ends_with("_tests.rs") || self.path.ends_with("/tests.rs")
+    }
+}
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every source file under `crates/*/src`.
+fn sources() -> Vec<Source> {
+    let crates = crates();
+    let mut found = vec![];
+    let mut folders: Vec<PathBuf> =
+        fs::read_dir(&crates).unwrap().map(|entry| entry.unwrap().path().join("src")).collect();
+    while let Some(folder) = folders.pop() {
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                let path = path.strip_prefix(&crates).unwrap().to_str().unwrap().to_owned();
+                found.push(Source { path, code: code(&text), text });
+            }
+        }
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    assert!(found.len() > 10, "only {} sources found: is the search broken?", found.len());
+    found
+}
+
+/// The text without whole-line comments and without inline `#[cfg(test)] mod … { … }`, which
+/// rustfmt closes with a brace in the first column.
+fn code(text: &str) -> String {
+    let mut kept: Vec<&str> = vec![];
+    let mut lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    while let Some(line) = lines.next() {
+        if line != "#[cfg(test)]" {
+            kept.push(line);
+            continue;
+        }
+        let mut item = vec![line];
+        for line in lines.by_ref() {
+            item.push(line);
+            let module = line.starts_with("mod ") || line.starts_with("pub mod ");
+            if module && line.ends_with('{') {
+                item.clear();
+                break;
+            }
+            let attribute = line.starts_with(['#', ' ', ')', ']']);
+            if !attribute {
+                break;
+            }
+        }
+        if item.is_empty() {
+            lines.by_ref().find(|&line| line == "}");
+        }
+        kept.extend(item);
+    }
+    kept.join("\n")
+}
+
+/// A `static` whose type lets it change behind a shared reference.
+fn is_changeable_static(line: &str) -> bool {
+    let line = line.trim_start().trim_start_matches("pub ").trim_start_matches("pub(crate) ");
+    let cells = ["Atomic", "Mutex", "RwLock", "Cell", "ArcSwap", "OnceLock", "LazyLock"];
+    line.starts_with("static ") && cells.iter().any(|cell| line.contains(cell))
+}
+
+/// Compares the files that do something with the list that says which may.
+fn compare(what: &str, doing: BTreeSet<&str>, listed: &[(&str, &str)]) {
+    let listed: BTreeMap<&str, &str> = listed.iter().copied().collect();
+    assert!(listed.values().all(|reason| !reason.is_empty()), "{what}: a reason is missing");
+    let listed: BTreeSet<&str> = listed.into_keys().collect();
+    let unlisted: Vec<_> = doing.difference(&listed).collect();
+    assert!(unlisted.is_empty(), "{what}: list these with a reason, or change them: {unlisted:?}");
+    let stale: Vec<_> = listed.difference(&doing).collect();
+    assert!(stale.is_empty(), "{what}: listed without need: {stale:?}");
+}
+
+#[test]
+fn rule_01_no_ambient_identity() {
+    let sources = sources();
+    let having = |needles: &[&str]| -> BTreeSet<&str> {
+        let production = sources.iter().filter(|source| !source.is_test());
+        let having =
+            production.filter(|source| needles.iter().any(|needle| source.code.contains(needle)));
+        having.map(|source| source.path.as_str()).collect()
+    };
+    let mut stateful = having(&PROCESS_STATE);
+    stateful.extend(sources.iter().filter(|source| !source.is_test()).filter_map(|source| {
+        source.code.lines().any(is_changeable_static).then_some(source.path.as_str())
+    }));
+    compare("state of the whole process", stateful, STATICS);
+    let lifting = ["clippy::disallowed_", "clippy::all", "clippy::style", "allow(warnings"];
+    compare("lifting the lint", having(&lifting), OWNERS);
+}
+
+#[test]
+fn rule_01_an_owner_lifts_the_lint_for_one_file_only() {
+    for source in sources().iter().filter(|source| source.code.contains("clippy::disallowed_")) {
+        let root = ["/src/lib.rs", "/src/main.rs"].iter().any(|root| source.path.ends_with(root));
+        assert!(!root, "{}: here it would hold for the whole crate", source.path);
+        let mut lines = source.code.lines().map(str::trim);
+        let parent = lines.find(|line| line.contains("mod ") && line.ends_with(';'));
+        assert!(
+            source.is_test() || parent.is_none_or(|line| line.ends_with("tests;")),
+            "{}: the exception would hold for `{}` too",
+            source.path,
+            parent.unwrap_or_default()
+        );
+    }
+}
+
+#[test]
+fn rule_01_the_domain_is_pure() {
+    for source in sources().iter().filter(|source| source.path.starts_with("domain/")) {
+        for needle in IMPURE {
+            let tests_may = source.is_test();
+            assert!(tests_may || !source.code.contains(needle), "{}: {needle}", source.path);
+        }
+    }
+}
+
+#[test]
+fn every_file_says_what_it_is_for_and_is_short_enough_to_read() {
+    let mut faults = vec![];
+    for Source { path, text, .. } in sources() {
+        if !text.starts_with("//! ") {
+            faults.push(format!("{path}: the first line is no `//!`"));
+        }
+        let lines = text.lines().count();
+        if lines > FILE_LINES_MAX {
+            faults.push(format!("{path}: {lines} lines, {FILE_LINES_MAX} are too many to read"));
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
+}
+
+#[test]
+fn every_crate_takes_the_lints_of_the_workspace() {
+    let workspace = fs::read_to_string(crates().join("../Cargo.toml")).unwrap();
+    for line in [
+        r#"unsafe_code = "forbid""#,
+        r#"disallowed_methods = "deny""#,
+        r#"disallowed_types = "deny""#,
+    ] {
+        assert!(workspace.contains(line), "the workspace no longer says {line}");
+    }
+    for entry in fs::read_dir(crates()).unwrap() {
+        let manifest = entry.unwrap().path().join("Cargo.toml");
+        let text = fs::read_to_string(&manifest).unwrap();
+        assert!(text.contains("[lints]\nworkspace = true\n"), "{}", manifest.display());
+    }
+}
+
+#[test]
+fn the_scan_keeps_code_and_drops_comments_and_inline_tests() {
+    let text =
+        "//! a\nuse b;\n#[cfg(test)]\n#[allow(\n    c\n)]\nmod tests {\n    d\n}\nfn e() {}\n";
+    assert_eq!(code(text), "use b;\nfn e() {}");
+    let text = "#[cfg(test)]\nmod tests;\nfn e() {}\n";
+    assert_eq!(code(text), text.trim_end());
+    let text = "#[cfg(test)]\nfn helper() {\n    c\n}\n";
+    assert_eq!(code(text), text.trim_end());
+    assert!(is_changeable_static("    pub static COUNT: AtomicU64 = AtomicU64::new(0);"));
+    assert!(!is_changeable_static("static NAMES: [&str; 2] = [\"a\", \"b\"];"));
+}

@@ -1,0 +1,31 @@
+//! How connections are made and accepted.
+
+use async_trait::async_trait;
+use std::io;
+use std::net::SocketAddr;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// A connection: bytes both ways.
+pub trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// A door that connections come in by.
+#[async_trait]
+pub trait Listener: Send + Sync {
+    /// Waits for the next connection.
+    async fn accept(&self) -> io::Result<(Box<dyn Stream>, SocketAddr)>;
+
+    /// Where it listens; a port of 0 was replaced by the one it got.
+    fn local_addr(&self) -> io::Result<SocketAddr>;
+}
+
+/// Makes and accepts connections.
+#[async_trait]
+pub trait Network: Send + Sync {
+    /// Opens a door.
+    async fn listen(&self, address: SocketAddr) -> io::Result<Box<dyn Listener>>;
+
+    /// Connects.
+    async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>>;
+}
