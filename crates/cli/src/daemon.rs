@@ -1,14 +1,15 @@
 //! The daemon: opens the house, serves, follows edits and signals, and ends in order.
 
-use crate::commands::Setting;
 use crate::failure::Failure;
+use crate::reach::{Occupied, Running, occupied};
+use crate::setting::Setting;
 use crate::{logging, output, process};
 use insula_config::starter;
 use insula_http::{AdminToken, Listening, Surface};
 use insula_runtime::home::Mode;
 use insula_runtime::house::Purpose;
 use insula_runtime::watch::{ConfigWatch, Method};
-use insula_runtime::{Actor, House, RuntimeError};
+use insula_runtime::{Actor, Home, House, RuntimeError};
 use insula_world::{Listener, World};
 use serde_json::json;
 use std::sync::Arc;
@@ -41,19 +42,16 @@ pub enum Follow {
 
 /// Runs until told to stop.
 pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
+    // From the first moment: a signal that comes while the house is opened is not lost, and
+    // does not end the process by its default.
+    let mut signals = Signals::listen()?;
     let home = setting.home.clone();
-    let is_new = !home.exists() || home.is_unconfigured();
     home.prepare()?;
-    let Some(lock) = home.try_lock()? else {
-        return Err(already_running(&setting));
+    let lock = match occupied(&home, &setting.world).await? {
+        Occupied::Free(lock) => lock,
+        Occupied::Daemon(running) => return Err(already_running(&home, running)),
     };
-    // Left by a daemon that was killed: nobody may take it for ours.
-    home.remove(&home.daemon_file())?;
-    if is_new {
-        for (path, text) in starter::files() {
-            home.write_new(&home.root().join(path), text.as_bytes())?;
-        }
-    }
+    let is_new = furnish(&home)?;
     process::raise_descriptor_limit();
     let variables = setting.environment.variables.clone();
     let house =
@@ -70,7 +68,6 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     home.write(&home.admin_token_file(), admin.reveal().as_bytes(), Mode::Private)?;
     let about = json!({ "pid": listening.pid, "listen": address.to_string() });
     home.write(&home.daemon_file(), about.to_string().as_bytes(), Mode::Private)?;
-    let mut signals = Signals::listen()?;
     welcome(&house, &listening, is_new);
 
     let stop = CancellationToken::new();
@@ -106,15 +103,27 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     Ok(())
 }
 
-fn already_running(setting: &Setting) -> Failure {
-    let home = &setting.home;
-    let running = home.read(&home.daemon_file()).ok().flatten();
-    let who = running
-        .and_then(|text| serde_json::from_str::<crate::reach::Running>(&text).ok())
-        .map(|running| format!(" (pid {}, at {})", running.pid, running.listen))
-        .unwrap_or_default();
+/// Writes the first configuration into a home that has none; whether it did. A start that was
+/// killed half-way leaves a mark, and the next one writes the rest.
+fn furnish(home: &Home) -> Result<bool, Failure> {
+    let mark = home.root().join("run").join("first-run");
+    if !home.is_unconfigured() && home.read(&mark)?.is_none() {
+        return Ok(false);
+    }
+    home.write(&mark, b"", Mode::Private)?;
+    for (path, text) in starter::files() {
+        let path = home.root().join(path);
+        if home.read(&path)?.is_none() {
+            home.write_new(&path, text.as_bytes())?;
+        }
+    }
+    home.remove(&mark)?;
+    Ok(true)
+}
+
+fn already_running(home: &Home, Running { pid, listen }: Running) -> Failure {
     Failure::Failed(format!(
-        "another process{who} already works in {}; stop it, or use another --home",
+        "another daemon (pid {pid}, at {listen}) already works in {}; stop it, or use another --home",
         home.root().display()
     ))
 }
@@ -239,10 +248,11 @@ async fn follow(house: Arc<House>, how: Follow, stop: CancellationToken) {
             () = stop.cancelled() => return,
             () = watch.changed(&house.world) => {}
         }
-        reload(&house, &Actor::FileWatch).await;
+        // Watched before it is read: what is written into a new folder meanwhile shows.
         if let Err(error) = watch.cover(&house.home) {
             tracing::warn!(%error, "a folder can't be watched; `insula reload` applies its edits");
         }
+        reload(&house, &Actor::FileWatch).await;
     }
 }
 

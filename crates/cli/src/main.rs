@@ -8,6 +8,7 @@ mod logging;
 mod output;
 mod process;
 mod reach;
+mod setting;
 
 use clap::Parser as _;
 

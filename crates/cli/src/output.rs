@@ -9,8 +9,6 @@ use serde_json::Value;
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[1;31m";
-const GREEN: &str = "\x1b[32m";
-const YELLOW: &str = "\x1b[33m";
 const DIM: &str = "\x1b[2m";
 const RESET: &str = "\x1b[0m";
 
@@ -62,17 +60,6 @@ pub fn line(text: &str) {
 /// Prints text that brings its own layout.
 pub fn block(text: &str) {
     print!("{text}");
-}
-
-/// A state in its colour.
-pub fn state(text: &str) -> String {
-    let colour = match text {
-        "ready" | "good" => GREEN,
-        "failed" | "bad" => RED,
-        "paused" | "archived" | "notice" => YELLOW,
-        _ => DIM,
-    };
-    format!("{colour}{text}{RESET}")
 }
 
 /// Prints why a command failed.

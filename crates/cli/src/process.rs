@@ -5,7 +5,7 @@
 )]
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The environment the process was started with.
 #[derive(Debug, Clone)]
@@ -24,6 +24,11 @@ pub fn environment() -> Environment {
     Environment { variables: variables.collect(), pid: std::process::id() }
 }
 
+/// A path that stays the same wherever the process goes.
+pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
+    std::path::absolute(path)
+}
+
 /// Raises the limit on open files as far as it goes: every open database needs three.
 pub fn raise_descriptor_limit() {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -35,7 +40,7 @@ pub fn raise_descriptor_limit() {
 }
 
 /// Opens the log file of the daemon.
-pub fn open_log(path: &PathBuf) -> std::io::Result<std::fs::File> {
+pub fn open_log(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;
     std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }

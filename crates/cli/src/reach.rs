@@ -1,8 +1,8 @@
 //! How a command reaches the agents: through the daemon that runs in the home, or, when
 //! none runs, through the same API inside this process, without a socket.
 
-use crate::commands::Setting;
 use crate::failure::Failure;
+use crate::setting::Setting;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
@@ -53,10 +53,16 @@ pub async fn occupied(home: &Home, world: &World) -> Result<Occupied, Failure> {
     let start = world.clock.elapsed();
     loop {
         if let Some(lock) = home.try_lock()? {
+            // Left by a daemon that was killed: other commands must not look for it.
+            home.remove(&home.daemon_file())?;
             return Ok(Occupied::Free(lock));
         }
         let running = home.read(&home.daemon_file())?;
-        if let Some(running) = running.and_then(|text| serde_json::from_str(&text).ok()) {
+        let running = running.and_then(|text| serde_json::from_str::<Running>(&text).ok());
+        // Nobody listens while a daemon drains, nor where the file is a dead one's.
+        if let Some(running) = running
+            && world.network.connect(running.listen).await.is_ok()
+        {
             return Ok(Occupied::Daemon(running));
         }
         if world.clock.elapsed() - start > PATIENCE {

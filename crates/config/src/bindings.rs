@@ -18,10 +18,16 @@ use std::sync::Arc;
 /// A rule and where it stands.
 #[derive(Debug, Clone)]
 pub struct Written {
+    /// Its place in the list, from 1.
+    pub number: usize,
     /// The rule.
     pub binding: Binding,
     /// Where it stands.
     pub span: Span,
+    /// Where its agent stands.
+    pub agent_span: Span,
+    /// Where its model stands.
+    pub model_span: Span,
 }
 
 /// Reads every rule; one that can't be read is an error of the shared part, because leaving
@@ -47,7 +53,9 @@ pub fn read(report: &mut Report, list: Option<Node>) -> Vec<Written> {
                     );
                     report.push(Diagnostic::warning(&Owner::Shared, span, message));
                 }
-                rules.push(Written { binding, span });
+                let at = |key| node.get(key).map_or(span, |value: &Node| value.span);
+                let (agent_span, model_span) = (at("agent"), at("model"));
+                rules.push(Written { number: index + 1, binding, span, agent_span, model_span });
             }
             Err((span, message)) => {
                 report.push(Diagnostic::error(&Owner::Shared, span, message));
@@ -192,7 +200,7 @@ pub fn check_targets(
     agents: &BTreeSet<AgentId>,
     ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
 ) {
-    for (index, rule) in rules.iter_mut().enumerate() {
+    for rule in rules {
         let agent = &rule.binding.agent;
         let problem = if !agents.contains(agent) {
             let near = nearest_agent(report, agents, agent);
@@ -200,16 +208,15 @@ pub fn check_targets(
                 || format!("add `{agent}` under `agents`, or remove the binding"),
                 |name| format!("did you mean `{name}`?"),
             );
-            Some((
-                format!("binding {} names agent `{agent}`, which does not exist", index + 1),
-                help,
-            ))
+            let message =
+                format!("binding {} names agent `{agent}`, which does not exist", rule.number);
+            Some((rule.agent_span, message, help))
         } else {
-            missing_model(rule, ready.get(agent), index)
+            missing_model(rule, ready.get(agent))
         };
-        if let Some((message, help)) = problem {
+        if let Some((span, message, help)) = problem {
             rule.binding.refusal = Some(message.as_str().into());
-            report.push(Diagnostic::error(&Owner::Binding, rule.span, message).help(help));
+            report.push(Diagnostic::error(&Owner::Binding, span, message).help(help));
         }
     }
 }
@@ -217,8 +224,7 @@ pub fn check_targets(
 fn missing_model(
     rule: &Written,
     agent: Option<&Arc<AgentConfig>>,
-    index: usize,
-) -> Option<(String, String)> {
+) -> Option<(Span, String, String)> {
     let (model, agent) = (rule.binding.model.as_deref()?, agent?);
     let has = agent.models.iter().any(|known| known.to_string() == model || &*known.name == model);
     if has {
@@ -226,9 +232,10 @@ fn missing_model(
     }
     let models: Vec<String> = agent.models.iter().map(ToString::to_string).collect();
     Some((
+        rule.model_span,
         format!(
             "binding {} names model `{}`, which agent `{}` does not have",
-            index + 1,
+            rule.number,
             shorten(model),
             agent.id
         ),

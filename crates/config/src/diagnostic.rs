@@ -20,6 +20,8 @@ pub enum Severity {
 pub enum Owner {
     /// The part every agent depends on.
     Shared,
+    /// Every agent, none of which can be used; the rest of the shared part can.
+    EveryAgent,
     /// One agent, by the name it was given, which need not be a valid id.
     Agent(Box<str>),
     /// One rule, which refuses while everything else serves.

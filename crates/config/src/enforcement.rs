@@ -10,6 +10,8 @@ use crate::yaml::Node;
 pub struct Unenforced {
     /// The setting, parts joined by dots; `*` stands for any name.
     pub path: &'static str,
+    /// Which values are meant, for people, after the path; empty for all of them.
+    pub when: &'static str,
     /// Whether a value restricts more than leaving the setting out.
     pub restricts: fn(&Node) -> bool,
 }
@@ -18,22 +20,46 @@ const ALWAYS: fn(&Node) -> bool = |_| true;
 
 /// Every restriction that nothing enforces yet.
 pub static UNENFORCED: &[Unenforced] = &[
-    Unenforced { path: "tools.rules", restricts: |node| !node.entries().is_empty() },
-    Unenforced { path: "memory.scope", restricts: |node| !is_named_scope(node) },
-    Unenforced { path: "memory.global_writes", restricts: |node| node.text() == Some("deny") },
-    Unenforced { path: "workspace.scope", restricts: |node| node.text() != Some("agent") },
-    Unenforced { path: "sandbox.memory", restricts: ALWAYS },
-    Unenforced { path: "sandbox.processes", restricts: ALWAYS },
-    Unenforced { path: "sandbox.file_size", restricts: ALWAYS },
-    Unenforced { path: "sandbox.descriptors", restricts: ALWAYS },
-    Unenforced { path: "sandbox.cpu_time", restricts: ALWAYS },
-    Unenforced { path: "sandbox.wall_clock", restricts: ALWAYS },
-    Unenforced { path: "sandbox.output", restricts: ALWAYS },
-    Unenforced { path: "mcp_servers.*.tools", restricts: |node| !node.entries().is_empty() },
-    Unenforced { path: "isolation", restricts: |node| node.text() != Some("context") },
-    Unenforced { path: "budget", restricts: |node| !node.entries().is_empty() },
-    Unenforced { path: "approvals.separation", restricts: |node| node.bool() == Some(true) },
-    Unenforced { path: "hooks.*", restricts: |node| !node.items().is_empty() },
+    Unenforced { path: "tools.rules", when: "", restricts: |node| !node.entries().is_empty() },
+    Unenforced {
+        path: "memory.scope",
+        when: ", when it is an expression",
+        restricts: |node| !is_named_scope(node),
+    },
+    Unenforced {
+        path: "memory.global_writes",
+        when: ": `deny`",
+        restricts: |node| node.text() == Some("deny"),
+    },
+    Unenforced {
+        path: "workspace.scope",
+        when: ": `chat` or `topic`",
+        restricts: |node| node.text() != Some("agent"),
+    },
+    Unenforced { path: "sandbox.memory", when: "", restricts: ALWAYS },
+    Unenforced { path: "sandbox.processes", when: "", restricts: ALWAYS },
+    Unenforced { path: "sandbox.file_size", when: "", restricts: ALWAYS },
+    Unenforced { path: "sandbox.descriptors", when: "", restricts: ALWAYS },
+    Unenforced { path: "sandbox.cpu_time", when: "", restricts: ALWAYS },
+    Unenforced { path: "sandbox.wall_clock", when: "", restricts: ALWAYS },
+    Unenforced { path: "sandbox.output", when: "", restricts: ALWAYS },
+    Unenforced {
+        path: "mcp_servers.*.tools",
+        when: "",
+        restricts: |node| !node.entries().is_empty(),
+    },
+    Unenforced {
+        path: "isolation",
+        when: ": `process` or `container`",
+        restricts: |node| node.text() != Some("context"),
+    },
+    Unenforced { path: "budget", when: "", restricts: |node| !node.entries().is_empty() },
+    Unenforced {
+        path: "approvals.separation",
+        when: ": `true`",
+        restricts: |node| node.bool() == Some(true),
+    },
+    Unenforced { path: "hooks.*", when: "", restricts: |node| !node.items().is_empty() },
 ];
 
 /// Settings that are read and checked, and have no effect yet.

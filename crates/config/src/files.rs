@@ -1,9 +1,5 @@
 //! Reads the files of a configuration, once, into a value; nothing else here touches a disk.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "the one place that reads configuration files"
-)]
+#![expect(clippy::disallowed_methods, reason = "the one place that reads configuration files")]
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
@@ -85,6 +81,31 @@ impl Snapshot {
     }
 }
 
+impl Snapshot {
+    /// Tells two states of the files apart.
+    pub fn digest(&self) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new();
+        let mut file = |state: &FileState| {
+            let (tag, text): (u8, &str) = match state {
+                FileState::Absent => (0, ""),
+                FileState::Text(text) => (1, text),
+                FileState::Unreadable(why) => (2, why),
+            };
+            hasher.update(&[tag]);
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        file(&self.config);
+        file(&self.soul);
+        for (name, folder) in &self.folders {
+            file(&FileState::Text(name.as_str().into()));
+            file(&folder.config);
+            file(&folder.soul);
+        }
+        *hasher.finalize().as_bytes()
+    }
+}
+
 /// Reads one text file, or says why not.
 pub fn read_text(path: &Path, bytes_max: u64) -> FileState {
     match open(path, bytes_max) {
@@ -116,7 +137,9 @@ fn read_bounded(file: File, bytes_max: u64) -> Result<String, String> {
         return Err(format!("is larger than {bytes_max} bytes"));
     }
     let text = String::from_utf8(bytes).map_err(|error| {
-        format!("is not UTF-8 text: byte {} is out of place", error.utf8_error().valid_up_to())
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = good.iter().filter(|byte| **byte == b'\n').count() + 1;
+        format!("is not UTF-8 text, as line {line} shows")
     })?;
     Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

@@ -154,6 +154,7 @@ fn value(shape: &Shape) -> Json {
             let forms: Vec<Json> = forms.iter().map(|form| without_null(value(form))).collect();
             json!({"anyOf": forms})
         }
+        Shape::Parts => json!({"type": ["object", "null"]}),
         Shape::Anything => json!({}),
     }
 }

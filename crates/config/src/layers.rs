@@ -87,11 +87,8 @@ fn place(
         },
         // `sessions:` without a value is an empty map.
         Some(value) if is_empty => *value = Value::Map(vec![new]),
-        Some(_) => {
-            let message = format!("`{}` belongs to `{outer}`, which is not a map", from.key);
-            let found = checker.error(from.key_span, message);
-            found.help = Some(format!("write `{outer}: {{{inner}: …}}`"));
-        }
+        // Not a map: the shape check reports it.
+        Some(_) => {}
     }
 }
 
@@ -125,12 +122,12 @@ fn merge_at(key: &str, own: Node, inherited: &Node) -> Node {
     Node { value: Value::Map(entries), span, layer }
 }
 
-/// Which tools to start from (`profile`, `also_allow`, `allow`) is one decision and comes
-/// from one layer; `deny` and `rules` only take away and add up.
+/// Which tools to start from (`profile`, `allow`, and what is added to them) is one decision
+/// and comes from one layer. `also_allow` alone adds to what is inherited: it must not turn
+/// a narrow default into everything. `deny` and `rules` only take away and add up.
 fn merge_tools(own: Node, inherited: &Node) -> Node {
-    const SELECTION: [&str; 3] = ["profile", "also_allow", "allow"];
     let span = own.span;
-    let selects = SELECTION.iter().any(|key| own.get(key).is_some());
+    let selects = own.get("profile").is_some() || own.get("allow").is_some();
     let Value::Map(mut entries) = own.value else { return own };
     for below in inherited.entries() {
         let mine = entries.iter_mut().find(|mine| mine.key == below.key);

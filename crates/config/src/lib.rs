@@ -27,7 +27,7 @@ pub mod settings;
 pub mod shape;
 pub mod source;
 pub mod starter;
-mod suggest;
+pub mod suggest;
 mod warnings;
 pub mod yaml;
 

@@ -7,6 +7,7 @@ use crate::agent::{AgentConfig, Soul};
 use crate::bindings::{self, Written};
 use crate::daemon::{self, DaemonConfig};
 use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::enforcement;
 use crate::files::{FileState, Snapshot};
 use crate::layers::{agent_part, join_files, merge, relocate};
 use crate::resolve::{Shared, Surroundings, resolve};
@@ -15,7 +16,7 @@ use crate::shape::{Checker, Shape, shorten};
 use crate::source::{Sources, Span};
 use crate::warnings;
 use crate::yaml::{self, Entry, Layer, Node, Value};
-use insula_domain::{AgentId, Defaults, Router};
+use insula_domain::{AgentId, ConflictKind, Defaults, Router};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -76,31 +77,27 @@ impl Loader<'_> {
         let inherited = inherited(&top);
         let daemon = daemon::read(self.report, &top, env);
         let home_soul = self.home_soul();
-        let mut drafts = self.drafts(written_agents.as_ref());
-        if drafts.is_empty() {
-            let id = self.report.sources.add("built-in", IMPLICIT);
-            let implicit = yaml::parse(id, IMPLICIT).ok();
-            drafts = self.drafts(implicit.as_ref().and_then(|node| node.get("agents")));
-        }
         let named_in_config = written_agents
             .iter()
             .flat_map(Node::entries)
             .filter_map(|entry| AgentId::new(&entry.key).ok())
             .collect();
-
+        let mut drafts = self.drafts(written_agents);
+        // An agent that was written and can't be read must not be answered for by another.
+        if drafts.is_empty() && self.report.errors().next().is_none() {
+            let id = self.report.sources.add("built-in", IMPLICIT);
+            let implicit = yaml::parse(id, IMPLICIT).ok();
+            drafts = self.drafts(implicit.and_then(|mut node| take(&mut node, "agents")));
+        }
         let agents: BTreeSet<AgentId> = drafts.keys().cloned().collect();
         for draft in drafts.values_mut() {
             let own = std::mem::replace(&mut draft.node, Node::empty_map(inherited.span));
             draft.node = merge(own, &inherited);
         }
         let default = self.default_agent(&drafts);
-        let guards = pick(&top, &["budget", "hooks"]);
-        let around = Surroundings {
-            agents: &agents,
-            providers: &daemon.providers,
-            boards: &daemon.boards,
-            shared_guards: &guards,
-        };
+        self.refuse_unenforced(&top);
+        let around =
+            Surroundings { agents: &agents, providers: &daemon.providers, boards: &daemon.boards };
         let mut shared = Shared::default();
         let mut ready = BTreeMap::new();
         for (id, draft) in drafts {
@@ -108,6 +105,7 @@ impl Loader<'_> {
             let config = resolve(self.report, &mut shared, &around, &id, &draft.node, soul);
             ready.extend(config.map(|config| (id, Arc::new(config))));
         }
+        self.drop_failed(&mut ready);
         let mut rules = bindings::read(self.report, written_bindings);
         bindings::check_targets(self.report, &mut rules, &agents, &ready);
         warnings::collect(self.report, &daemon, &ready, &rules, default.as_ref());
@@ -151,7 +149,7 @@ impl Loader<'_> {
             Err(error) => {
                 self.report.push(
                     Diagnostic::error(&Owner::Shared, error.span, error.message)
-                        .help("nothing of this file is applied until it parses"),
+                        .maybe_help(error.help.map(str::to_owned)),
                 );
                 return None;
             }
@@ -169,13 +167,17 @@ impl Loader<'_> {
         checker.admit(&Shape::Object(&TOP), &mut node).then_some(node)
     }
 
-    fn drafts(&mut self, written: Option<&Node>) -> BTreeMap<AgentId, Draft> {
+    fn drafts(&mut self, written: Option<Node>) -> BTreeMap<AgentId, Draft> {
         let mut drafts: BTreeMap<AgentId, Draft> = BTreeMap::new();
-        let mut first: BTreeMap<&str, Span> = BTreeMap::new();
-        for entry in written.map(Node::entries).unwrap_or_default() {
+        let mut first: BTreeMap<Box<str>, Span> = BTreeMap::new();
+        let entries = match written.map(|node| node.value) {
+            Some(Value::Map(entries)) => entries,
+            _ => Vec::new(),
+        };
+        for entry in entries {
             let (owner, subject) = agent_part(&entry.key);
             let mut checker = Checker::new(self.report, owner, subject);
-            if let Some(earlier) = first.insert(&entry.key, entry.key_span) {
+            if let Some(earlier) = first.insert(entry.key.clone(), entry.key_span) {
                 let found = checker
                     .error(entry.key_span, format!("agent `{}` stands twice", shorten(&entry.key)));
                 found.related.push((earlier, "first one".to_owned()));
@@ -189,7 +191,7 @@ impl Loader<'_> {
                     continue;
                 }
             };
-            let node = check_agent(&mut checker, entry.value.clone());
+            let node = check_agent(&mut checker, entry.value);
             drafts.insert(id, Draft { node, soul: None });
         }
         for name in self.snapshot.folders.keys() {
@@ -228,7 +230,8 @@ impl Loader<'_> {
                 let node = match parsed {
                     Ok(node) => check_agent(&mut checker, node),
                     Err(error) => {
-                        checker.error(error.span, error.message);
+                        let help = error.help.map(str::to_owned);
+                        checker.error(error.span, error.message).help = help;
                         Node::empty_map(Sources::whole(source))
                     }
                 };
@@ -295,22 +298,49 @@ impl Loader<'_> {
         None
     }
 
+    /// A guard of the shared part binds every agent, so every agent waits for it.
+    fn refuse_unenforced(&mut self, top: &Node) {
+        for (path, node) in enforcement::unenforced(&pick(top, &["budget", "hooks"])) {
+            let message =
+                format!("`{path}` restricts every agent and this version does not enforce it");
+            self.report.push(
+                Diagnostic::error(&Owner::EveryAgent, node.span, message)
+                    .help("remove it to run the agents without that guard"),
+            );
+        }
+    }
+
+    /// Leaves those without an error, so that nothing more is said about the others.
+    fn drop_failed(&self, ready: &mut BTreeMap<AgentId, Arc<AgentConfig>>) {
+        for found in self.report.errors() {
+            if let Owner::Agent(name) = &found.owner {
+                ready.remove(&**name);
+            }
+        }
+    }
+
     fn outcomes(
         &self,
         agents: &BTreeSet<AgentId>,
         mut ready: BTreeMap<AgentId, Arc<AgentConfig>>,
     ) -> BTreeMap<AgentId, Outcome> {
         let mut reasons: BTreeMap<&str, (String, usize)> = BTreeMap::new();
+        let mut of_all = None;
+        let reason = |found: &Diagnostic| {
+            let place = self.report.sources.describe(found.span);
+            (format!("{place}: {}", found.message), 0)
+        };
         for found in self.report.errors() {
-            if let Owner::Agent(name) = &found.owner {
-                let reason = reasons.entry(name).or_insert_with(|| {
-                    let place = self.report.sources.describe(found.span);
-                    (format!("{place}: {}", found.message), 0)
-                });
-                reason.1 += 1;
+            match &found.owner {
+                Owner::Agent(name) => {
+                    reasons.entry(name).or_insert_with(|| reason(found)).1 += 1;
+                }
+                Owner::EveryAgent => of_all.get_or_insert_with(|| reason(found)).1 += 1,
+                Owner::Shared | Owner::Binding => {}
             }
         }
-        let outcome = |id: &AgentId| match (reasons.get(id.as_str()), ready.remove(id)) {
+        let why = |id: &AgentId| reasons.get(id.as_str()).or(of_all.as_ref());
+        let outcome = |id: &AgentId| match (why(id), ready.remove(id)) {
             (None, Some(config)) => Outcome::Ready(config),
             (Some((reason, 1)), _) => Outcome::Failed(reason.as_str().into()),
             (Some((reason, count)), _) => {
@@ -328,10 +358,21 @@ impl Loader<'_> {
             Ok(router) => Some(router),
             Err(conflicts) => {
                 for conflict in conflicts {
-                    let (first, second) = (rules[conflict.first].span, rules[conflict.second].span);
+                    let (first, second) = (&rules[conflict.first], &rules[conflict.second]);
+                    let both = format!("bindings {} and {}", first.number, second.number);
+                    let (message, help) = match conflict.kind {
+                        ConflictKind::SameRule => {
+                            (format!("{both} match the same messages"), "remove one of them")
+                        }
+                        ConflictKind::SameRolePriority => (
+                            format!("{both} differ only in the role, and a sender can hold both"),
+                            "give one of them a higher `priority`",
+                        ),
+                    };
                     self.report.push(
-                        Diagnostic::error(&Owner::Shared, second, conflict.to_string())
-                            .related(first, "the other one"),
+                        Diagnostic::error(&Owner::Shared, second.span, message)
+                            .related(first.span, format!("binding {}", first.number))
+                            .help(help),
                     );
                 }
                 None

@@ -59,10 +59,9 @@ impl Page {
             let _ = writeln!(self.out, "| {name}{must} | {value} | {default} | {doc} |");
         }
         if path == "bindings[]" {
-            let _ = writeln!(
-                self.out,
-                "| a platform's name | a chat, `\"*\"`, or a map of the fields above |  | {} |",
-                "The same as `platform` and `chat`, shorter."
+            self.out.push_str(
+                "| a platform's name | a chat, `\"*\"`, or a map of the fields above |  | The same \
+                 as `platform` and `chat`, shorter. |\n",
             );
             let _ = writeln!(self.out, "\nPlatforms: {}.", quoted(PLATFORMS));
         }
@@ -108,7 +107,7 @@ impl Page {
              guard that nothing enforces is worse than none:\n\n",
         );
         for rule in UNENFORCED {
-            let _ = writeln!(self.out, "- `{}`, where it restricts", rule.path);
+            let _ = writeln!(self.out, "- `{}`{}", rule.path, rule.when);
         }
         self.out.push_str("\nThese are read and checked, and have no effect yet:\n\n");
         for (path, why) in WITHOUT_EFFECT {
@@ -123,8 +122,9 @@ fn describe(shape: &Shape) -> String {
         Shape::List(item) => match **item {
             Shape::Object(_) => "a list of maps".to_owned(),
             Shape::Anything => "a list".to_owned(),
-            _ => format!("a list of {}", describe(item)),
+            _ => format!("a list, each {}", describe(item)),
         },
+        Shape::Integer { min, max } if min == max => min.to_string(),
         Shape::Integer { min, max } if *max < 1_000_000_000 => format!("{min} to {max}"),
         Shape::Integer { min, .. } => format!("a whole number, at least {min}"),
         Shape::Forms(forms) => forms.iter().map(describe).collect::<Vec<_>>().join("; or "),

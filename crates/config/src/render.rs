@@ -86,7 +86,7 @@ fn one(found: &Diagnostic, sources: &Sources) -> Json {
         "help": found.help,
         "agent": match &found.owner {
             Owner::Agent(name) => Some(name),
-            Owner::Shared | Owner::Binding => None,
+            Owner::Shared | Owner::EveryAgent | Owner::Binding => None,
         },
     })
 }
@@ -95,6 +95,7 @@ fn one(found: &Diagnostic, sources: &Sources) -> Json {
 fn consequence(owner: &Owner) -> Option<String> {
     match owner {
         Owner::Shared => Some("nothing of this configuration is applied".to_owned()),
+        Owner::EveryAgent => Some("no agent is started".to_owned()),
         Owner::Agent(name) => Some(format!("agent `{}` is not started", printable(name))),
         Owner::Binding => Some("messages that match this binding are refused".to_owned()),
     }
@@ -110,76 +111,84 @@ fn group<'r>(
         Severity::Warning => Level::WARNING,
     };
     let label = found.label.as_deref().map(printable);
-    let mut group = level.primary_title(printable(&found.message)).element(place(
-        found.span,
-        label.clone(),
-        AnnotationKind::Primary,
-        sources,
-    ));
+    let is_beside = |span: &Span| span.source == found.span.source && span.line == found.span.line;
+    let mut marks =
+        vec![Mark { span: found.span, label: label.clone(), kind: AnnotationKind::Primary }];
+    let mut elsewhere = Vec::new();
     for (span, label) in &found.related {
-        let label = Some(printable(label));
-        group = group.element(place(*span, label, AnnotationKind::Context, sources));
+        let mark =
+            Mark { span: *span, label: Some(printable(label)), kind: AnnotationKind::Context };
+        if is_beside(span) { marks.push(mark) } else { elsewhere.push(mark) }
     }
+    let mut group = level.primary_title(printable(&found.message)).element(place(marks, sources));
+    group = group.elements(elsewhere.into_iter().map(|mark| place(vec![mark], sources)));
     // What the place itself already says is not said twice.
     let help = found.help.as_deref().map(printable).filter(|help| Some(help) != label.as_ref());
     group = group.elements(help.map(|help| Level::HELP.message(help)));
     group.elements(consequence.map(|text| Level::NOTE.no_name().message(text)))
 }
 
-/// The place by name, and the line itself where it can be shown.
-fn place<'r>(
+/// A place and what to say there.
+struct Mark {
     span: Span,
     label: Option<String>,
     kind: AnnotationKind,
-    sources: &Sources,
-) -> Element<'r> {
-    let source = sources.get(span.source);
-    let name = printable(&source.name);
-    let line = span.line as usize;
-    match Excerpt::of(&source.text, span) {
-        Some(Excerpt { line: shown, marked }) => Snippet::source(shown)
-            .line_start(line)
-            .path(name)
-            .annotation(kind.span(marked).label(label))
-            .into(),
-        None => Origin::path(name).line(line).char_column(span.column as usize).into(),
-    }
 }
 
-/// The line a place is in, from its start, and which part of it is meant.
+/// The place by name, and the line itself where it can be shown. All marks are of one line,
+/// the one that names it first.
+fn place<'r>(marks: Vec<Mark>, sources: &Sources) -> Element<'r> {
+    let Span { source, line, column, .. } = marks[0].span;
+    let source = sources.get(source);
+    let name = printable(&source.name);
+    let Some(excerpt) = Excerpt::of(&source.text, &marks) else {
+        return Origin::path(name).line(line as usize).char_column(column as usize).into();
+    };
+    let marked = marks.into_iter().zip(excerpt.marked);
+    let annotations = marked.map(|(mark, marked)| mark.kind.span(marked).label(mark.label));
+    Snippet::source(excerpt.line)
+        .line_start(line as usize)
+        .path(name)
+        .annotations(annotations)
+        .into()
+}
+
+/// The line of some marks, from its start, and which parts of it are meant.
 struct Excerpt {
     line: String,
-    marked: Range<usize>,
+    marked: Vec<Range<usize>>,
 }
 
 impl Excerpt {
     /// `None` where there is nothing to show, or where the line starts too far away.
-    fn of(text: &str, span: Span) -> Option<Self> {
+    fn of(text: &str, marks: &[Mark]) -> Option<Self> {
         if text.is_empty() {
             return None;
         }
         let is_break = |c: char| c == '\n' || c == '\r';
-        let start = text.floor_char_boundary(span.start as usize);
-        let before = text.ceil_char_boundary(start.saturating_sub(BEFORE_BYTES_MAX));
-        let after = text.floor_char_boundary(start.saturating_add(AFTER_BYTES_MAX));
-        let from = match text[before..start].rfind(is_break) {
+        let starts = marks.iter().map(|mark| text.floor_char_boundary(mark.span.start as usize));
+        let (first, last) = (starts.clone().min()?, starts.max()?);
+        let before = text.ceil_char_boundary(first.saturating_sub(BEFORE_BYTES_MAX));
+        let after = text.floor_char_boundary(last.saturating_add(AFTER_BYTES_MAX));
+        let from = match text[before..first].rfind(is_break) {
             Some(at) => before + at + 1,
             None if before == 0 => 0,
             None => return None,
         };
-        let (to, rest) = match text[start..after].find(is_break) {
-            Some(at) => (start + at, ""),
+        let (to, rest) = match text[first..after].find(is_break) {
+            Some(at) => (first + at, ""),
             None if after < text.len() => (after, "…"),
             None => (after, ""),
         };
-        let end = text.floor_char_boundary(span.end as usize).clamp(start, to);
-        let mut line = safe(&text[from..start]);
-        let marked_from = line.len();
-        line.push_str(&safe(&text[start..end]));
-        let marked = marked_from..line.len();
-        line.push_str(&safe(&text[end..to]));
-        line.push_str(rest);
-        Some(Self { line, marked })
+        let shown_at = |byte: u32| {
+            let byte = text.floor_char_boundary(byte as usize).clamp(from, to);
+            safe(&text[from..byte]).len()
+        };
+        let marked = marks.iter().map(|Mark { span, .. }| {
+            let start = shown_at(span.start);
+            start..shown_at(span.end).max(start)
+        });
+        Some(Self { marked: marked.collect(), line: safe(&text[from..to]) + rest })
     }
 }
 

@@ -1,5 +1,7 @@
 //! From one agent's merged settings to its [`AgentConfig`], with every reference checked.
 
+mod boundary;
+
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
@@ -9,15 +11,11 @@ use crate::settings::flatten;
 use crate::source::Span;
 use crate::suggest::nearest;
 use crate::yaml::{Layer, Node, Value};
-use insula_domain::boundary::{
-    AccessMode, ApprovalMode, ApprovalRule, BudgetLimits, ChildApprovals, FileGrants, Isolation,
-    SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
-};
+use insula_domain::boundary::SpawnLimits;
 use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{
-    AgentId, Backend, Boundary, DmSessions, GroupSessions, HostPattern, MemoryScope, Metadata,
-    NetworkGrants, PersonId, Possible, Profile, Selector, SessionRule, Switch, ToolPolicy,
-    ToolTable,
+    AgentId, Backend, MemoryScope, Metadata, PersonId, Possible, Profile, Selector, Switch,
+    ToolPolicy, ToolTable,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -30,8 +28,6 @@ pub struct Surroundings<'s> {
     pub providers: &'s Providers,
     /// Which boards each agent may use.
     pub boards: &'s BTreeMap<AgentId, Vec<Box<str>>>,
-    /// Whether the daemon's own hooks or budget bind every agent.
-    pub shared_guards: &'s Node,
 }
 
 impl Surroundings<'_> {
@@ -54,16 +50,16 @@ pub fn nearest_agent<'a>(
     nearest(wanted.as_str(), agents.iter().map(AgentId::as_str))
 }
 
-/// Tables that many agents have in common, kept once.
+/// Tables that many agents have in common, made once.
 #[derive(Default)]
 pub struct Shared {
-    tables: HashMap<Arc<ToolTable>, Arc<ToolTable>>,
+    tables: HashMap<(ToolPolicy, Possible), Arc<ToolTable>>,
 }
 
 impl Shared {
-    fn table(&mut self, table: ToolTable) -> Arc<ToolTable> {
-        let table = Arc::new(table);
-        self.tables.entry(table.clone()).or_insert(table).clone()
+    fn table(&mut self, policy: &ToolPolicy, possible: Possible) -> Arc<ToolTable> {
+        let make = || Arc::new(ToolTable::build(policy, &possible));
+        self.tables.entry((policy.clone(), possible)).or_insert_with(make).clone()
     }
 }
 
@@ -96,7 +92,7 @@ pub fn resolve(
         ),
         mcp: switch(!mcp_servers.is_empty()),
     };
-    let table = shared.table(ToolTable::build(&tools, &possible));
+    let table = shared.table(&tools, possible);
     let boundary = reader.boundary(table, &models, send);
     let scope = reader.text("memory.scope").and_then(MemoryScope::parse).unwrap_or_default();
     let memory = memory_on.then(|| MemoryConfig {
@@ -212,11 +208,17 @@ impl<'r> Reader<'r> {
         self.report.push(Diagnostic::warning(&self.owner, span, message).maybe_help(help));
     }
 
+    /// Whether what is missing there was written and taken out with an error of its own.
+    fn has_error_within(&self, span: Span) -> bool {
+        let within = |inner: Span| {
+            inner.source == span.source && span.start <= inner.start && inner.end <= span.end
+        };
+        self.report.errors().any(|found| found.owner == self.owner && within(found.span))
+    }
+
     /// A guard that nothing enforces is worse than none.
     fn refuse_unenforced(&mut self) {
-        let own = enforcement::unenforced(self.node);
-        let shared = enforcement::unenforced(self.around.shared_guards);
-        for (path, node) in own.into_iter().chain(shared) {
+        for (path, node) in enforcement::unenforced(self.node) {
             let message = format!(
                 "`{path}` restricts agent `{}` and this version does not enforce it",
                 self.id
@@ -269,7 +271,9 @@ impl<'r> Reader<'r> {
 
     fn models(&mut self) -> Vec<ModelRef> {
         let written = self.nodes("model");
-        if let (true, Some(empty)) = (written.is_empty(), self.at("model")) {
+        if let (true, Some(empty)) = (written.is_empty(), self.at("model"))
+            && !self.has_error_within(empty.span)
+        {
             self.error(
                 empty.span,
                 format!("agent `{}` has an empty list of models", self.id),
@@ -373,7 +377,7 @@ impl<'r> Reader<'r> {
                     let message = format!("MCP server `{name}` has both `command` and `url`");
                     self.error(url.span, message, Some("keep one of them".to_owned()));
                 }
-                (None, None) => {
+                (None, None) if !self.has_error_within(server.span) => {
                     let message = format!("MCP server `{name}` needs `command` or `url`");
                     self.error(entry.key_span, message, None);
                 }
@@ -394,7 +398,10 @@ impl<'r> Reader<'r> {
                 && let Some(server) = pattern.server()
                 && !servers.iter().any(|known| &**known == server)
             {
-                let span = self.at("tools").map_or(self.node.span, |node| node.span);
+                let text = pattern.to_string();
+                let lists = self.nodes("tools.allow").iter().chain(self.nodes("tools.also_allow"));
+                let item = lists.into_iter().find(|item| item.text() == Some(&text));
+                let span = item.map_or(self.node.span, |item| item.span);
                 let message = format!(
                     "`{pattern}` names an MCP server that agent `{}` does not have",
                     self.id
@@ -447,104 +454,6 @@ impl<'r> Reader<'r> {
             }
         }
         people
-    }
-
-    fn sessions(&self) -> SessionRule {
-        SessionRule {
-            dm: match self.text("sessions.dm") {
-                Some("shared") => DmSessions::Shared,
-                _ => DmSessions::PerUser,
-            },
-            group: match self.text("sessions.group") {
-                Some("per_user") => GroupSessions::PerUser,
-                _ => GroupSessions::PerChat,
-            },
-        }
-    }
-
-    fn boundary(
-        &mut self,
-        tools: Arc<ToolTable>,
-        models: &[ModelRef],
-        send: BTreeSet<AgentId>,
-    ) -> Boundary {
-        let shared = self.nodes("files.shared").iter().filter_map(|item| {
-            let mode = item.get("mode").and_then(Node::text).and_then(AccessMode::parse);
-            Some(SharedPath {
-                path: item.get("path")?.text()?.into(),
-                mode: mode.unwrap_or(AccessMode::Ro),
-            })
-        });
-        let hosts = self.nodes("network.allow").iter();
-        let hosts: Vec<_> =
-            hosts.filter_map(|node| HostPattern::parse(node.text()?).ok()).collect();
-        let secrets: BTreeSet<Box<str>> = self.texts("secrets").into_iter().collect();
-        for node in self.nodes("secrets") {
-            if let Some(name) = node.text() {
-                self.missing_secret(node.span, name);
-            }
-        }
-        let spawn = SpawnLimits::default();
-        let child_models = self.texts("subagents.models").into_iter();
-        let child_models = child_models
-            .chain(self.text("subagents.model").map(Into::into))
-            .chain(models.iter().map(|model| model.to_string().into()));
-        Boundary {
-            isolation: self.text("isolation").and_then(Isolation::parse).unwrap_or_default(),
-            tools,
-            files: FileGrants {
-                workspace: self
-                    .text("workspace.scope")
-                    .and_then(WorkspaceScope::parse)
-                    .unwrap_or_default(),
-                workspace_mode: AccessMode::Rw,
-                shared: shared.collect(),
-                stale_writes: self
-                    .text("files.stale_writes")
-                    .and_then(StaleWrites::parse)
-                    .unwrap_or_default(),
-            },
-            network: if hosts.is_empty() {
-                NetworkGrants::none()
-            } else {
-                NetworkGrants::allow(hosts)
-            },
-            secrets,
-            budget: self.budget(),
-            approvals: ApprovalRule {
-                mode: self.text("approvals.mode").and_then(ApprovalMode::parse).unwrap_or_default(),
-                timeout_ms: self.millis("approvals.timeout", ApprovalRule::default().timeout_ms),
-                separation: switch(
-                    self.at("approvals.separation").and_then(Node::bool).unwrap_or(false),
-                ),
-                in_children: match self.text("subagents.approvals") {
-                    Some("inherit") => ChildApprovals::Inherit,
-                    _ => ChildApprovals::Deny,
-                },
-            },
-            spawn: SpawnLimits {
-                max_depth: self.number("subagents.max_depth", spawn.max_depth),
-                max_children: self.number("subagents.max_children", spawn.max_children),
-                max_total: self.number("subagents.max_total", spawn.max_total),
-                max_iterations: self.number("subagents.max_iterations", spawn.max_iterations),
-                wall_clock_ms: self.millis("subagents.timeout", spawn.wall_clock_ms),
-                models: child_models.collect(),
-            },
-            send,
-        }
-    }
-
-    fn budget(&self) -> BudgetLimits {
-        let whole = |path| self.at(path).and_then(Node::integer);
-        BudgetLimits {
-            // Money is counted in millionths, so that sums are exact.
-            usd_micros_per_day: self
-                .at("budget.usd_per_day")
-                .and_then(Node::number)
-                .map(|usd| (usd * 1e6).round() as u64),
-            tokens_per_day: whole("budget.tokens_per_day").and_then(|n| u64::try_from(n).ok()),
-            turns_per_minute: whole("budget.turns_per_minute").and_then(|n| u32::try_from(n).ok()),
-        }
     }
 }
 

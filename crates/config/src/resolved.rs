@@ -165,22 +165,22 @@ fn built_in(config: &AgentConfig) -> Vec<(String, String)> {
             Some(object) if set || field.default.is_empty() => {
                 for inner in object.fields {
                     let path = format!("{}.{}", field.name, inner.name);
-                    if !inner.default.is_empty() && !is_set(&path) {
-                        found.push((path, plain(inner)));
+                    if let Some(value) = plain(inner).filter(|_| !is_set(&path)) {
+                        found.push((path, value));
                     }
                 }
             }
-            _ if !set && !field.default.is_empty() => {
-                found.push((field.name.to_owned(), plain(field)));
-            }
-            _ => {}
+            _ if set => {}
+            _ => found.extend(plain(field).map(|value| (field.name.to_owned(), value))),
         }
     }
     found
 }
 
-fn plain(field: &Field) -> String {
-    field.default.replace('`', "")
+/// A default that is a value; `None` for words about one, such as "the id".
+fn plain(field: &Field) -> Option<String> {
+    let text = field.default.replace('`', "");
+    (text == "no limit" || !text.is_empty() && !text.contains(' ')).then_some(text)
 }
 
 fn object_of(shape: &Shape) -> Option<&'static Object> {
@@ -214,7 +214,7 @@ fn shown(text: &str) -> String {
 
 fn table(out: &mut String, rows: &[[String; 3]]) {
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
-    let (first, second) = (width(0).unwrap_or(0), width(1).unwrap_or(0).min(60));
+    let (first, second) = (width(0).unwrap_or(0), width(1).unwrap_or(0).min(61));
     for [name, value, origin] in rows {
         let line = format!("  {name:first$}  {value:second$}  {origin}");
         let _ = writeln!(out, "{}", line.trim_end());

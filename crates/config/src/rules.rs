@@ -3,7 +3,7 @@
 //! Each rule is both a check and a parser; the table uses the check, the code that reads
 //! values uses the parser, and neither can disagree with the other.
 
-use crate::shape::{TextRule, shorten};
+use crate::shape::{Problem, TextRule, shorten};
 use crate::suggest::nearest;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{AgentId, ChatId, HostPattern, Platform, Selector};
@@ -28,7 +28,8 @@ rule!(
     /// Any text, bounded.
     TEXT, "text", "", |text| {
         if text.len() > TEXT_BYTES_MAX {
-            return Err(format!("text of {} bytes; at most {TEXT_BYTES_MAX} are accepted", text.len()));
+            return Err(Problem::new(format!("text of {} bytes", text.len()))
+                .help(format!("at most {TEXT_BYTES_MAX} are accepted")));
         }
         Ok(())
     }
@@ -37,7 +38,7 @@ rule!(
     /// A short line for people.
     LINE, "a line of text", "", |text| {
         if text.trim().is_empty() || text.chars().count() > 500 || text.contains('\n') {
-            return Err("expected one line of 1 to 500 characters".to_owned());
+            return Err(Problem::new("expected one line of 1 to 500 characters"));
         }
         Ok(())
     }
@@ -45,7 +46,7 @@ rule!(
 rule!(
     /// The id of an agent.
     AGENT, "an agent id", "^[a-z0-9][a-z0-9_-]{0,63}$",
-    |text| AgentId::new(text).map(drop).map_err(|error| error.to_string())
+    |text| AgentId::new(text).map(drop).map_err(|error| Problem::new(error.to_string()))
 );
 rule!(
     /// A name for something an operator configures: an account, provider, server, board.
@@ -55,7 +56,8 @@ rule!(
             && text.starts_with(|c: char| c.is_ascii_alphanumeric())
             && text.chars().all(body);
         if ok { Ok(()) } else {
-            Err(format!("`{}` is not a name: letters, digits, `_`, `.` and `-`, at most 64", shorten(text)))
+            Err(Problem::new(format!("`{}` is not a name", shorten(text)))
+                .help("use letters, digits, `_`, `.` and `-`, at most 64, a letter or digit first"))
         }
     }
 );
@@ -63,22 +65,21 @@ rule!(
     /// A key of metadata, usable in expressions as `metadata.key`.
     IDENTIFIER, "an identifier", "^[A-Za-z_][A-Za-z0-9_]{0,127}$", |text| {
         if is_identifier(text) { Ok(()) } else {
-            Err(format!("`{}` is not an identifier: a letter or `_`, then letters, digits and `_`", shorten(text)))
+            Err(Problem::new(format!("`{}` is not an identifier", shorten(text)))
+                .help("use letters, digits and `_`, not a digit first"))
         }
     }
 );
 rule!(
     /// An id that a platform made.
     EXTERNAL_ID, "an id", "",
-    |text| ChatId::new(text).map(drop).map_err(|error| error.to_string().replace("chat id", "an id"))
+    |text| ChatId::new(text).map(drop)
+        .map_err(|error| Problem::new(error.to_string().replace("chat id", "an id")))
 );
 rule!(
     /// A platform.
     PLATFORM, "a platform", "", |text| Platform::new(text).map(drop).map_err(|error| {
-        match nearest(text, PLATFORMS.iter().copied()) {
-            Some(name) => format!("{error}; did you mean `{name}`?"),
-            None => error.to_string(),
-        }
+        Problem::new(error.to_string()).suggest(nearest(text, PLATFORMS.iter().copied()))
     })
 );
 rule!(
@@ -87,29 +88,34 @@ rule!(
         match text.split_once('/') {
             Some((provider, name)) if !provider.is_empty() && !name.is_empty()
                 && !text.contains(char::is_whitespace) && text.len() <= 256 => Ok(()),
-            _ => Err(format!("`{}` is not a model: write `provider/name`", shorten(text))),
+            _ => Err(Problem::new(format!("`{}` is not a model", shorten(text)))
+                .help("write `provider/name`, such as `anthropic/claude-sonnet-4-5`")),
         }
     }
 );
 rule!(
     /// A tool, a group of tools or a pattern of MCP tools.
     TOOL, "a tool, `group:…` or `mcp__…`", "", |text| Selector::parse(text).map(drop).map_err(|_| {
-        match nearest(text, insula_domain::tool::known_names()) {
-            Some(name) => format!("unknown tool `{}`; did you mean `{name}`?", shorten(text)),
-            None => format!("unknown tool `{}`", shorten(text)),
+        if text.starts_with("mcp__") {
+            return Problem::new(format!("`{}` is not a pattern of MCP tools", shorten(text)))
+                .help("write `mcp__<server>__<tool>`, with `*` for any run of characters");
         }
+        Problem::new(format!("unknown tool `{}`", shorten(text)))
+            .suggest(nearest(text, insula_domain::tool::known_names()))
     })
 );
 rule!(
     /// A host or `*.domain`.
     HOST, "a host such as `api.example.org` or `*.example.org`", "",
-    |text| HostPattern::parse(text).map(drop).map_err(|error| error.to_string())
+    |text| HostPattern::parse(text).map(drop)
+        .map_err(|error| Problem::new(format!("`{}` is not a host", shorten(text))).help(error.to_string()))
 );
 rule!(
     /// A duration.
     DURATION, "a duration such as `60s`, `5m` or `1h`", "^[0-9]+(ms|s|m|h|d)$", |text| {
         duration(text).map(drop).ok_or_else(|| {
-            format!("`{}` is not a duration: write a number and `ms`, `s`, `m`, `h` or `d`", shorten(text))
+            Problem::new(format!("`{}` is not a duration", shorten(text)))
+                .help("write a number and `ms`, `s`, `m`, `h` or `d`, such as `60s`")
         })
     }
 );
@@ -117,7 +123,8 @@ rule!(
     /// A number of bytes.
     SIZE, "a size such as `512MB`", "^[0-9]+(B|KB|MB|GB)?$", |text| {
         size(text).map(drop).ok_or_else(|| {
-            format!("`{}` is not a size: write a number and `KB`, `MB` or `GB`", shorten(text))
+            Problem::new(format!("`{}` is not a size", shorten(text)))
+                .help("write a number and `KB`, `MB` or `GB`, such as `512MB`")
         })
     }
 );
@@ -127,14 +134,18 @@ rule!(
         let parts = text.split_once(':').filter(|(h, m)| h.len() == 2 && m.len() == 2);
         let valid = parts.and_then(|(h, m)| Some((h.parse::<u8>().ok()?, m.parse::<u8>().ok()?)))
             .is_some_and(|(h, m)| h < 24 && m < 60);
-        if valid { Ok(()) } else { Err(format!("`{}` is not a time of day such as `04:00`", shorten(text))) }
+        if valid { Ok(()) } else {
+            Err(Problem::new(format!("`{}` is not a time of day", shorten(text)))
+                .help("write hours and minutes, such as `04:00`"))
+        }
     }
 );
 rule!(
     /// Where to listen.
     LISTEN, "an address such as `127.0.0.1:7717`", "", |text| {
         text.parse::<SocketAddr>().map(drop)
-            .map_err(|_| format!("`{}` is not an address: write IP and port, such as `127.0.0.1:7717`", shorten(text)))
+            .map_err(|_| Problem::new(format!("`{}` is not an address", shorten(text)))
+                .help("write IP and port, such as `127.0.0.1:7717`"))
     }
 );
 rule!(
@@ -143,7 +154,7 @@ rule!(
         let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"));
         match rest {
             Some(rest) if !rest.is_empty() && !rest.starts_with('/') && !text.contains(char::is_whitespace) => Ok(()),
-            _ => Err(format!("`{}` is not an http or https address", shorten(text))),
+            _ => Err(Problem::new(format!("`{}` is not an http or https address", shorten(text)))),
         }
     }
 );
@@ -153,7 +164,8 @@ rule!(
         if (text.starts_with('/') || text.starts_with("~/") || text == "~") && !text.contains('\0') {
             Ok(())
         } else {
-            Err(format!("`{}` is not a full path: start it with `/` or `~/`", shorten(text)))
+            Err(Problem::new(format!("`{}` is not a full path", shorten(text)))
+                .help("start it with `/` or `~/`"))
         }
     }
 );
@@ -161,7 +173,8 @@ rule!(
     /// Somebody: `platform:user`, `platform:role:name`, `platform:chat:id` or `platform:*`.
     IDENTITY, "somebody, such as `telegram:12345` or `discord:role:staff`", "^[a-z]+:.+$", |text| {
         let Some((platform, who)) = text.split_once(':') else {
-            return Err(format!("`{}` names nobody: write `platform:user`, such as `telegram:12345`", shorten(text)));
+            return Err(Problem::new(format!("`{}` names nobody", shorten(text)))
+                .help("write `platform:user`, such as `telegram:12345`"));
         };
         (PLATFORM.check)(platform)?;
         let who = who.strip_prefix("role:").or_else(|| who.strip_prefix("chat:")).unwrap_or(who);
@@ -172,7 +185,7 @@ rule!(
     /// An expression.
     EXPRESSION, "an expression", "", |text| {
         if text.trim().is_empty() || text.len() > EXPRESSION_BYTES_MAX {
-            return Err(format!("an expression has 1 to {EXPRESSION_BYTES_MAX} bytes"));
+            return Err(Problem::new(format!("an expression has 1 to {EXPRESSION_BYTES_MAX} bytes")));
         }
         Ok(())
     }

@@ -41,6 +41,8 @@ pub enum Shape {
     },
     /// A map with known keys.
     Object(&'static Object),
+    /// A map whose entries are checked by whoever owns each of them.
+    Parts,
     /// Any of several shapes, told apart by whether a scalar, a list or a map stands there.
     Forms(&'static [Shape]),
     /// Anything at all: values that belong to somebody else's format.
@@ -120,9 +122,39 @@ pub struct TextRule {
     /// What the text is, with an article: "a duration such as `60s`".
     pub what: &'static str,
     /// Says what is wrong with a text.
-    pub check: fn(&str) -> Result<(), String>,
+    pub check: fn(&str) -> Result<(), Problem>,
     /// The rule as a regular expression, for editors; empty where there is none.
     pub pattern: &'static str,
+}
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What is wrong, quoting the text.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl Problem {
+    /// Something wrong, and nothing to say about what to do.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), help: None }
+    }
+
+    /// Says what to write instead.
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// Names what was probably meant, if anything.
+    pub fn suggest(self, name: Option<&str>) -> Self {
+        match name {
+            Some(name) => self.help(format!("did you mean `{name}`?")),
+            None => self,
+        }
+    }
 }
 
 impl Shape {
@@ -133,9 +165,10 @@ impl Shape {
             Self::Bool => "`true` or `false`".to_owned(),
             Self::Integer { .. } => "a whole number".to_owned(),
             Self::Amount => "a number".to_owned(),
+            Self::Choice([word]) => format!("`{word}`"),
             Self::Choice(words) => format!("one of {}", quoted(words)),
             Self::List(_) => "a list".to_owned(),
-            Self::Map { .. } | Self::Object(_) => "a map".to_owned(),
+            Self::Map { .. } | Self::Object(_) | Self::Parts => "a map".to_owned(),
             Self::Forms(forms) => {
                 forms.iter().map(Self::describe).collect::<Vec<_>>().join(", or ")
             }
@@ -147,7 +180,7 @@ impl Shape {
         match (self, value) {
             (Self::Anything, _)
             | (Self::List(_), Value::List(_))
-            | (Self::Map { .. } | Self::Object(_), Value::Map(_))
+            | (Self::Map { .. } | Self::Object(_) | Self::Parts, Value::Map(_))
             | (
                 Self::Text(_) | Self::Bool | Self::Integer { .. } | Self::Amount | Self::Choice(_),
                 Value::Scalar { .. },
@@ -201,17 +234,13 @@ impl<'r> Checker<'r> {
             return self.admit_null(shape, node);
         }
         match (shape, &mut node.value) {
-            (Shape::Anything, _) => true,
+            (Shape::Anything, _) | (Shape::Parts, Value::Map(_)) => true,
             (Shape::Forms(forms), value) => match forms.iter().find(|form| form.takes(value)) {
                 Some(form) => self.admit(form, node),
                 None => self.mismatch(shape, node),
             },
             (Shape::List(item), Value::List(items)) => {
-                let mut index = 0;
-                items.retain_mut(|node| {
-                    index += 1;
-                    self.within(format!("{index}"), |checker| checker.admit(item, node))
-                });
+                items.retain_mut(|node| self.admit(item, node));
                 true
             }
             (Shape::Map { keys, values }, Value::Map(entries)) => {
@@ -222,15 +251,15 @@ impl<'r> Checker<'r> {
                 self.admit_object(object, entries, node.span);
                 true
             }
-            (_, Value::Scalar { .. }) => match scalar_problem(shape, node) {
-                None => true,
-                Some((message, help)) => {
-                    let place = self.place();
-                    let found = self.error(node.span, format!("{message} in {place}"));
-                    found.help = help;
-                    false
+            (_, value @ Value::Scalar { .. }) if shape.takes(value) => {
+                match scalar_problem(shape, node) {
+                    None => true,
+                    Some(problem) => {
+                        self.problem(node.span, problem);
+                        false
+                    }
                 }
-            },
+            }
             _ => self.mismatch(shape, node),
         }
     }
@@ -240,7 +269,7 @@ impl<'r> Checker<'r> {
     fn admit_null(&mut self, shape: &Shape, node: &mut Node) -> bool {
         match shape {
             Shape::List(_) => node.value = Value::List(Vec::new()),
-            Shape::Map { .. } => node.value = Value::Map(Vec::new()),
+            Shape::Map { .. } | Shape::Parts => node.value = Value::Map(Vec::new()),
             Shape::Object(object) => {
                 node.value = Value::Map(Vec::new());
                 self.admit_object(object, &mut Vec::new(), node.span);
@@ -254,6 +283,11 @@ impl<'r> Checker<'r> {
             }
         }
         true
+    }
+
+    fn problem(&mut self, span: Span, problem: Problem) {
+        let message = format!("{} in {}", problem.message, self.place());
+        self.error(span, message).help = problem.help;
     }
 
     fn mismatch(&mut self, shape: &Shape, node: &Node) -> bool {
@@ -271,8 +305,7 @@ impl<'r> Checker<'r> {
         self.report_duplicates(entries);
         entries.retain_mut(|entry| {
             if let Err(problem) = (keys.check)(&entry.key) {
-                let place = self.place();
-                self.error(entry.key_span, format!("{problem} in {place}"));
+                self.problem(entry.key_span, problem);
                 return false;
             }
             self.within(entry.key.to_string(), |checker| checker.admit(values, &mut entry.value))
@@ -281,6 +314,7 @@ impl<'r> Checker<'r> {
 
     fn admit_object(&mut self, object: &Object, entries: &mut Vec<Entry>, span: Span) {
         self.report_duplicates(entries);
+        self.report_missing(object, entries, span);
         entries.retain_mut(|entry| {
             let known = object
                 .fields
@@ -303,10 +337,16 @@ impl<'r> Checker<'r> {
             true
         });
         self.report_twice_spelled(entries);
-        for name in object.required {
-            if !entries.iter().any(|entry| &*entry.key == *name) {
+    }
+
+    fn report_missing(&mut self, object: &Object, entries: &[Entry], span: Span) {
+        let required = |field: &&Field| object.required.contains(&field.name);
+        for field in object.fields.iter().filter(required) {
+            let is_there =
+                |entry: &Entry| field.name == &*entry.key || field.aliases.contains(&&*entry.key);
+            if !entries.iter().any(is_there) {
                 let place = self.place();
-                self.error(span, format!("{place} needs `{name}`"));
+                self.error(span, format!("{place} needs `{}`", field.name));
             }
         }
     }
@@ -326,7 +366,13 @@ impl<'r> Checker<'r> {
                 found.label = Some(format!("did you mean `{name}`?"));
                 found.help = Some(format!("did you mean `{name}`?"));
             }
-            None => found.help = Some(format!("known keys: {}", names.join(", "))),
+            None => {
+                // The names of all platforms are keys of a binding.
+                const NAMES_MAX: usize = 26;
+                let more = if names.len() > NAMES_MAX { ", …" } else { "" };
+                let names = names.into_iter().take(NAMES_MAX).collect::<Vec<_>>().join(", ");
+                found.help = Some(format!("known keys: {names}{more}"));
+            }
         }
     }
 
@@ -372,33 +418,37 @@ impl<'r> Checker<'r> {
 }
 
 /// What is wrong with a scalar, and what to do.
-fn scalar_problem(shape: &Shape, node: &Node) -> Option<(String, Option<String>)> {
+fn scalar_problem(shape: &Shape, node: &Node) -> Option<Problem> {
     let text = node.text().unwrap_or_default();
-    let expected = |help: Option<String>| {
-        Some((format!("expected {}, found `{}`", shape.describe(), shorten(text)), help))
-    };
+    let expected =
+        || Problem::new(format!("expected {}, found `{}`", shape.describe(), shorten(text)));
     match shape {
-        Shape::Text(rule) => (rule.check)(text).err().map(|problem| (problem, None)),
-        Shape::Bool if node.bool().is_none() => expected(match text.to_lowercase().as_str() {
-            "yes" | "on" => Some("write `true`".to_owned()),
-            "no" | "off" => Some("write `false`".to_owned()),
-            _ => None,
+        Shape::Text(rule) => (rule.check)(text).err(),
+        Shape::Bool if node.bool().is_none() => Some(match text.to_lowercase().as_str() {
+            "yes" | "on" => expected().help("write `true`"),
+            "no" | "off" => expected().help("write `false`"),
+            "true" | "false" => expected().help("write it without quotes"),
+            _ => expected(),
         }),
         Shape::Integer { min, max } => match node.integer() {
             Some(number) if (*min..=*max).contains(&number) => None,
             Some(number) => {
-                Some((format!("{number} is out of range: {min} to {max} are accepted"), None))
+                let range = if min == max {
+                    format!("only {min} is accepted")
+                } else {
+                    format!("{min} to {max} are accepted")
+                };
+                Some(Problem::new(format!("{number} is out of range")).help(range))
             }
-            None => expected(None),
+            None => Some(expected()),
         },
         Shape::Amount => match node.number() {
             Some(number) if number >= 0.0 => None,
-            Some(number) => Some((format!("{number} is negative"), None)),
-            None => expected(None),
+            Some(number) => Some(Problem::new(format!("{number} is negative"))),
+            None => Some(expected()),
         },
         Shape::Choice(words) if !words.contains(&text) => {
-            let near = nearest(text, words.iter().copied());
-            expected(near.map(|word| format!("did you mean `{word}`?")))
+            Some(expected().suggest(nearest(text, words.iter().copied())))
         }
         _ => None,
     }

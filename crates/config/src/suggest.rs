@@ -8,8 +8,13 @@ pub fn nearest<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> Opti
     let tolerance = (text.chars().count() / 3).max(1);
     names
         .into_iter()
-        .map(|name| (strsim::damerau_levenshtein(&text, &plain(name)), name))
-        .filter(|(distance, _)| *distance <= tolerance)
+        .filter_map(|name| {
+            let other = plain(name);
+            let distance = strsim::damerau_levenshtein(&text, &other);
+            // `pre_tool` is the beginning of `pre_tool_call`, and further from it than a slip.
+            let begins = text.chars().count() >= 4 && other.starts_with(&text);
+            (distance <= tolerance || begins).then_some((distance, name))
+        })
         .min_by_key(|(distance, _)| *distance)
         .map(|(_, name)| name)
 }
@@ -24,6 +29,7 @@ mod tests {
         assert_eq!(nearest("tolls", keys), Some("tools"));
         assert_eq!(nearest("MCP-servers", keys), Some("mcp_servers"));
         assert_eq!(nearest("memroy", keys), Some("memory"));
+        assert_eq!(nearest("mcp_", keys), Some("mcp_servers"));
         assert_eq!(nearest("zzz", keys), None);
     }
 }

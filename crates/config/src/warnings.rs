@@ -23,13 +23,15 @@ pub fn collect(
     for rule in rules {
         by_agent.entry(&rule.binding.agent).or_default().push(rule);
     }
-    for (index, rule) in rules.iter().enumerate() {
+    for rule in rules {
         let Some(agent) = ready.get(&rule.binding.agent) else { continue };
         // Once an agent, at its first rule.
         let Some(mine) = by_agent.remove(&agent.id) else { continue };
         if admits_nobody(agent) {
-            let message =
-                format!("agent `{}` is bound by binding {} and admits nobody", agent.id, index + 1);
+            let message = format!(
+                "agent `{}` is bound by binding {} and admits nobody",
+                agent.id, rule.number
+            );
             report.push(
                 Diagnostic::warning(&Owner::Agent(agent.id.as_str().into()), rule.span, message)
                     .help("name people under its `access.allow`"),
@@ -48,7 +50,7 @@ pub fn collect(
 fn without_channel(report: &mut Report, daemon: &DaemonConfig, rules: &[Written]) {
     let accounts: BTreeSet<_> = daemon.accounts.iter().map(|it| (it.platform, &it.name)).collect();
     let platforms: BTreeSet<Platform> = accounts.iter().map(|(platform, _)| *platform).collect();
-    for (index, rule) in rules.iter().enumerate() {
+    for rule in rules {
         let matches = &rule.binding.matches;
         let platform = matches.platform;
         if platform == Platform::CLI || platform == Platform::API {
@@ -56,13 +58,13 @@ fn without_channel(report: &mut Report, daemon: &DaemonConfig, rules: &[Written]
         }
         let (message, help) = match &matches.account {
             None if !platforms.contains(&platform) => (
-                format!("binding {} waits for {platform}, which has no account", index + 1),
+                format!("binding {} waits for {platform}, which has no account", rule.number),
                 format!("add one under `channels.{platform}.accounts`"),
             ),
             Some(name) if !accounts.contains(&(platform, name)) => (
                 format!(
                     "binding {} waits for account `{name}` of {platform}, which does not exist",
-                    index + 1
+                    rule.number
                 ),
                 format!("add it under `channels.{platform}.accounts`"),
             ),

@@ -167,6 +167,8 @@ pub struct SyntaxError {
     pub span: Span,
     /// What went wrong.
     pub message: String,
+    /// What to look for.
+    pub help: Option<&'static str>,
 }
 
 /// Parses one document. An empty text is an empty map.
@@ -353,13 +355,35 @@ impl<'t> Reader<'t> {
     }
 
     fn error(&self, span: Span, message: impl Into<String>) -> SyntaxError {
-        SyntaxError { span, message: message.into() }
+        SyntaxError { span, message: message.into(), help: None }
     }
 
     fn scan_error(&self, error: &ScanError) -> SyntaxError {
         let marker = error.marker();
-        self.error(self.span(marker, marker), format!("not valid YAML: {}", error.info()))
+        let found =
+            self.error(self.span(marker, marker), format!("not valid YAML: {}", error.info()));
+        SyntaxError { help: advice(&error.info()), ..found }
     }
+}
+
+/// What usually causes an error of the parser, whose own words are about its grammar.
+fn advice(info: &str) -> Option<&'static str> {
+    const ADVICE: &[(&str, &str)] = &[
+        ("tab", "indent with spaces"),
+        ("unknown anchor", "an `&anchor` of that name has to stand before it"),
+        ("unclosed bracket", "it is opened here"),
+        ("unclosed quote", "it is opened here"),
+        (
+            "mapping values",
+            "a text that contains `: ` needs quotes; otherwise check the indentation",
+        ),
+        ("block mapping", "check the indentation of this line and the one above"),
+        ("block collection", "check the indentation of this line and the one above"),
+        ("simple key", "a key needs a `:` after it; check the lines above too"),
+        ("flow mapping", "a `,` or `}` is missing here or before"),
+        ("flow sequence", "a `,` or `]` is missing here or before"),
+    ];
+    ADVICE.iter().find(|(word, _)| info.contains(word)).map(|(_, advice)| *advice)
 }
 
 /// How many values a value is, itself included, and how deep it goes below itself.

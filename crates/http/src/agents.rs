@@ -2,10 +2,11 @@
 
 use crate::Surface;
 use crate::error::{ApiError, ErrorBody};
+use crate::id::Id;
 use crate::system::ReloadAnswer;
 use axum::Json;
+use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
-use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
 use insula_domain::boundary::Boundary;
@@ -77,10 +78,7 @@ pub async fn list(State(surface): State<Surface>) -> Json<Vec<AgentRow>> {
 /// One agent.
 #[utoipa::path(get, path = "/api/agents/{id}", params(("id" = String, Path)),
     responses((status = 200, body = AgentRow), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn show(
-    State(surface): State<Surface>,
-    Path(id): Path<String>,
-) -> Result<Json<AgentRow>, ApiError> {
+pub async fn show(State(surface): State<Surface>, Id(id): Id) -> Result<Json<AgentRow>, ApiError> {
     let id = agent_id(&id)?;
     let snapshot = surface.house.snapshot();
     let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;
@@ -119,7 +117,7 @@ pub async fn add(
         memory: add.memory,
     };
     surface.house.add(&id, &new, &Actor::CommandLine).await?;
-    let row = show(State(surface), Path(id.to_string())).await?;
+    let row = show(State(surface), Id(id.to_string())).await?;
     Ok((StatusCode::CREATED, row))
 }
 
@@ -132,11 +130,11 @@ macro_rules! change {
             security(("token" = [])))]
         pub async fn $name(
             State(surface): State<Surface>,
-            Path(id): Path<String>,
+            Id(id): Id,
         ) -> Result<Json<AgentRow>, ApiError> {
             let agent = agent_id(&id)?;
             surface.house.$name(&agent, &Actor::CommandLine).await?;
-            show(State(surface), Path(id)).await
+            show(State(surface), Id(id)).await
         }
     };
 }
@@ -160,7 +158,7 @@ change!(
     security(("token" = [])))]
 pub async fn reload(
     State(surface): State<Surface>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<Json<ReloadAnswer>, ApiError> {
     let id = agent_id(&id)?;
     let reloaded = surface.house.reload(Some(&id), &Actor::CommandLine).await?;
@@ -170,10 +168,7 @@ pub async fn reload(
 /// Deletes it with all it has.
 #[utoipa::path(delete, path = "/api/agents/{id}", params(("id" = String, Path)),
     responses((status = 204), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn delete(
-    State(surface): State<Surface>,
-    Path(id): Path<String>,
-) -> Result<StatusCode, ApiError> {
+pub async fn delete(State(surface): State<Surface>, Id(id): Id) -> Result<StatusCode, ApiError> {
     surface.house.delete(&agent_id(&id)?, &Actor::CommandLine).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -192,7 +187,7 @@ pub struct ToolRow {
     responses((status = 200, body = [ToolRow]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn tools(
     State(surface): State<Surface>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<Json<Vec<ToolRow>>, ApiError> {
     let context = live(&surface, &id)?;
     let rows = context.tools().entries().map(|(tool, verdict)| ToolRow {
@@ -207,10 +202,7 @@ pub async fn tools(
 /// The live context object, secrets by name only.
 #[utoipa::path(get, path = "/api/agents/{id}/context", params(("id" = String, Path)),
     responses((status = 200, body = Object), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn context(
-    State(surface): State<Surface>,
-    Path(id): Path<String>,
-) -> Result<Json<Value>, ApiError> {
+pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<Value>, ApiError> {
     let context = live(&surface, &id)?;
     let conversations = &context.conversations;
     Ok(Json(json!({

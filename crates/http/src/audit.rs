@@ -2,8 +2,10 @@
 
 use crate::Surface;
 use crate::error::{ApiError, ErrorBody};
+use crate::id::Id;
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
 use insula_domain::AgentId;
 use insula_store::{AuditRecord, AuditReport, Seq};
 use serde::{Deserialize, Serialize};
@@ -78,8 +80,9 @@ fn views(records: Vec<AuditRecord>) -> Json<Vec<RecordView>> {
 #[utoipa::path(get, path = "/api/audit", params(Page), responses((status = 200, body = [RecordView])), security(("token" = [])))]
 pub async fn daemon(
     State(surface): State<Surface>,
-    Query(page): Query<Page>,
+    page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
+    let Query(page) = page.map_err(|error| ApiError::invalid(error.body_text()))?;
     let store = surface.house.store.daemon();
     let limit = page.limit.unwrap_or(PAGE);
     Ok(views(match page.after {
@@ -110,9 +113,10 @@ fn store(surface: &Surface, id: &str) -> Result<insula_store::AgentStore, ApiErr
     responses((status = 200, body = [RecordView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn agent(
     State(surface): State<Surface>,
-    Path(id): Path<String>,
-    Query(page): Query<Page>,
+    Id(id): Id,
+    page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
+    let Query(page) = page.map_err(|error| ApiError::invalid(error.body_text()))?;
     let store = store(&surface, &id)?;
     let limit = page.limit.unwrap_or(PAGE);
     Ok(views(match page.after {
@@ -126,7 +130,7 @@ pub async fn agent(
     responses((status = 200, body = ReportView), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn verify_agent(
     State(surface): State<Surface>,
-    Path(id): Path<String>,
+    Id(id): Id,
 ) -> Result<Json<ReportView>, ApiError> {
     Ok(Json(store(&surface, &id)?.audit_verify().await?.into()))
 }

@@ -67,10 +67,12 @@ pub async fn refuse_foreign_hosts(
 }
 
 fn is_for(listening: &Listening, headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    let host_is_ours = text(header::HOST).is_none_or(|host| listening.answers_to(host));
-    let origin_is_ours = text(header::ORIGIN).is_none_or(|origin| {
-        origin.strip_prefix("http://").is_some_and(|host| listening.answers_to(host))
-    });
-    host_is_ours && origin_is_ours
+    // Every header of a name, and one that is no text is nobody's.
+    let all = |name, is_ours: &dyn Fn(&str) -> bool| {
+        headers.get_all(name).iter().all(|value| value.to_str().is_ok_and(is_ours))
+    };
+    all(header::HOST, &|host| listening.answers_to(host))
+        && all(header::ORIGIN, &|origin| {
+            origin.strip_prefix("http://").is_some_and(|host| listening.answers_to(host))
+        })
 }

@@ -1,7 +1,7 @@
 //! Errors as answers: a status, what happened, and what to do.
 
 use axum::Json;
-use axum::http::{StatusCode, Uri};
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 use insula_config::render;
 use insula_runtime::RuntimeError;
@@ -82,6 +82,12 @@ impl From<insula_store::StoreError> for ApiError {
     fn from(error: insula_store::StoreError) -> Self {
         RuntimeError::from(error).into()
     }
+}
+
+/// What a path of ours answers to a method it does not have.
+pub async fn wrong_method(method: Method, uri: Uri) -> ApiError {
+    let message = format!("{} does not answer {method}", uri.path());
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
 }
 
 /// What every path answers that is none of ours.

@@ -8,6 +8,7 @@ mod agents;
 mod audit;
 mod auth;
 mod error;
+mod id;
 mod metrics;
 mod openapi;
 mod route;
@@ -55,12 +56,14 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/tools", get(agents::tools))
         .route("/agents/{id}/audit", get(audit::agent))
         .route("/agents/{id}/audit/verify", get(audit::verify_agent))
+        .method_not_allowed_fallback(error::wrong_method)
         .route_layer(from_fn_with_state(surface.clone(), auth::require_admin))
         .route("/openapi.json", get(openapi::document));
     Router::new()
         .route("/healthz", get(system::healthz))
         .route("/readyz", get(system::readyz))
         .route("/metrics", get(metrics::scrape))
+        .method_not_allowed_fallback(error::wrong_method)
         .nest("/api", api)
         .fallback(error::not_found)
         .layer(from_fn_with_state(surface.clone(), auth::refuse_foreign_hosts))

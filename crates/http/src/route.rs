@@ -6,6 +6,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use insula_config::DaemonConfig;
+use insula_config::suggest::nearest;
+use insula_domain::platform::PLATFORMS;
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
 };
@@ -113,7 +115,12 @@ impl Probe {
         ) -> Result<Option<T>, String> {
             text.map(make).transpose().map_err(|error| error.to_string())
         }
-        let platform = Platform::new(&self.platform).map_err(|error| error.to_string())?;
+        let platform = Platform::new(&self.platform).map_err(|error| {
+            match nearest(&self.platform, PLATFORMS.iter().copied()) {
+                Some(known) => format!("{error}; did you mean `{known}`?"),
+                None => format!("{error}; known are {}", PLATFORMS.join(", ")),
+            }
+        })?;
         let community = match (self.guild, self.team) {
             (Some(_), Some(_)) => {
                 return Err("a message comes from a guild or a team, not both".to_owned());

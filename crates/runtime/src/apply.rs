@@ -20,6 +20,10 @@ use std::sync::Arc;
 /// The name under which the store keeps what was last applied beside the agents themselves.
 pub const SHARED: &str = "applied.shared";
 
+/// The digest of an agent that nobody names any more. No configuration has it: should the
+/// agent come back, it is a new generation.
+const GONE: [u8; 32] = [0; 32];
+
 /// What is known about an agent across restarts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Record {
@@ -58,10 +62,13 @@ pub(crate) async fn apply(
 ) -> Result<Applied, RuntimeError> {
     let now = house.snapshot();
     let shared = AppliedConfig::shared(&loaded).to_json();
+    let shared_before = house.store.daemon().value(SHARED).await?;
+    let failed_before = shared_before.as_deref().and_then(AppliedConfig::from_json);
     let mut work = Work {
         house,
         actor,
         before: &now,
+        failed_before: failed_before.unwrap_or_default().failed,
         records: ledger.records.clone(),
         batch,
         applied: Applied::default(),
@@ -88,7 +95,7 @@ pub(crate) async fn apply(
         let entry = house.entry(actor, "config.applied", 0, counts(&applied));
         batch.push(DaemonCommand::Audit(entry));
     }
-    if only.is_none() && house.store.daemon().value(SHARED).await?.as_deref() != Some(&shared) {
+    if only.is_none() && shared_before.as_deref() != Some(&shared) {
         batch.push(DaemonCommand::PutValue { key: SHARED.into(), value: shared });
     }
     if !batch.is_empty() {
@@ -120,6 +127,8 @@ struct Work<'w> {
     house: &'w House,
     actor: &'w Actor,
     before: &'w Snapshot,
+    /// Who had failed when the configuration was last applied, by whichever process.
+    failed_before: BTreeSet<String>,
     records: BTreeMap<AgentId, Record>,
     batch: Vec<DaemonCommand>,
     applied: Applied,
@@ -144,8 +153,11 @@ impl Work<'_> {
 
     fn failed(&mut self, id: &AgentId, record: Option<Record>, reason: Arc<str>) -> Entry {
         let generation = record.map_or(0, |record| record.generation);
-        let known = self.before.agents.get(id).and_then(|entry| entry.state.reason());
-        if known.as_ref() != Some(&reason) {
+        let known = match self.before.agents.get(id) {
+            Some(entry) => entry.state.reason().as_ref() == Some(&reason),
+            None => self.failed_before.contains(id.as_str()),
+        };
+        if !known {
             let content = json!({ "reason": &*reason });
             self.record(id, "agent.failed", generation, content);
             self.applied.failed.push(id.clone());
@@ -164,7 +176,9 @@ impl Work<'_> {
         let generation = record.map_or(0, |record| record.generation) + u64::from(!same);
         if !same {
             self.new_generation(id, record, lifecycle, generation, &config);
-        } else if matches!(before.map(|entry| &entry.state), Some(State::Failed(_))) {
+        } else if before.map_or(self.failed_before.contains(id.as_str()), |entry| {
+            matches!(entry.state, State::Failed(_))
+        }) {
             self.record(id, "agent.recovered", generation, json!({}));
             self.applied.changed.push(id.clone());
         }
@@ -200,15 +214,22 @@ impl Work<'_> {
 
     /// Agents that nobody names any more: they stop, and what they own stays where it is.
     fn removals(&mut self, agents: &BTreeMap<AgentId, Entry>, named: &BTreeSet<AgentId>) {
-        for (id, entry) in &self.before.agents {
-            if agents.contains_key(id) || matches!(entry.state, State::Deleted) {
-                continue;
-            }
-            self.record(id, "agent.removed", entry.generation.0, json!({}));
+        let shown = self.before.agents.iter().map(|(id, entry)| (id, entry.generation.0));
+        // Also those that went while no daemon ran.
+        let applied = self.records.iter().filter(|(_, record)| record.digest != GONE);
+        let known = applied.map(|(id, record)| (id, record.generation)).chain(shown);
+        let deleted = |id: &AgentId| {
+            self.records.get(id).is_some_and(|record| record.state == Lifecycle::Deleted)
+        };
+        let gone: BTreeMap<AgentId, u64> = known
+            .filter(|(id, _)| !agents.contains_key(*id) && !deleted(id))
+            .map(|(id, generation)| (id.clone(), generation))
+            .collect();
+        for (id, generation) in &gone {
+            self.record(id, "agent.removed", *generation, json!({}));
             self.applied.removed.push(id.clone());
             if let Some(record) = self.records.get_mut(id) {
-                // No configuration has this digest: should it come back, it is a new generation.
-                record.digest = [0; 32];
+                record.digest = GONE;
                 let row = row(id, record, String::new());
                 self.batch.push(DaemonCommand::PutAgent(row));
             }

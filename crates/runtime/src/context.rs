@@ -124,6 +124,18 @@ pub struct Surroundings<'s> {
     pub home: &'s Path,
     /// Proof that this process may write.
     pub fence: &'s Arc<Fence>,
+    /// What `~` stands for; `None` where the process was started without a home.
+    pub user_home: Option<&'s str>,
+}
+
+impl Surroundings<'_> {
+    /// A path of the configuration, with `~` replaced.
+    fn full(&self, path: &str) -> PathBuf {
+        match (path.strip_prefix('~'), self.user_home) {
+            (Some(rest), Some(home)) => Path::new(home).join(rest.trim_start_matches('/')),
+            _ => PathBuf::from(path),
+        }
+    }
 }
 
 impl AgentContext {
@@ -140,6 +152,10 @@ impl AgentContext {
             fence: around.fence.clone(),
             clock: around.world.clock.clone(),
         };
+        let mut boundary = config.boundary;
+        for shared in &mut boundary.files.shared {
+            shared.path = around.full(&shared.path).to_string_lossy().into();
+        }
         let own_folder = || around.home.join("agents").join(config.id.as_str()).join("workspace");
         Self {
             generation,
@@ -153,13 +169,13 @@ impl AgentContext {
                 digest: config.digest,
                 metadata: config.metadata,
             },
-            boundary: config.boundary,
+            boundary,
             memory: config.memory.map(|memory| Memory {
                 also_read: memory.also_read,
                 global_writes: memory.global_writes,
             }),
             workspace: Workspace {
-                path: config.workspace_path.as_deref().map_or_else(own_folder, PathBuf::from),
+                path: config.workspace_path.as_deref().map_or_else(own_folder, |p| around.full(p)),
             },
             skills: SkillShelf { bundles: config.skills },
             models: ModelChain { models: config.models },

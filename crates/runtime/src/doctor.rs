@@ -65,12 +65,15 @@ fn finding(name: &str, status: Status, detail: impl Into<String>) -> Finding {
 }
 
 fn folder(house: &House) -> Finding {
-    let path = house.home.root().display();
-    if house.home.is_open_to_others() {
-        let detail = format!("others on this machine can look into {path}; run `chmod 700` on it");
-        return finding("home", Status::Bad, detail);
+    let open = house.home.open_to_others();
+    if open.is_empty() {
+        let path = house.home.root().display();
+        return finding("home", Status::Good, format!("{path}, for its owner alone"));
     }
-    finding("home", Status::Good, format!("{path}, for its owner alone"))
+    let paths: Vec<String> = open.iter().map(|path| path.display().to_string()).collect();
+    let detail =
+        format!("others on this machine can reach {}; run `chmod go-rwx` on it", paths.join(", "));
+    finding("home", Status::Bad, detail)
 }
 
 fn configuration(house: &House) -> Finding {

@@ -4,7 +4,6 @@
 //! the target, flushed, then renamed over it.
 #![expect(
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     reason = "owns the folder: creates it, locks it, and writes and removes files in it"
 )]
 
@@ -206,9 +205,13 @@ impl Home {
         Ok(())
     }
 
-    /// Whether others than the owner can look into the home.
-    pub fn is_open_to_others(&self) -> bool {
-        fs::metadata(&self.root).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+    /// The folders and keys of the home that others than their owner can reach.
+    pub fn open_to_others(&self) -> Vec<PathBuf> {
+        let private = [self.root.clone(), self.audit_key(), self.admin_token_file()];
+        let open = |path: &PathBuf| {
+            fs::metadata(path).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+        };
+        private.into_iter().filter(open).collect()
     }
 }
 
@@ -263,7 +266,7 @@ impl Home {
         let mut folders = std::collections::BTreeSet::from([self.root.clone(), self.agents()]);
         for entry in fs::read_dir(self.agents()).into_iter().flatten().flatten() {
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            if !hidden && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            if !hidden && entry.path().is_dir() {
                 folders.insert(entry.path());
             }
         }

@@ -11,7 +11,7 @@ use insula_config::daemon::Durability;
 use insula_config::files::FileState;
 use insula_config::{Loaded, Report, load};
 use insula_domain::AgentId;
-use insula_store::{AuditEntry, AuditKey, DaemonCommand, Fence, KeyExposure, Store, StoreOptions};
+use insula_store::{AuditEntry, AuditKey, DaemonCommand, Fence, Store, StoreOptions};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -77,6 +77,8 @@ pub(crate) struct Ledger {
     pub(crate) records: BTreeMap<AgentId, Record>,
     pub(crate) named_in_config: BTreeSet<AgentId>,
     config_was_empty: bool,
+    /// The digest of the files as they were last applied, to every agent.
+    files: Option<[u8; 32]>,
 }
 
 /// How reloads went since the start.
@@ -107,7 +109,9 @@ impl House {
         purpose: Purpose,
     ) -> Result<Self, RuntimeError> {
         home.sweep()?;
-        let (report, loaded, config_was_empty) = read(&home, &world, &env).await?;
+        let files = read_files(&home, &world).await?;
+        let (digest, config_was_empty) = (files.digest(), is_empty(&files));
+        let (report, loaded) = parse(files, &world, &env).await?;
         let Some(loaded) = loaded else {
             return Err(RuntimeError::Configuration(Box::new(report)));
         };
@@ -146,6 +150,7 @@ impl House {
                 records,
                 named_in_config: BTreeSet::new(),
                 config_was_empty,
+                files: Some(digest),
             }),
             _lock: lock,
         };
@@ -187,12 +192,15 @@ impl House {
         actor: &Actor,
     ) -> Result<Reloaded, RuntimeError> {
         let mut ledger = self.changes.lock().await;
-        let (report, loaded, empty) = read(&self.home, &self.world, &self.env).await?;
-        if empty && !ledger.config_was_empty {
-            return Err(RuntimeError::Invalid(
-                "config.yaml is empty, as while it is being written; nothing was changed (write `{}` into it to mean it)".to_owned(),
-            ));
+        let files = read_files(&self.home, &self.world).await?;
+        let (digest, empty) = (files.digest(), is_empty(&files));
+        if ledger.files == Some(digest) {
+            return Ok(Reloaded { applied: Applied::default(), report: self.report() });
         }
+        if empty && !ledger.config_was_empty {
+            return Err(emptied());
+        }
+        let (report, loaded) = parse(files, &self.world, &self.env).await?;
         let Some(loaded) = loaded else {
             return Err(RuntimeError::Configuration(Box::new(report)));
         };
@@ -202,6 +210,8 @@ impl House {
             return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
         }
         let applied = apply::apply(self, &mut ledger, loaded, only, actor, Vec::new()).await?;
+        // After one agent alone was reloaded, others may still wait for theirs.
+        ledger.files = only.is_none().then_some(digest);
         ledger.config_was_empty = empty;
         let report = Arc::new(report);
         self.report.store(report.clone());
@@ -247,10 +257,14 @@ impl House {
     /// The configuration as the files are now, with one agent's file as if it stood there.
     pub(crate) async fn rehearse(
         &self,
+        ledger: &Ledger,
         id: &AgentId,
         agent_yaml: &str,
     ) -> Result<(Report, Option<Loaded>), RuntimeError> {
         let mut snapshot = read_files(&self.home, &self.world).await?;
+        if is_empty(&snapshot) && !ledger.config_was_empty {
+            return Err(emptied());
+        }
         snapshot.folders.entry(id.to_string()).or_default().config =
             FileState::Text(agent_yaml.into());
         Ok(load(&snapshot, &self.env))
@@ -273,7 +287,12 @@ impl House {
     }
 
     pub(crate) fn surroundings(&self) -> context::Surroundings<'_> {
-        context::Surroundings { world: &self.world, home: self.home.root(), fence: &self.fence }
+        context::Surroundings {
+            world: &self.world,
+            home: self.home.root(),
+            fence: &self.fence,
+            user_home: self.env.get("HOME").map(String::as_str),
+        }
     }
 }
 
@@ -286,28 +305,29 @@ async fn read_files(home: &Home, world: &World) -> Result<insula_config::Snapsho
     })
 }
 
-async fn read(
-    home: &Home,
+/// An editor that writes in place empties a file before it fills it again.
+fn emptied() -> RuntimeError {
+    let what = "config.yaml is empty, as while it is being written; nothing was changed (write `{}` into it to mean it)";
+    RuntimeError::Invalid(what.to_owned())
+}
+
+fn is_empty(files: &insula_config::Snapshot) -> bool {
+    matches!(&files.config, FileState::Text(text) if text.trim().is_empty())
+}
+
+/// Parsing ten thousand agents takes a moment: not on a thread that serves.
+async fn parse(
+    files: insula_config::Snapshot,
     world: &World,
     env: &BTreeMap<String, String>,
-) -> Result<(Report, Option<Loaded>, bool), RuntimeError> {
-    let snapshot = read_files(home, world).await?;
-    let empty = matches!(&snapshot.config, FileState::Text(text) if text.trim().is_empty());
+) -> Result<(Report, Option<Loaded>), RuntimeError> {
     let env = env.clone();
-    // Parsing ten thousand agents takes a moment: not on a thread that serves.
-    let loaded = world.storage.run(move || load(&snapshot, &env)).await;
-    let (report, loaded) = loaded.map_err(insula_store::StoreError::from)?;
-    Ok((report, loaded, empty))
+    let loaded = world.storage.run(move || load(&files, &env)).await;
+    Ok(loaded.map_err(insula_store::StoreError::from)?)
 }
 
 fn store_options(home: &Home, world: &World) -> Result<StoreOptions, RuntimeError> {
-    let (key, exposure) = AuditKey::load_or_create(&home.audit_key(), &world.random)?;
-    if let KeyExposure::Exposed { mode } = exposure {
-        tracing::warn!(
-            mode = format!("{mode:o}"),
-            "vault/audit.key can be read by others; run `chmod 600` on it"
-        );
-    }
+    let (key, _) = AuditKey::load_or_create(&home.audit_key(), &world.random)?;
     Ok(StoreOptions::new(home.root(), key))
 }
 

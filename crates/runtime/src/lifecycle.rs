@@ -192,7 +192,7 @@ impl House {
             )));
         }
         let yaml = new.to_yaml();
-        let (report, loaded) = self.rehearse(id, &yaml).await?;
+        let (report, loaded) = self.rehearse(&ledger, id, &yaml).await?;
         let loaded = match loaded {
             Some(loaded) if matches!(loaded.agents.get(id), Some(Outcome::Ready(_))) => loaded,
             _ => {

@@ -7,10 +7,14 @@
 
 use crate::home::Home;
 use insula_world::World;
-use notify::{Config, Event, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher};
+use notify::event::ModifyKind;
+use notify::{
+    Config, Event, EventHandler, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher,
+};
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -25,6 +29,7 @@ const POLL_EVERY: Duration = Duration::from_secs(2);
 pub struct ConfigWatch {
     watcher: Box<dyn Watcher + Send>,
     watched: BTreeSet<PathBuf>,
+    lost: Lost,
     events: mpsc::Receiver<()>,
     method: Method,
 }
@@ -39,44 +44,31 @@ pub enum Method {
 }
 
 impl ConfigWatch {
-    /// Begins to watch.
+    /// Begins to watch: as the system tells, or else by looking.
     pub fn start(home: &Home) -> notify::Result<Self> {
-        // One waiting event is enough: it says "something changed", not what.
-        let (tell, events) = mpsc::channel(1);
-        let handler = move |event: notify::Result<Event>| {
-            if event.as_ref().map_or(true, concerns_configuration) {
-                let _ = tell.try_send(());
-            }
-        };
-        let mut watch = match RecommendedWatcher::new(handler.clone(), Config::default()) {
-            Ok(watcher) => Self {
-                watcher: Box::new(watcher),
-                watched: BTreeSet::new(),
-                events,
-                method: Method::Notified,
-            },
-            Err(_) => Self::polling(handler, events)?,
-        };
-        if watch.cover(home).is_err() {
-            let (tell, events) = mpsc::channel(1);
-            let handler = move |event: notify::Result<Event>| {
-                if event.as_ref().map_or(true, concerns_configuration) {
-                    let _ = tell.try_send(());
-                }
-            };
-            watch = Self::polling(handler, events)?;
-            watch.cover(home)?;
-        }
-        Ok(watch)
+        let notified = Self::over(home, Method::Notified, |handler| {
+            Ok(Box::new(RecommendedWatcher::new(handler, Config::default())?))
+        });
+        notified.or_else(|_| {
+            Self::over(home, Method::Polled, |handler| {
+                let config = Config::default().with_poll_interval(POLL_EVERY);
+                Ok(Box::new(PollWatcher::new(handler, config)?))
+            })
+        })
     }
 
-    fn polling(
-        handler: impl notify::EventHandler,
-        events: mpsc::Receiver<()>,
+    fn over(
+        home: &Home,
+        method: Method,
+        make: impl FnOnce(Tell) -> notify::Result<Box<dyn Watcher + Send>>,
     ) -> notify::Result<Self> {
-        let config = Config::default().with_poll_interval(POLL_EVERY);
-        let watcher = Box::new(PollWatcher::new(handler, config)?);
-        Ok(Self { watcher, watched: BTreeSet::new(), events, method: Method::Polled })
+        // One waiting event is enough: it says "something changed", not what.
+        let (tell, events) = mpsc::channel(1);
+        let lost = Lost::default();
+        let watcher = make(Tell { tell, lost: lost.clone() })?;
+        let mut watch = Self { watcher, watched: BTreeSet::new(), lost, events, method };
+        watch.cover(home)?;
+        Ok(watch)
     }
 
     /// How edits are noticed here.
@@ -86,6 +78,11 @@ impl ConfigWatch {
 
     /// Watches the folders there are now and lets go of those that are gone.
     pub fn cover(&mut self, home: &Home) -> notify::Result<()> {
+        for path in std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner)) {
+            if self.watched.remove(&path) {
+                let _ = self.watcher.unwatch(&path);
+            }
+        }
         let folders = home.configuration_folders();
         for gone in self.watched.difference(&folders) {
             // A folder that was removed took its watch along.
@@ -114,6 +111,34 @@ impl ConfigWatch {
                 () = world.clock.sleep(QUIET) => return,
             }
         }
+    }
+}
+
+/// What was removed or renamed since the last look: a folder among them took its watch along,
+/// and one of the same name that came after it has none.
+type Lost = Arc<Mutex<BTreeSet<PathBuf>>>;
+
+/// Passes on that something changed.
+struct Tell {
+    tell: mpsc::Sender<()>,
+    lost: Lost,
+}
+
+impl EventHandler for Tell {
+    fn handle_event(&mut self, event: notify::Result<Event>) {
+        // An error may have swallowed an event: better one look too many.
+        if !event.as_ref().map_or(true, concerns_configuration) {
+            return;
+        }
+        if let Ok(Event {
+            kind: EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)),
+            paths,
+            ..
+        }) = event
+        {
+            self.lost.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+        }
+        let _ = self.tell.try_send(());
     }
 }
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// The longest a daemon may take to become ready, on a busy machine with 10,000 agents.
 const READY_MAX: Duration = Duration::from_secs(60);
-/// The longest a daemon may take to drain after SIGTERM.
+/// The longest a daemon may take to drain after a signal.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 /// How soon to look again for the daemon's file once it has said `ready`.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
@@ -51,6 +51,18 @@ impl Daemon {
         home: impl AsRef<Path>,
         args: &[&str],
     ) -> io::Result<Self> {
+        let mut daemon = Self::spawn(binary, home, args)?;
+        daemon.listen = daemon.wait_until_ready()?;
+        Ok(daemon)
+    }
+
+    /// Like [`start_with`](Self::start_with), without waiting for anything: what it does now
+    /// is start. Its address is not known.
+    pub fn spawn(
+        binary: impl AsRef<Path>,
+        home: impl AsRef<Path>,
+        args: &[&str],
+    ) -> io::Result<Self> {
         let (binary, home) = (binary.as_ref().to_owned(), home.as_ref().to_owned());
         let mut child = command(&binary, &home)
             .args(["up", "--listen", "127.0.0.1:0"])
@@ -66,11 +78,8 @@ impl Daemon {
         if let Some(stderr) = child.stderr.take() {
             follow(stderr, send, log.clone());
         }
-        // The value exists before the wait, so that a daemon that never gets ready is killed.
         let unknown = SocketAddr::from(([127, 0, 0, 1], 0));
-        let mut daemon = Self { binary, home, child, listen: unknown, lines, log };
-        daemon.listen = daemon.wait_until_ready()?;
-        Ok(daemon)
+        Ok(Self { binary, home, child, listen: unknown, lines, log })
     }
 
     /// Its process id.
@@ -112,16 +121,32 @@ impl Daemon {
         self.child.wait()
     }
 
+    /// The same, this much later. The moment is what the test chose, not something it waits
+    /// for: the daemon may have done anything by then.
+    pub fn kill9_after(self, moment: Duration) -> io::Result<ExitStatus> {
+        thread::sleep(moment);
+        self.kill9()
+    }
+
     /// Sends SIGTERM and waits for the end.
-    pub fn terminate(mut self) -> io::Result<ExitStatus> {
-        self.signal(Signal::TERM)?;
+    pub fn terminate(self) -> io::Result<ExitStatus> {
+        self.end_by(Signal::TERM)
+    }
+
+    /// Sends SIGINT, as Ctrl-C does, and waits for the end.
+    pub fn interrupt(self) -> io::Result<ExitStatus> {
+        self.end_by(Signal::INT)
+    }
+
+    fn end_by(mut self, signal: Signal) -> io::Result<ExitStatus> {
+        self.signal(signal)?;
         let until = Instant::now() + DRAIN_MAX;
         loop {
             match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.child.wait(),
                 Err(RecvTimeoutError::Timeout) => {
-                    return Err(self.trouble("it did not end after SIGTERM"));
+                    return Err(self.trouble("it did not end after a signal"));
                 }
             }
         }
@@ -225,8 +250,20 @@ impl Output {
 /// # Panics
 /// When the binary can't be started.
 pub fn run(binary: impl AsRef<Path>, home: impl AsRef<Path>, args: &[&str]) -> Output {
-    let binary = binary.as_ref();
-    match command(binary, home.as_ref()).args(args).output() {
+    finish(binary.as_ref(), command(binary.as_ref(), home.as_ref()).args(args))
+}
+
+/// Runs `BINARY ARGS…` to its end, with these variables and no others.
+///
+/// # Panics
+/// When the binary can't be started.
+pub fn run_bare(binary: impl AsRef<Path>, variables: &[(&str, &str)], args: &[&str]) -> Output {
+    let mut command = bare(binary.as_ref());
+    finish(binary.as_ref(), command.envs(variables.iter().copied()).args(args))
+}
+
+fn finish(binary: &Path, command: &mut Command) -> Output {
+    match command.output() {
         Ok(output) => Output {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
@@ -239,9 +276,15 @@ pub fn run(binary: impl AsRef<Path>, home: impl AsRef<Path>, args: &[&str]) -> O
 /// The binary on this home, with an environment that holds nothing of the tester's: a test
 /// must not pass or fail by what is set in somebody's shell.
 fn command(binary: &Path, home: &Path) -> Command {
+    let mut command = bare(binary);
+    command.arg("--home").arg(home).env("HOME", home);
+    command
+}
+
+fn bare(binary: &Path) -> Command {
     let mut command = Command::new(binary);
-    command.arg("--home").arg(home).env_clear().stdin(Stdio::null());
-    command.env("PATH", "/usr/bin:/bin").env("HOME", home).env("NO_COLOR", "1").env("TERM", "dumb");
+    command.env_clear().stdin(Stdio::null());
+    command.env("PATH", "/usr/bin:/bin").env("NO_COLOR", "1").env("TERM", "dumb");
     command
 }
 

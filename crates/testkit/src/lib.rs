@@ -7,6 +7,6 @@ pub mod daemon;
 pub mod home;
 pub mod world;
 
-pub use daemon::{Daemon, Output, run};
+pub use daemon::{Daemon, Output, run, run_bare};
 pub use home::Home;
 pub use world::{Handles, auto_world, world};

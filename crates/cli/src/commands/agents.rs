@@ -1,10 +1,11 @@
 //! `insula agents …`
 
-use super::{Answer, text};
+use super::text;
 use crate::arguments::{Add, Agents};
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
+use crate::setting::Answer;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 

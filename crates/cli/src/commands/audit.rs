@@ -1,10 +1,11 @@
 //! `insula audit …`
 
-use super::{Answer, text};
+use super::text;
 use crate::arguments::Audit;
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::reach::{Reach, part};
+use crate::setting::Answer;
 use serde_json::{Value, json};
 
 /// Records fetched at a time by `export`.

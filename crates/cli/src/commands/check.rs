@@ -1,10 +1,10 @@
 //! `insula check`: reads the files as they are now, whatever the daemon runs by.
 
-use super::{Answer, Setting};
 use crate::arguments::Check;
 use crate::failure::{Failure, WRONG_USE};
 use crate::output;
 use crate::reach::{Occupied, Reach, occupied};
+use crate::setting::{Answer, Setting};
 use insula_config::authority::{Applied, Change, diff};
 use insula_config::files::{CONFIG_BYTES_MAX, FileState, Snapshot, read_text};
 use insula_config::render::{self, Colour};

@@ -12,44 +12,14 @@ use crate::arguments::{Arguments, Command, Config};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
-use crate::process::Environment;
+use crate::process::{Environment, absolute};
 use crate::reach::Reach;
+use crate::setting::{Answer, Setting};
 use clap::CommandFactory as _;
 use insula_runtime::Home;
 use insula_world::World;
 use serde_json::Value;
 use std::path::PathBuf;
-
-/// What a command works with.
-pub struct Setting {
-    /// The home.
-    pub home: Home,
-    /// The world outside.
-    pub world: World,
-    /// What the process was started with.
-    pub environment: Environment,
-    /// How to answer.
-    pub answer: Answer,
-}
-
-/// How to answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// For people.
-    Text,
-    /// For programs.
-    Json,
-}
-
-impl Answer {
-    /// Prints `value` as JSON, or lets `text` print it for people.
-    pub fn give(self, value: &Value, text: impl FnOnce(&Value)) {
-        match self {
-            Self::Json => output::json(value),
-            Self::Text => text(value),
-        }
-    }
-}
 
 /// Runs one command; its exit code.
 pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure> {
@@ -66,7 +36,7 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         _ => {}
     }
     let setting = Setting {
-        home: Home::new(home(&arguments, &environment)?),
+        home: Home::new(absolute(&home(&arguments, &environment)?)?),
         world: World::real()?,
         environment,
         answer: if arguments.json { Answer::Json } else { Answer::Text },

@@ -1,10 +1,11 @@
 //! `insula route explain …`
 
-use super::{Answer, text};
+use super::text;
 use crate::arguments::Route;
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::Reach;
+use crate::setting::Answer;
 use serde_json::{Value, json};
 
 /// Runs it.

@@ -1,9 +1,10 @@
 //! `insula status`, `insula reload`, `insula doctor`
 
-use super::{Answer, text};
+use super::text;
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::reach::Reach;
+use crate::setting::Answer;
 use serde_json::Value;
 
 /// How the daemon stands. Fails when none runs, so that a script can ask.

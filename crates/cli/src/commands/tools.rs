@@ -1,10 +1,11 @@
 //! `insula tools AGENT`
 
-use super::{Answer, text};
+use super::text;
 use crate::arguments::OneAgent;
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
+use crate::setting::Answer;
 use serde_json::Value;
 
 /// Runs it.

@@ -32,7 +32,7 @@ pub static TOP: Object = Object {
             Object(&AGENT),
             "Any key of an agent, for every agent that does not set it.",
         ),
-        Field::new("agents", Map { keys: &rules::TEXT, values: &Anything }, "The agents, by id."),
+        Field::new("agents", Parts, "The agents, by id."),
         Field::new("bindings", List(&Anything), "Which messages go to which agent.")
             .aliases(&["profile_routes"]),
         Field::new(

@@ -1,7 +1,7 @@
 //! The keys of a hook, and when hooks run.
 
 use crate::rules;
-use crate::shape::{Field, Object, Shape::*, TextRule, shorten};
+use crate::shape::{Field, Object, Problem, Shape::*, TextRule, shorten};
 use crate::suggest::nearest;
 
 /// A hook.
@@ -63,9 +63,6 @@ pub static HOOK_EVENT: TextRule = TextRule {
             return Ok(());
         }
         let near = nearest(text, HOOK_EVENTS.iter().copied());
-        Err(match near {
-            Some(name) => format!("unknown event `{text}`; did you mean `{name}`?"),
-            None => format!("unknown event `{}`", shorten(text)),
-        })
+        Err(Problem::new(format!("unknown event `{}`", shorten(text))).suggest(near))
     },
 };

@@ -10,7 +10,14 @@ const FILE_LINES_MAX: usize = 800;
 /// The files that own an authority `clippy.toml` takes from everyone else, and why. Paths
 /// are relative to `crates/`.
 const OWNERS: &[(&str, &str)] = &[
+    ("bench/src/daemon.rs", "a measuring program: processes, the clock, /proc"),
+    ("bench/src/homes.rs", "a measuring program: the homes it measures"),
+    ("cli/src/process.rs", "start-up: the environment, the process itself, its log file"),
+    ("config/src/files.rs", "reading the files of a configuration"),
+    ("runtime/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
+    ("runtime/src/watch.rs", "watches on the folders of configuration"),
     ("store/src/files.rs", "the store's own files: keys, anchors, folders of databases"),
+    ("store/src/sqlite/open.rs", "opening database files, in one function"),
     ("testkit/src/daemon.rs", "processes that tests start, and the threads that read them"),
     ("testkit/src/home.rs", "the files of a test's temporary home"),
     ("testkit/src/world/clock.rs", "the paused timer of the runtime, to notice that all wait"),

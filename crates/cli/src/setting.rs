@@ -1,0 +1,38 @@
+//! What a command works with, and how it answers.
+
+use crate::output;
+use crate::process::Environment;
+use insula_runtime::Home;
+use insula_world::World;
+use serde_json::Value;
+
+/// What a command works with.
+pub struct Setting {
+    /// The home.
+    pub home: Home,
+    /// The world outside.
+    pub world: World,
+    /// What the process was started with.
+    pub environment: Environment,
+    /// How to answer.
+    pub answer: Answer,
+}
+
+/// How to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+impl Answer {
+    /// Prints `value` as JSON, or lets `text` print it for people.
+    pub fn give(self, value: &Value, text: impl FnOnce(&Value)) {
+        match self {
+            Self::Json => output::json(value),
+            Self::Text => text(value),
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! The real binary, from outside: what a person, a script or a stranger on the network sees.
+//! One file a theme; what they share is in `support`.
+
+mod audit;
+mod check;
+mod commands;
+mod crash;
+mod diff;
+mod first_run;
+mod http;
+mod http_surface;
+mod lifecycle;
+mod lifecycle_delete;
+mod reload;
+mod reload_thousand;
+mod routes;
+mod rules;
+mod support;

@@ -1,0 +1,115 @@
+//! What an agent may do, out of its settings.
+
+use super::{Reader, switch};
+use crate::model::ModelRef;
+use crate::yaml::Node;
+use insula_domain::boundary::{
+    AccessMode, ApprovalMode, ApprovalRule, BudgetLimits, ChildApprovals, FileGrants, Isolation,
+    SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
+};
+use insula_domain::{
+    AgentId, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants, SessionRule,
+    ToolTable,
+};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+impl Reader<'_> {
+    pub(super) fn sessions(&self) -> SessionRule {
+        SessionRule {
+            dm: match self.text("sessions.dm") {
+                Some("shared") => DmSessions::Shared,
+                _ => DmSessions::PerUser,
+            },
+            group: match self.text("sessions.group") {
+                Some("per_user") => GroupSessions::PerUser,
+                _ => GroupSessions::PerChat,
+            },
+        }
+    }
+
+    pub(super) fn boundary(
+        &mut self,
+        tools: Arc<ToolTable>,
+        models: &[ModelRef],
+        send: BTreeSet<AgentId>,
+    ) -> Boundary {
+        let shared = self.nodes("files.shared").iter().filter_map(|item| {
+            let mode = item.get("mode").and_then(Node::text).and_then(AccessMode::parse);
+            Some(SharedPath {
+                path: item.get("path")?.text()?.into(),
+                mode: mode.unwrap_or(AccessMode::Ro),
+            })
+        });
+        let hosts = self.nodes("network.allow").iter();
+        let hosts: Vec<_> =
+            hosts.filter_map(|node| HostPattern::parse(node.text()?).ok()).collect();
+        let secrets: BTreeSet<Box<str>> = self.texts("secrets").into_iter().collect();
+        for node in self.nodes("secrets") {
+            if let Some(name) = node.text() {
+                self.missing_secret(node.span, name);
+            }
+        }
+        let spawn = SpawnLimits::default();
+        let child_models = self.texts("subagents.models").into_iter();
+        let child_models = child_models
+            .chain(self.text("subagents.model").map(Into::into))
+            .chain(models.iter().map(|model| model.to_string().into()));
+        Boundary {
+            isolation: self.text("isolation").and_then(Isolation::parse).unwrap_or_default(),
+            tools,
+            files: FileGrants {
+                workspace: self
+                    .text("workspace.scope")
+                    .and_then(WorkspaceScope::parse)
+                    .unwrap_or_default(),
+                workspace_mode: AccessMode::Rw,
+                shared: shared.collect(),
+                stale_writes: self
+                    .text("files.stale_writes")
+                    .and_then(StaleWrites::parse)
+                    .unwrap_or_default(),
+            },
+            network: if hosts.is_empty() {
+                NetworkGrants::none()
+            } else {
+                NetworkGrants::allow(hosts)
+            },
+            secrets,
+            budget: self.budget(),
+            approvals: ApprovalRule {
+                mode: self.text("approvals.mode").and_then(ApprovalMode::parse).unwrap_or_default(),
+                timeout_ms: self.millis("approvals.timeout", ApprovalRule::default().timeout_ms),
+                separation: switch(
+                    self.at("approvals.separation").and_then(Node::bool).unwrap_or(false),
+                ),
+                in_children: match self.text("subagents.approvals") {
+                    Some("inherit") => ChildApprovals::Inherit,
+                    _ => ChildApprovals::Deny,
+                },
+            },
+            spawn: SpawnLimits {
+                max_depth: self.number("subagents.max_depth", spawn.max_depth),
+                max_children: self.number("subagents.max_children", spawn.max_children),
+                max_total: self.number("subagents.max_total", spawn.max_total),
+                max_iterations: self.number("subagents.max_iterations", spawn.max_iterations),
+                wall_clock_ms: self.millis("subagents.timeout", spawn.wall_clock_ms),
+                models: child_models.collect(),
+            },
+            send,
+        }
+    }
+
+    fn budget(&self) -> BudgetLimits {
+        let whole = |path| self.at(path).and_then(Node::integer);
+        BudgetLimits {
+            // Money is counted in millionths, so that sums are exact.
+            usd_micros_per_day: self
+                .at("budget.usd_per_day")
+                .and_then(Node::number)
+                .map(|usd| (usd * 1e6).round() as u64),
+            tokens_per_day: whole("budget.tokens_per_day").and_then(|n| u64::try_from(n).ok()),
+            turns_per_minute: whole("budget.turns_per_minute").and_then(|n| u32::try_from(n).ok()),
+        }
+    }
+}
