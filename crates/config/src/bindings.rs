@@ -65,6 +65,9 @@ pub fn read(report: &mut Report, list: Option<Node>) -> Vec<Written> {
     rules
 }
 
+/// Stands for an agent whose name can't be one; its rule always refuses.
+const NOBODY: &str = "nobody";
+
 type Problem = (Span, String);
 
 fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
@@ -100,9 +103,14 @@ fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
             return Err((node.span, message));
         }
     }
-    let agent = node.get("agent").and_then(Node::text).unwrap_or_default();
+    let agent = AgentId::new(node.get("agent").and_then(Node::text).unwrap_or_default());
+    // A name that can't be an agent's is one that does not exist: the rule stays and refuses.
+    let refusal =
+        agent.as_ref().err().map(|error| format!("binding {}: {error}", index + 1).into());
     Ok(Binding {
-        agent: AgentId::new(agent).map_err(|error| (node.span, error.to_string()))?,
+        agent: agent
+            .or_else(|_| AgentId::new(NOBODY))
+            .map_err(|error| (node.span, error.to_string()))?,
         matches,
         priority: fields
             .get("priority")
@@ -111,7 +119,7 @@ fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
             .unwrap_or(0),
         model: node.get("model").and_then(Node::text).map(Into::into),
         metadata: metadata(node.get("metadata")),
-        refusal: None,
+        refusal,
     })
 }
 
@@ -201,6 +209,11 @@ pub fn check_targets(
     ready: &BTreeMap<AgentId, Arc<AgentConfig>>,
 ) {
     for rule in rules {
+        if let Some(refusal) = &rule.binding.refusal {
+            let found = Diagnostic::error(&Owner::Binding, rule.agent_span, &**refusal);
+            report.push(found.help("correct the name, or remove the binding"));
+            continue;
+        }
         let agent = &rule.binding.agent;
         let problem = if !agents.contains(agent) {
             let near = nearest_agent(report, agents, agent);

@@ -77,7 +77,7 @@ impl Loader<'_> {
         let inherited = inherited(&top);
         let daemon = daemon::read(self.report, &top, env);
         let home_soul = self.home_soul();
-        let named_in_config = written_agents
+        let mut named_in_config: BTreeSet<AgentId> = written_agents
             .iter()
             .flat_map(Node::entries)
             .filter_map(|entry| AgentId::new(&entry.key).ok())
@@ -88,6 +88,8 @@ impl Loader<'_> {
             let id = self.report.sources.add("built-in", IMPLICIT);
             let implicit = yaml::parse(id, IMPLICIT).ok();
             drafts = self.drafts(implicit.and_then(|mut node| take(&mut node, "agents")));
+            // Nobody wrote it, and no file has to go for it to be gone.
+            named_in_config.extend(drafts.keys().cloned());
         }
         let agents: BTreeSet<AgentId> = drafts.keys().cloned().collect();
         for draft in drafts.values_mut() {

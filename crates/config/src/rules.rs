@@ -44,6 +44,10 @@ rule!(
     }
 );
 rule!(
+    /// The name of an agent that may not exist: whoever refers to it decides.
+    AGENT_NAME, "an agent id", "^[a-z0-9][a-z0-9_-]{0,63}$", |text| (LINE.check)(text)
+);
+rule!(
     /// The id of an agent.
     AGENT, "an agent id", "^[a-z0-9][a-z0-9_-]{0,63}$",
     |text| AgentId::new(text).map(drop).map_err(|error| Problem::new(error.to_string()))

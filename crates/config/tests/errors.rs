@@ -379,6 +379,12 @@ const CASES: &[Case] = &[
         NOBODY,
     ),
     Case(
+        "agents: {main: {}}\nbindings: [{agent: Main, telegram: 1}]",
+        "2:20",
+        "binding 1: agent id `Main` is not valid: it starts with a-z or 0-9 and continues with a-z, 0-9, `_` or `-`",
+        NOBODY,
+    ),
+    Case(
         "agents: {main: {model: openai/a}}\nbindings: [{agent: main, telegram: 1, model: openai/b}]",
         "2:46",
         "binding 1 names model `openai/b`, which agent `main` does not have",

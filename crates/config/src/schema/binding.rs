@@ -7,7 +7,7 @@ use insula_domain::platform::PLATFORMS;
 static TEXT_VALUE: Shape = Text(&rules::TEXT);
 static PLATFORM_FORMS: [Shape; 2] = [Text(&rules::EXTERNAL_ID), Object(&UNDER_PLATFORM)];
 
-const AGENT_ID: Field = Field::new("agent", Text(&rules::AGENT), "The agent that answers.")
+const AGENT_ID: Field = Field::new("agent", Text(&rules::AGENT_NAME), "The agent that answers.")
     .aliases(&["profile", "agentId"]);
 const CHAT: Field = Field::new("chat", Text(&rules::EXTERNAL_ID), "A chat.").aliases(&["chat_id"]);
 const TOPIC: Field =
