@@ -151,7 +151,6 @@ fn welcome(house: &House, listening: &Listening, is_new: bool) {
         those.map(|(id, _)| id.to_string()).collect::<Vec<_>>()
     };
     let root = house.home.root().display();
-    output::heading(&format!("insula {}", env!("CARGO_PKG_VERSION")));
     let ready = names("ready");
     let mut facts = vec![
         ("home", format!("{root}{}", if is_new { " (new)" } else { "" })),
@@ -162,25 +161,25 @@ fn welcome(house: &House, listening: &Listening, is_new: bool) {
     if !failed.is_empty() {
         facts.push(("failed", format!("{}; `insula check` says why", shortened(&failed))));
     }
-    output::facts(&facts);
-    output::line("");
-    output::line("In another terminal:");
     let first = ready.iter().find(|id| *id == "coder").or(ready.first());
-    let mut hints = vec![("insula agents list", "who lives here".to_owned())];
     let tools = first.map(|id| format!("insula tools {id}"));
-    if let Some(tools) = &tools {
-        hints.push((tools, "what it may use, and why".to_owned()));
-    }
-    hints.push((
-        "insula route explain --platform telegram --chat 1 --user 1",
-        "who would answer".to_owned(),
-    ));
-    hints.push(("insula doctor", "what works here, and what is off".to_owned()));
+    let route = "insula route explain --platform telegram --chat 1 --user 1".to_owned();
+    let hints = [
+        (Some("insula agents list".to_owned()), "who lives here"),
+        (tools, "what it may use, and why"),
+        (Some(route), "who would answer"),
+        (Some("insula doctor".to_owned()), "what works here, and what is off"),
+    ];
+    let mut text = output::heading_text(&format!("insula {}", env!("CARGO_PKG_VERSION")));
+    text += &output::facts_text(&facts);
+    text += "\nIn another terminal:\n";
     for (command, what) in hints {
-        output::line(&format!("  {command:<60} {what}"));
+        if let Some(command) = command {
+            text += &format!("  {command:<60} {what}\n");
+        }
     }
-    output::line("");
-    output::line(&format!("Edit {root}/config.yaml; changes apply while it runs. Ctrl-C stops."));
+    text += &format!("\nEdit {root}/config.yaml; changes apply while it runs. Ctrl-C stops.\n");
+    output::announce(&text);
 }
 
 fn shortened(names: &[String]) -> String {

@@ -1,11 +1,13 @@
 //! How answers look: tables that fit a terminal, JSON where asked for, colour only there.
 
-use crate::failure::Failure;
-use anstream::{eprintln, print, println};
+use crate::failure::{FAILED, Failure};
+use crate::process;
+use anstream::eprintln;
 use comfy_table::presets::NOTHING;
 use comfy_table::{ContentArrangement, Table};
 use insula_config::render::{self, Colour};
 use serde_json::Value;
+use std::io::{ErrorKind, Write as _};
 
 const BOLD: &str = "\x1b[1m";
 const RED: &str = "\x1b[1;31m";
@@ -15,9 +17,23 @@ const RESET: &str = "\x1b[0m";
 /// Widest table where the terminal does not say how wide it is.
 const COLUMNS_WITHOUT_TERMINAL: u16 = 160;
 
+/// Writes to standard output. A reader that has seen enough ends the command, quietly; any
+/// other failure ends it as a failure, because half an answer is none.
+fn put(text: &str) {
+    let mut out = anstream::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => process::end(0),
+        Err(error) => {
+            eprintln!("{RED}error{RESET}: the answer can't be written: {error}");
+            process::end(FAILED);
+        }
+    }
+}
+
 /// Prints JSON, indented.
 pub fn json(value: &Value) {
-    println!("{value:#}");
+    put(&format!("{value:#}\n"));
 }
 
 /// Prints a table without lines.
@@ -32,34 +48,55 @@ pub fn table(headers: &[&str], rows: impl IntoIterator<Item = Vec<String>>) {
     for row in rows {
         table.add_row(row.iter().map(|cell| clean(cell)));
     }
-    println!("{}", trim_lines(&table.to_string()));
+    put(&format!("{}\n", trim_lines(&table.to_string())));
 }
 
 /// Prints name and value, one a line, the values in one column.
 pub fn facts(facts: &[(&str, String)]) {
+    put(&facts_text(facts));
+}
+
+/// Name and value, one a line, the values in one column.
+pub fn facts_text(facts: &[(&str, String)]) -> String {
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
     for (name, value) in facts {
-        let mut lines = clean(value).lines().map(str::to_owned).collect::<Vec<_>>().into_iter();
-        println!("{DIM}{name:width$}{RESET}  {}", lines.next().unwrap_or_default());
+        let value = clean(value);
+        let mut lines = value.lines();
+        let first = lines.next().unwrap_or_default();
+        text += &format!("{DIM}{name:width$}{RESET}  {first}\n");
         for line in lines {
-            println!("{:width$}  {line}", "");
+            text += format!("{:width$}  {line}", "").trim_end();
+            text.push('\n');
         }
     }
+    text
 }
 
 /// Prints a heading.
 pub fn heading(text: &str) {
-    println!("{BOLD}{}{RESET}", clean(text));
+    put(&heading_text(text));
+}
+
+/// A heading.
+pub fn heading_text(text: &str) -> String {
+    format!("{BOLD}{}{RESET}\n", clean(text))
 }
 
 /// Prints a line.
 pub fn line(text: &str) {
-    println!("{}", clean(text));
+    put(&format!("{}\n", clean(text)));
+}
+
+/// Prints what a daemon says at its start. Nobody listening is no reason not to serve.
+pub fn announce(text: &str) {
+    let mut out = anstream::stdout().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }
 
 /// Prints text that brings its own layout.
 pub fn block(text: &str) {
-    print!("{text}");
+    put(text);
 }
 
 /// Prints why a command failed.

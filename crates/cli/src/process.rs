@@ -39,6 +39,11 @@ pub fn raise_descriptor_limit() {
     }
 }
 
+/// Ends the process at once. What is durable is durable; the system lets go of the rest.
+pub fn end(code: u8) -> ! {
+    std::process::exit(i32::from(code))
+}
+
 /// Opens the log file of the daemon.
 pub fn open_log(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt as _;

@@ -283,7 +283,9 @@ fn decide_known(tool: &'static ToolSpec, policy: &ToolPolicy, possible: &Possibl
     if let Some(rule) = impossible(tool, possible) {
         return Verdict::Out(rule);
     }
-    if tool.group == Group::Memory {
+    // `memory` follows its switch alone. What goes with it comes along too, unless somebody
+    // wrote an exact list: then that list is exact.
+    if tool.name == "memory" || tool.group == Group::Memory && policy.allow.is_none() {
         return Verdict::In(Rule::MemoryOn);
     }
     let mut lists = policy.also_allow.iter().chain(policy.allow.iter().flatten());

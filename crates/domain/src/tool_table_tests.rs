@@ -115,11 +115,21 @@ proptest! {
             }
         }
         let denied = |name| policy.deny.iter().any(|it| it.covers(tool::find(name).unwrap()));
-        for name in ["memory", "memory_search"] {
-            let expected = possible.memory == Switch::On && !denied(name);
-            prop_assert_eq!(table.verdict(name).is_in(), expected);
+        let on = |name| possible.memory == Switch::On && !denied(name);
+        prop_assert_eq!(table.verdict("memory").is_in(), on("memory"));
+        if policy.allow.is_none() {
+            prop_assert_eq!(table.verdict("memory_search").is_in(), on("memory_search"));
         }
     }
+}
+
+#[test]
+fn an_exact_list_with_memory_is_exact() {
+    let list = ["web_search", "memory", "clarify"].map(|name| Selector::parse(name).unwrap());
+    let policy = ToolPolicy { allow: Some(list.to_vec()), ..ToolPolicy::default() };
+    let possible = Possible { memory: Switch::On, ..Possible::default() };
+    let table = ToolTable::build(&policy, &possible);
+    assert_eq!(table.exposed().collect::<Vec<_>>(), ["clarify", "memory", "web_search"]);
 }
 
 #[test]
