@@ -73,7 +73,16 @@ type Problem = (Span, String);
 fn rule(node: &Node, index: usize) -> Result<Binding, Problem> {
     let fields = Fields::gather(node, index)?;
     let id = |name: &str| fields.text(name);
-    // `"*"` says "any", which is what leaving a field out says.
+    // `"*"` for a chat means all of the platform. Anywhere else it would quietly make a rule
+    // wider than it looks.
+    const EXACT: [&str; 7] = ["account", "topic", "user", "peer", "role", "guild", "team"];
+    if let Some(name) = EXACT.into_iter().find(|name| id(name) == Some("*")) {
+        let message = format!(
+            "`{name}: \"*\"` in binding {} names nobody; leave `{name}` out to match all",
+            index + 1
+        );
+        return Err((fields.get(name).map_or(node.span, |node| node.span), message));
+    }
     let named = |name: &str| id(name).filter(|text| *text != "*");
     let mut matches = Match::platform(fields.platform);
     matches.account = named("account").and_then(|text| AccountId::new(text).ok());

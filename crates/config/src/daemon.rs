@@ -4,6 +4,7 @@ use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::model::{Provider, Providers};
 use crate::resolve::{check_hook, metadata};
 use crate::rules::{self, Reference, references};
+use crate::sensitive::looks_like_credential;
 use crate::shape::quoted;
 use crate::suggest::nearest;
 use crate::yaml::{Node, Value};
@@ -186,6 +187,10 @@ impl Reader<'_> {
         match &node.value {
             Value::Scalar { text, .. } => match references(text) {
                 Ok(found) => {
+                    if found.is_empty() && looks_like_credential(text) {
+                        let message = "what looks like a credential stands in the file".to_owned();
+                        self.warn(node, message, "write `${secret:NAME}` instead");
+                    }
                     for reference in found {
                         self.check_reference(node, reference);
                     }

@@ -17,9 +17,16 @@ pub const SOUL_BYTES_MAX: u64 = 64 * 1024;
 /// Opening a pipe somebody left in place of a file must not wait for a writer.
 const O_NONBLOCK: i32 = 0o4000;
 
+/// The mark of a home whose `config.yaml` said something. Where it stands and the file says
+/// nothing, an edit was interrupted: taking that for a choice would hand every agent's
+/// messages to the built-in one.
+pub const CONFIGURED: &str = "run/configured";
+
 /// All files of a configuration, as they were at one moment.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot {
+    /// What `config.yaml` is called in messages, when another file stands in for it.
+    pub config_name: Option<Arc<str>>,
     /// `config.yaml`.
     pub config: FileState,
     /// The home's `SOUL.md`.
@@ -63,21 +70,48 @@ impl Snapshot {
                         continue;
                     }
                     let read = |file, max| read_text(&entry.path().join(file), max);
-                    let folder = Folder {
-                        config: read("agent.yaml", CONFIG_BYTES_MAX),
-                        soul: read("SOUL.md", SOUL_BYTES_MAX),
-                    };
+                    let mut config = read("agent.yaml", CONFIG_BYTES_MAX);
+                    if config.is_blank() {
+                        let why = "says nothing, as while it is being written; write `{}` into it to mean an agent without settings of its own";
+                        config = FileState::Unreadable(why.to_owned());
+                    }
+                    let folder = Folder { config, soul: read("SOUL.md", SOUL_BYTES_MAX) };
                     folders.insert(name, folder);
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
+        let mut config = read_text(&home.join("config.yaml"), CONFIG_BYTES_MAX);
+        let says_nothing = config == FileState::Absent || config.is_blank();
+        if says_nothing && home.join(CONFIGURED).exists() {
+            let what = if config == FileState::Absent { "is gone" } else { "says nothing" };
+            config = FileState::Unreadable(format!(
+                "{what}, as after an interrupted edit, and agents were configured here before; restore it, or write `{{}}` into it to mean the built-in agent alone"
+            ));
+        }
         Ok(Self {
-            config: read_text(&home.join("config.yaml"), CONFIG_BYTES_MAX),
+            config_name: None,
+            config,
             soul: read_text(&home.join("SOUL.md"), SOUL_BYTES_MAX),
             folders,
         })
+    }
+}
+
+impl FileState {
+    /// Whether it is a text without content: nothing but blank lines and comments.
+    pub fn is_blank(&self) -> bool {
+        let says_nothing = |line: &str| {
+            let line = line.trim();
+            line.is_empty() || line.starts_with('#') || matches!(line, "---" | "...")
+        };
+        matches!(self, Self::Text(text) if text.lines().all(says_nothing))
+    }
+
+    /// Whether it says something.
+    pub fn has_content(&self) -> bool {
+        matches!(self, Self::Text(_)) && !self.is_blank()
     }
 }
 

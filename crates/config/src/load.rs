@@ -14,6 +14,7 @@ use crate::resolve::{Shared, Surroundings, resolve};
 use crate::schema::{AGENT, MOVED, TOP};
 use crate::shape::{Checker, Shape, shorten};
 use crate::source::{Sources, Span};
+use crate::suggest::nearest;
 use crate::warnings;
 use crate::yaml::{self, Entry, Layer, Node, Value};
 use insula_domain::{AgentId, ConflictKind, Defaults, Router};
@@ -30,6 +31,8 @@ pub struct Loaded {
     pub router: Arc<Router>,
     /// The agents that `config.yaml` names.
     pub named_in_config: BTreeSet<AgentId>,
+    /// The agent that is there because nobody wrote any.
+    pub implicit: Option<AgentId>,
     /// Where each binding stands, as `file:line:column`.
     pub binding_places: Vec<String>,
 }
@@ -77,7 +80,8 @@ impl Loader<'_> {
         let inherited = inherited(&top);
         let daemon = daemon::read(self.report, &top, env);
         let home_soul = self.home_soul();
-        let mut named_in_config: BTreeSet<AgentId> = written_agents
+        let mut implicit = None;
+        let named_in_config: BTreeSet<AgentId> = written_agents
             .iter()
             .flat_map(Node::entries)
             .filter_map(|entry| AgentId::new(&entry.key).ok())
@@ -86,10 +90,9 @@ impl Loader<'_> {
         // An agent that was written and can't be read must not be answered for by another.
         if drafts.is_empty() && self.report.errors().next().is_none() {
             let id = self.report.sources.add("built-in", IMPLICIT);
-            let implicit = yaml::parse(id, IMPLICIT).ok();
-            drafts = self.drafts(implicit.and_then(|mut node| take(&mut node, "agents")));
-            // Nobody wrote it, and no file has to go for it to be gone.
-            named_in_config.extend(drafts.keys().cloned());
+            let written = yaml::parse(id, IMPLICIT).ok();
+            drafts = self.drafts(written.and_then(|mut node| take(&mut node, "agents")));
+            implicit = drafts.keys().next().cloned();
         }
         let agents: BTreeSet<AgentId> = drafts.keys().cloned().collect();
         for draft in drafts.values_mut() {
@@ -98,6 +101,7 @@ impl Loader<'_> {
         }
         let default = self.default_agent(&drafts);
         self.refuse_unenforced(&top);
+        self.check_boards(&top, &agents);
         let around =
             Surroundings { agents: &agents, providers: &daemon.providers, boards: &daemon.boards };
         let mut shared = Shared::default();
@@ -126,6 +130,7 @@ impl Loader<'_> {
             agents: outcomes,
             router: Arc::new(router?),
             named_in_config,
+            implicit,
             binding_places: rules
                 .iter()
                 .map(|rule| sources.describe(rule.span).to_string())
@@ -135,17 +140,18 @@ impl Loader<'_> {
 
     /// `config.yaml`, checked; `None` when it can't be read at all.
     fn top(&mut self) -> Option<Node> {
+        let name = self.snapshot.config_name.clone().unwrap_or_else(|| "config.yaml".into());
         let text = match &self.snapshot.config {
             FileState::Text(text) => text.clone(),
             FileState::Absent => "".into(),
             FileState::Unreadable(why) => {
-                let id = self.report.sources.add("config.yaml", "");
-                let message = format!("config.yaml {why}");
+                let message = format!("{name} {why}");
+                let id = self.report.sources.add(name, "");
                 self.report.push(Diagnostic::error(&Owner::Shared, Sources::whole(id), message));
                 return None;
             }
         };
-        let id = self.report.sources.add("config.yaml", text.clone());
+        let id = self.report.sources.add(name.clone(), text.clone());
         let mut node = match yaml::parse(id, &text) {
             Ok(node) => node,
             Err(error) => {
@@ -157,7 +163,7 @@ impl Loader<'_> {
             }
         };
         adopt_agent_keys(&mut node);
-        let mut checker = Checker::new(self.report, Owner::Shared, "config.yaml");
+        let mut checker = Checker::new(self.report, Owner::Shared, &*name);
         if let Value::Map(entries) = &mut node.value {
             // Room for anchors and notes, as in other tools' files.
             entries.retain(|entry| !entry.key.starts_with("x-"));
@@ -167,6 +173,21 @@ impl Loader<'_> {
             }
         }
         checker.admit(&Shape::Object(&TOP), &mut node).then_some(node)
+    }
+
+    /// A board is shared by agents that exist.
+    fn check_boards(&mut self, top: &Node, agents: &BTreeSet<AgentId>) {
+        for board in top.get("boards").map(Node::entries).unwrap_or_default() {
+            for node in board.value.get("agents").map(Node::items).unwrap_or_default() {
+                let Some(id) = node.text().filter(|id| !agents.contains(*id)) else { continue };
+                let message =
+                    format!("board `{}` names agent `{id}`, which does not exist", board.key);
+                let near = nearest(id, agents.iter().map(AgentId::as_str));
+                let help = near.map(|name| format!("did you mean `{name}`?"));
+                let found = Diagnostic::error(&Owner::Shared, node.span, message);
+                self.report.push(found.maybe_help(help));
+            }
+        }
     }
 
     fn drafts(&mut self, written: Option<Node>) -> BTreeMap<AgentId, Draft> {

@@ -7,6 +7,7 @@ use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
 use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
 use crate::rules::{self, Reference, references};
+use crate::sensitive::looks_like_credential;
 use crate::settings::flatten;
 use crate::source::Span;
 use crate::suggest::nearest;
@@ -14,8 +15,8 @@ use crate::yaml::{Layer, Node, Value};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{
-    AgentId, Backend, MemoryScope, Metadata, PersonId, Possible, Profile, Selector, Switch,
-    ToolPolicy, ToolTable,
+    AgentId, Backend, MemoryScope, Metadata, PersonId, Possible, Profile, Rule, Selector, Switch,
+    ToolPolicy, ToolTable, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -93,6 +94,7 @@ pub fn resolve(
         mcp: switch(!mcp_servers.is_empty()),
     };
     let table = shared.table(&tools, possible);
+    reader.warn_of_impossible_tools(&table);
     let boundary = reader.boundary(table, &models, send);
     let scope = reader.text("memory.scope").and_then(MemoryScope::parse).unwrap_or_default();
     let memory = memory_on.then(|| MemoryConfig {
@@ -233,6 +235,17 @@ impl<'r> Reader<'r> {
         match &node.value {
             Value::Scalar { text, .. } => match references(text) {
                 Ok(found) => {
+                    if found.is_empty() && looks_like_credential(text) {
+                        let message = format!(
+                            "what looks like a credential of agent `{}` stands in the file",
+                            self.id
+                        );
+                        self.warn(
+                            node.span,
+                            message,
+                            Some("write `${secret:NAME}` instead".to_owned()),
+                        );
+                    }
                     for reference in found {
                         self.check_reference(node, reference);
                     }
@@ -250,7 +263,16 @@ impl<'r> Reader<'r> {
 
     fn check_reference(&mut self, node: &Node, reference: Reference<'_>) {
         match reference {
-            Reference::Secret(name) => self.missing_secret(node.span, name),
+            Reference::Secret(name) => {
+                if !self.nodes("secrets").iter().any(|granted| granted.text() == Some(name)) {
+                    let message = format!(
+                        "agent `{}` refers to secret `{name}` and was not granted it",
+                        self.id
+                    );
+                    self.warn(node.span, message, Some("add it under its `secrets`".to_owned()));
+                }
+                self.missing_secret(node.span, name);
+            }
             Reference::Env(_) if node.layer == Layer::Own => {
                 let message = format!("agent `{}` may not read the daemon's environment", self.id);
                 let help = "use `${secret:NAME}`, or write the value in `providers` or `channels`";
@@ -322,6 +344,33 @@ impl<'r> Reader<'r> {
             selectors.push(selector);
         }
         selectors
+    }
+
+    /// A tool that was asked for by name and is not there deserves a word.
+    fn warn_of_impossible_tools(&mut self, table: &ToolTable) {
+        if self.failed {
+            return;
+        }
+        for path in ["tools.allow", "tools.also_allow"] {
+            for node in self.nodes(path) {
+                let named = node.text().and_then(|text| Selector::parse(text).ok());
+                let Some(Selector::Tool(tool)) = named else { continue };
+                let rule = match table.verdict(tool.name) {
+                    Verdict::Out(rule) => rule,
+                    Verdict::In(_) => continue,
+                };
+                if matches!(
+                    rule,
+                    Rule::MemoryOff | Rule::NoBoard | Rule::NoLink | Rule::NoMcpServer
+                ) {
+                    let message = format!(
+                        "agent `{}` names the tool `{}` and does not have it: {rule}",
+                        self.id, tool.name
+                    );
+                    self.warn(node.span, message, Some("the agent runs without it".to_owned()));
+                }
+            }
+        }
     }
 
     fn tools(&mut self) -> ToolPolicy {

@@ -6,7 +6,7 @@ use crate::daemon::DaemonConfig;
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::settings::Setting;
 use insula_domain::boundary::WorkspaceScope;
-use insula_domain::{AgentId, Effect, Platform};
+use insula_domain::{AccountId, AgentId, Effect, Platform};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -47,30 +47,40 @@ pub fn collect(
     }
 }
 
+/// Once for each platform or account that is missing, at its first rule.
 fn without_channel(report: &mut Report, daemon: &DaemonConfig, rules: &[Written]) {
     let accounts: BTreeSet<_> = daemon.accounts.iter().map(|it| (it.platform, &it.name)).collect();
     let platforms: BTreeSet<Platform> = accounts.iter().map(|(platform, _)| *platform).collect();
+    let mut missing: BTreeMap<(Platform, Option<&AccountId>), Vec<&Written>> = BTreeMap::new();
     for rule in rules {
         let matches = &rule.binding.matches;
         let platform = matches.platform;
-        if platform == Platform::CLI || platform == Platform::API {
-            continue;
+        let there = match &matches.account {
+            None => platforms.contains(&platform),
+            Some(name) => accounts.contains(&(platform, name)),
+        };
+        if !there && platform != Platform::CLI && platform != Platform::API {
+            missing.entry((platform, matches.account.as_ref())).or_default().push(rule);
         }
-        let (message, help) = match &matches.account {
-            None if !platforms.contains(&platform) => (
-                format!("binding {} waits for {platform}, which has no account", rule.number),
+    }
+    for ((platform, account), rules) in missing {
+        let [first, rest @ ..] = rules.as_slice() else { continue };
+        let who = match rest.len() {
+            0 => format!("binding {} waits", first.number),
+            1 => format!("bindings {} and {} wait", first.number, rest[0].number),
+            more => format!("binding {} and {more} more wait", first.number),
+        };
+        let (message, help) = match account {
+            None => (
+                format!("{who} for {platform}, which has no account"),
                 format!("add one under `channels.{platform}.accounts`"),
             ),
-            Some(name) if !accounts.contains(&(platform, name)) => (
-                format!(
-                    "binding {} waits for account `{name}` of {platform}, which does not exist",
-                    rule.number
-                ),
+            Some(name) => (
+                format!("{who} for account `{name}` of {platform}, which does not exist"),
                 format!("add it under `channels.{platform}.accounts`"),
             ),
-            _ => continue,
         };
-        report.push(Diagnostic::warning(&Owner::Shared, rule.span, message).help(help));
+        report.push(Diagnostic::warning(&Owner::Shared, first.span, message).help(help));
     }
 }
 

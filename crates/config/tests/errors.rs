@@ -379,6 +379,18 @@ const CASES: &[Case] = &[
         NOBODY,
     ),
     Case(
+        "agents: {main: {}}\nbindings: [{agent: main, telegram: {peer: '*'}}]",
+        "2:43",
+        "`peer: \"*\"` in binding 1 names nobody; leave `peer` out to match all",
+        All,
+    ),
+    Case(
+        "agents: {main: {}}\nboards: {plans: {agents: [main, mian]}}",
+        "2:33",
+        "board `plans` names agent `mian`, which does not exist",
+        All,
+    ),
+    Case(
         "agents: {main: {}}\nbindings: [{agent: Main, telegram: 1}]",
         "2:20",
         "binding 1: agent id `Main` is not valid: it starts with a-z or 0-9 and continues with a-z, 0-9, `_` or `-`",

@@ -179,3 +179,41 @@ fn what_is_wrong_with_one_agents_files_stops_that_agent() {
     let (_, loaded) = read(home.path());
     assert!(loaded.is_none(), "the home's soul is everybody's");
 }
+
+#[test]
+fn an_edit_that_was_interrupted_is_not_taken_for_a_choice() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path();
+    // A new home may say nothing: the built-in agent answers.
+    for text in ["", "# soon\n", "---\n"] {
+        std::fs::write(path.join("config.yaml"), text).unwrap();
+        assert!(read(path).1.is_some(), "{text:?}");
+    }
+    // One that was configured may not, unless it says so.
+    std::fs::create_dir(path.join("run")).unwrap();
+    std::fs::write(path.join(insula_config::files::CONFIGURED), "").unwrap();
+    for text in ["", "# agents:\n", "\n\n"] {
+        std::fs::write(path.join("config.yaml"), text).unwrap();
+        let (report, loaded) = read(path);
+        assert!(loaded.is_none(), "{text:?}");
+        assert!(only_error(&report).contains("says nothing, as after an interrupted edit"));
+    }
+    std::fs::remove_file(path.join("config.yaml")).unwrap();
+    assert!(only_error(&read(path).0).contains("is gone, as after an interrupted edit"));
+    std::fs::write(path.join("config.yaml"), "{}").unwrap();
+    assert!(read(path).1.is_some());
+}
+
+#[test]
+fn an_emptied_agent_file_fails_its_agent_and_widens_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path();
+    std::fs::write(path.join("config.yaml"), "agents: {main: {}}").unwrap();
+    std::fs::create_dir_all(path.join("agents/w")).unwrap();
+    std::fs::write(path.join("agents/w/agent.yaml"), "\n").unwrap();
+    let (report, loaded) = read(path);
+    assert!(only_error(&report).contains("agents/w/agent.yaml says nothing"));
+    let states: Vec<bool> =
+        loaded.unwrap().agents.values().map(|it| matches!(it, Outcome::Ready(_))).collect();
+    assert_eq!(states, [true, false], "main serves, w does not");
+}

@@ -30,7 +30,7 @@ const PLATFORM: Field = Field::new("platform", Text(&rules::PLATFORM), "A platfo
 const PRIORITY: Field = Field::new(
     "priority",
     Integer { min: -1_000_000, max: 1_000_000 },
-    "Which role rule wins when a sender has several roles: the highest.",
+    "Among rules with the same fields, which role wins when a sender has several: the highest.",
 )
 .default("0");
 const MODEL: Field = Field::new("model", Text(&rules::MODEL), "One of the agent's models.");

@@ -1,0 +1,67 @@
+//! What a tool may touch: handles, each bound to one agent, session and scope when it is
+//! made. No method takes an agent, a session key or a scope.
+
+use async_trait::async_trait;
+
+/// The handles of one call.
+pub struct Hands<'h> {
+    /// What was said before, as far as this turn's scope reaches.
+    pub history: &'h dyn History,
+    /// What the same tool last gave back in this session, for tools that go on from there.
+    pub previous: Option<&'h str>,
+}
+
+/// A handle could not do it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HandError(pub String);
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Search<'q> {
+    /// Words.
+    pub query: &'q str,
+    /// How many hits at the most.
+    pub limit: usize,
+    /// Newest first instead of best first.
+    pub order: Order,
+}
+
+/// In which order hits come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Best first.
+    Relevance,
+    /// Newest first.
+    Newest,
+}
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hit {
+    /// The session, by a number that means nothing outside this agent.
+    pub session: i64,
+    /// The message in it.
+    pub message: i64,
+    /// When.
+    pub at: String,
+    /// Who: `user`, `assistant` or `tool`.
+    pub role: String,
+    /// The words.
+    pub text: String,
+}
+
+/// What was said before.
+#[async_trait]
+pub trait History: Send + Sync {
+    /// Looks for words.
+    async fn search(&self, search: Search<'_>) -> Result<Vec<Hit>, HandError>;
+
+    /// The messages around one; nothing when there is no such message here.
+    async fn around(
+        &self,
+        session: i64,
+        message: i64,
+        window: usize,
+    ) -> Result<Vec<Hit>, HandError>;
+}

@@ -1,0 +1,28 @@
+//! What a tool gives back.
+
+use crate::hands::HandError;
+
+/// What a tool gives back when it did what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Output {
+    /// Text for the model.
+    Text(String),
+    /// A question for the person; the turn ends with it and the answer is the next message.
+    Ask {
+        /// The question.
+        question: String,
+        /// Answers to choose from; none for an open question.
+        choices: Vec<String>,
+    },
+}
+
+/// Why a tool did not do it. The message is for the model: what was wrong, what to do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ToolError {
+    /// the arguments are wrong
+    #[error("the arguments are not valid: {0}")]
+    Arguments(String),
+    /// a handle failed
+    #[error(transparent)]
+    Hand(#[from] HandError),
+}

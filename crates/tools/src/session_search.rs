@@ -1,0 +1,95 @@
+//! `session_search`: finds what was said before, as far as this turn's scope reaches.
+
+use crate::hands::{Hit, Order, Search};
+use crate::{Hands, Output, Tool, ToolError, arguments};
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Hits unless asked for fewer or more.
+const LIMIT: usize = 10;
+/// Most hits: what a model can read at once.
+const LIMIT_MAX: usize = 50;
+/// Messages around one, on each side, unless asked for fewer or more.
+const WINDOW: usize = 5;
+/// Most messages around one.
+const WINDOW_MAX: usize = 50;
+/// Most characters shown of one message.
+const SHOWN_CHARS: usize = 1_000;
+
+/// Finds what was said before.
+pub struct SessionSearch;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    query: Option<String>,
+    limit: Option<usize>,
+    sort: Option<Sort>,
+    session_id: Option<i64>,
+    around_message_id: Option<i64>,
+    window: Option<usize>,
+    role_filter: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Sort {
+    Relevance,
+    Newest,
+}
+
+#[async_trait]
+impl Tool for SessionSearch {
+    fn name(&self) -> &'static str {
+        "session_search"
+    }
+
+    fn description(&self) -> &'static str {
+        "Search earlier conversations here by words, or read the messages around one that was found."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"},"sort":{"enum":["relevance","newest"]},"session_id":{"type":"integer"},"around_message_id":{"type":"integer"},"window":{"type":"integer"},"role_filter":{"enum":["user","assistant","tool"]}},"additionalProperties":false}"#
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+        let asked: Arguments = arguments(value)?;
+        let mut hits = match (&asked.query, asked.session_id, asked.around_message_id) {
+            (Some(query), None, None) => {
+                let order = match asked.sort.unwrap_or(Sort::Relevance) {
+                    Sort::Relevance => Order::Relevance,
+                    Sort::Newest => Order::Newest,
+                };
+                let limit = asked.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+                hands.history.search(Search { query, limit, order }).await?
+            }
+            (None, Some(session), Some(message)) => {
+                let window = asked.window.unwrap_or(WINDOW).min(WINDOW_MAX);
+                hands.history.around(session, message, window).await?
+            }
+            _ => {
+                let what = "give `query`, or `session_id` with `around_message_id`";
+                return Err(ToolError::Arguments(what.to_owned()));
+            }
+        };
+        if let Some(role) = &asked.role_filter {
+            hits.retain(|hit| hit.role == *role);
+        }
+        Ok(Output::Text(shown(&hits)))
+    }
+}
+
+fn shown(hits: &[Hit]) -> String {
+    if hits.is_empty() {
+        return "nothing was found".to_owned();
+    }
+    let lines = hits.iter().map(|hit| {
+        let mut text: String = hit.text.chars().take(SHOWN_CHARS).collect();
+        if text.len() < hit.text.len() {
+            text.push('…');
+        }
+        format!("[session {} message {} {} {}] {text}", hit.session, hit.message, hit.at, hit.role)
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
