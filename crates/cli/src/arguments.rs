@@ -170,16 +170,16 @@ pub struct Add {
     /// Its id: a-z, 0-9, `_` and `-`
     pub agent: String,
     /// What people see it called
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub name: Option<String>,
     /// What it is for
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub description: Option<String>,
     /// provider/name
     #[arg(long)]
     pub model: Option<String>,
     /// Who it is, in a few sentences
-    #[arg(long)]
+    #[arg(long, allow_hyphen_values = true)]
     pub personality: Option<String>,
     /// A profile: minimal, messaging, coding or full
     #[arg(long)]

@@ -2,13 +2,13 @@
 
 use crate::failure::Failure;
 use crate::reach::{Occupied, Running, occupied};
-use crate::setting::Setting;
+use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_config::starter;
 use insula_http::{AdminToken, Listening, Surface};
 use insula_runtime::home::Mode;
 use insula_runtime::house::Purpose;
-use insula_runtime::watch::{ConfigWatch, Method};
+use insula_runtime::watch::{ConfigWatch, Method, WatchError};
 use insula_runtime::{Actor, Home, House, RuntimeError};
 use insula_world::{Listener, World};
 use serde_json::json;
@@ -19,6 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 /// How long requests under way may take to end after the daemon was told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
+
+/// When an edit is tried again that something other than its content kept from applying.
+const RETRY_AFTER: Duration = Duration::from_secs(5);
 
 /// How often unused databases are looked for.
 const TIDY_EVERY: Duration = Duration::from_secs(15);
@@ -53,6 +56,8 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     };
     let is_new = furnish(&home)?;
     process::raise_descriptor_limit();
+    // Before anything is read: an edit under way is then known to be one.
+    let watch = watch(&home, options.follow);
     let variables = setting.environment.variables.clone();
     let house =
         House::open(home.clone(), lock, setting.world.clone(), variables, Purpose::Serve).await?;
@@ -68,7 +73,10 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     home.write(&home.admin_token_file(), admin.reveal().as_bytes(), Mode::Private)?;
     let about = json!({ "pid": listening.pid, "listen": address.to_string() });
     home.write(&home.daemon_file(), about.to_string().as_bytes(), Mode::Private)?;
-    welcome(&house, &listening, is_new);
+    welcome(&house, &listening, is_new, &setting, options.follow);
+    if !address.ip().is_loopback() {
+        tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
+    }
 
     let stop = CancellationToken::new();
     let surface = Surface { house: house.clone(), admin, listening: Some(listening) };
@@ -76,12 +84,14 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
     let tidy = tokio::spawn(tidy(house.clone(), stop.clone()));
-    let follow = tokio::spawn(follow(house.clone(), options.follow, stop.clone()));
+    let follow = tokio::spawn(follow(house.clone(), watch, stop.clone()));
     tracing::info!(address = %address, "ready");
 
     let name = loop {
         match signals.next().await {
-            Told::Reload => reload(&house, &Actor::Signal).await,
+            Told::Reload => {
+                reload(&house, &Actor::Signal).await;
+            }
             Told::Stop(name) => break name,
         }
     };
@@ -107,7 +117,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
 /// killed half-way leaves a mark, and the next one writes the rest.
 fn furnish(home: &Home) -> Result<bool, Failure> {
     let mark = home.root().join("run").join("first-run");
-    if !home.is_unconfigured() && home.read(&mark)?.is_none() {
+    if !home.is_new() && home.read(&mark)?.is_none() {
         return Ok(false);
     }
     home.write(&mark, b"", Mode::Private)?;
@@ -144,7 +154,7 @@ async fn listen(
     })
 }
 
-fn welcome(house: &House, listening: &Listening, is_new: bool) {
+fn welcome(house: &House, listening: &Listening, is_new: bool, setting: &Setting, follow: Follow) {
     let snapshot = house.snapshot();
     let names = |state: &str| {
         let those = snapshot.agents.iter().filter(|(_, entry)| entry.state.as_str() == state);
@@ -158,6 +168,17 @@ fn welcome(house: &House, listening: &Listening, is_new: bool) {
         ("ready", shortened(&ready)),
     ];
     let failed = names("failed");
+    if setting.answer == Answer::Json {
+        let about = json!({
+            "home": root.to_string(),
+            "new": is_new,
+            "pid": listening.pid,
+            "listen": listening.address.to_string(),
+            "ready": ready,
+            "failed": failed,
+        });
+        return output::announce(&format!("{about}\n"));
+    }
     if !failed.is_empty() {
         facts.push(("failed", format!("{}; `insula check` says why", shortened(&failed))));
     }
@@ -178,7 +199,11 @@ fn welcome(house: &House, listening: &Listening, is_new: bool) {
             text += &format!("  {command:<60} {what}\n");
         }
     }
-    text += &format!("\nEdit {root}/config.yaml; changes apply while it runs. Ctrl-C stops.\n");
+    let applies = match follow {
+        Follow::Files => "changes apply while it runs",
+        Follow::Requests => "`insula reload` applies changes",
+    };
+    text += &format!("\nEdit {root}/config.yaml; {applies}. Ctrl-C stops.\n");
     output::announce(&text);
 }
 
@@ -191,67 +216,63 @@ fn shortened(names: &[String]) -> String {
     }
 }
 
-async fn reload(house: &House, actor: &Actor) {
+/// How a reload that was asked for by nobody in particular ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Settled {
+    /// It was applied, or refused for what it says.
+    Yes,
+    /// Something else was in the way, as a full disk: the same files may apply later.
+    NotYet,
+}
+
+async fn reload(house: &House, actor: &Actor) -> Settled {
     match house.reload(None, actor).await {
-        Ok(reloaded) => {
-            let applied = reloaded.applied;
-            for id in &applied.added {
-                tracing::info!(agent = %id, "agent added");
-            }
-            for id in &applied.changed {
-                tracing::info!(agent = %id, "agent changed");
-            }
-            for id in &applied.removed {
-                tracing::info!(agent = %id, "agent removed");
-            }
-            let snapshot = house.snapshot();
-            for id in &applied.failed {
-                let reason = snapshot.agents.get(id).and_then(|entry| entry.state.reason());
-                tracing::error!(agent = %id, reason = reason.as_deref(), "agent failed");
-            }
-        }
+        Ok(_) => Settled::Yes,
         Err(RuntimeError::Configuration(report)) => {
-            for found in report.errors() {
+            for found in report.errors().skip(1) {
                 let place = report.sources.describe(found.span);
-                tracing::error!(%place, error = found.message, "configuration not applied; what ran before still runs");
+                tracing::error!(%place, error = found.message, "also wrong");
             }
+            Settled::Yes
         }
-        Err(error) => {
-            tracing::error!(%error, "configuration not applied; what ran before still runs")
-        }
+        Err(_) => Settled::NotYet,
     }
 }
 
+/// Begins to watch the files, where edits are to apply as files change.
+fn watch(home: &Home, follow: Follow) -> Option<Result<ConfigWatch, WatchError>> {
+    (follow == Follow::Files).then(|| ConfigWatch::start(home))
+}
+
 /// Applies edits as files change.
-async fn follow(house: Arc<House>, how: Follow, stop: CancellationToken) {
-    if how == Follow::Requests {
-        return;
-    }
-    let home = house.home.clone();
-    let started = house.world.storage.run(move || ConfigWatch::start(&home)).await;
-    let mut watch = match started {
-        Ok(Ok(watch)) => watch,
-        Ok(Err(error)) => {
+async fn follow(
+    house: Arc<House>,
+    watch: Option<Result<ConfigWatch, WatchError>>,
+    stop: CancellationToken,
+) {
+    let mut watch = match watch {
+        Some(Ok(watch)) => watch,
+        Some(Err(error)) => {
             tracing::warn!(%error, "files can't be watched; `insula reload` applies edits");
             return;
         }
-        Err(_) => return,
+        None => return,
     };
     if watch.method() == Method::Polled {
         tracing::warn!("files can't be watched here and are looked at every few seconds");
     }
-    // What was edited before the watch began.
-    reload(&house, &Actor::FileWatch).await;
+    let mut settled = Settled::Yes;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             () = watch.changed(&house.world) => {}
+            () = house.world.clock.sleep(RETRY_AFTER), if settled == Settled::NotYet => {}
         }
         // Watched before it is read: what is written into a new folder meanwhile shows.
         if let Err(error) = watch.cover(&house.home) {
             tracing::warn!(%error, "a folder can't be watched; `insula reload` applies its edits");
         }
-        reload(&house, &Actor::FileWatch).await;
+        settled = reload(&house, &Actor::FileWatch).await;
     }
 }
 

@@ -120,6 +120,11 @@ pub fn failure(failure: &Failure) {
     }
 }
 
+/// A number and what it counts.
+pub fn count(number: usize, word: &str) -> String {
+    if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
+}
+
 /// Text that can't move the cursor or colour what follows, whoever wrote it.
 pub fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()

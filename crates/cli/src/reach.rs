@@ -85,7 +85,7 @@ pub enum Reach {
 
 impl Reach {
     /// Finds the way.
-    pub async fn open(setting: &Setting) -> Result<Self, Failure> {
+    pub async fn open(setting: &Setting, purpose: Purpose) -> Result<Self, Failure> {
         let Setting { home, world, .. } = setting;
         match occupied(home, world).await? {
             Occupied::Daemon(running) => {
@@ -96,8 +96,7 @@ impl Reach {
             }
             Occupied::Free(lock) => {
                 let env = setting.environment.variables.clone();
-                let house =
-                    House::open(home.clone(), lock, world.clone(), env, Purpose::Command).await?;
+                let house = House::open(home.clone(), lock, world.clone(), env, purpose).await?;
                 let house = Arc::new(house);
                 let token = AdminToken::generate(world);
                 let surface =
@@ -110,6 +109,16 @@ impl Reach {
     /// Whether a daemon runs.
     pub fn is_daemon(&self) -> bool {
         matches!(self, Self::Daemon { .. })
+    }
+
+    /// Refuses where the configuration can't be used and the answer would follow from it.
+    pub fn require_configuration(&self) -> Result<(), Failure> {
+        match self {
+            Self::Here { house, .. } if house.refused().is_some() => {
+                Err(Failure::Configuration(Box::new((*house.report()).clone())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Reads.

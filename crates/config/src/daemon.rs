@@ -34,6 +34,20 @@ pub struct DaemonConfig {
     pub boards: BTreeMap<AgentId, Vec<Box<str>>>,
 }
 
+impl Default for DaemonConfig {
+    /// What holds where nobody wrote anything.
+    fn default() -> Self {
+        Self {
+            listen: DEFAULT_LISTEN,
+            logging: logging(None),
+            store: store(None),
+            providers: Providers::default(),
+            accounts: Vec::new(),
+            boards: BTreeMap::new(),
+        }
+    }
+}
+
 /// What the daemon writes about its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Logging {
@@ -183,13 +197,18 @@ impl Reader<'_> {
         self.report.push(Diagnostic::warning(&Owner::Shared, node.span, message).help(help));
     }
 
+    fn warn_of_credential(&mut self, node: &Node, message: String) {
+        let found = Diagnostic::warning(&Owner::Shared, node.span, message);
+        self.report.push(found.help("write `${secret:NAME}` instead").conceal());
+    }
+
     fn check_references(&mut self, node: &Node) {
         match &node.value {
             Value::Scalar { text, .. } => match references(text) {
                 Ok(found) => {
                     if found.is_empty() && looks_like_credential(text) {
                         let message = "what looks like a credential stands in the file".to_owned();
-                        self.warn(node, message, "write `${secret:NAME}` instead");
+                        self.warn_of_credential(node, message);
                     }
                     for reference in found {
                         self.check_reference(node, reference);
@@ -229,7 +248,7 @@ impl Reader<'_> {
                 && !base_url.is_some_and(is_local)
             {
                 let message = format!("the key of provider `{}` stands in the file", entry.key);
-                self.warn(key, message, "write `${secret:NAME}` instead");
+                self.warn_of_credential(key, message);
             }
             providers.configured.insert(
                 entry.key.clone(),
@@ -269,7 +288,7 @@ impl Reader<'_> {
                             "`{key}` of account `{platform}.{}` stands in the file",
                             entry.key
                         );
-                        self.warn(node, message, "write `${secret:NAME}` instead");
+                        self.warn_of_credential(node, message);
                     }
                 }
                 if let Ok(name) = AccountId::new(&*entry.key) {

@@ -45,6 +45,18 @@ pub struct Diagnostic {
     pub help: Option<String>,
     /// Other places that have to do with it.
     pub related: Vec<(Span, String)>,
+    /// Whether the text at the place may be shown.
+    pub shows: Shows,
+}
+
+/// Whether the text at a place may be shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Shows {
+    /// It may.
+    #[default]
+    Text,
+    /// It is a credential, in this finding and in every other that shows the same line.
+    Nothing,
 }
 
 impl Diagnostic {
@@ -67,6 +79,7 @@ impl Diagnostic {
             label: None,
             help: None,
             related: Vec::new(),
+            shows: Shows::Text,
         }
     }
 
@@ -85,6 +98,12 @@ impl Diagnostic {
     /// Says what to do, when there is something to say.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
+        self
+    }
+
+    /// Keeps the text at the place out of sight.
+    pub fn conceal(mut self) -> Self {
+        self.shows = Shows::Nothing;
         self
     }
 
@@ -123,6 +142,11 @@ impl Report {
     /// Whether `owner` has an error.
     pub fn has_error(&self, owner: &Owner) -> bool {
         self.errors().any(|found| found.owner == *owner)
+    }
+
+    /// The places whose text must not be shown.
+    pub fn concealed(&self) -> impl Iterator<Item = Span> {
+        self.diagnostics.iter().filter(|found| found.shows == Shows::Nothing).map(|it| it.span)
     }
 
     /// Sorts by place and drops what was found twice, so that a value inherited by a

@@ -38,10 +38,11 @@ pub fn text(report: &Report, colour: Colour) -> String {
     let renderer = renderer.term_width(WIDTH);
     let mut out = String::new();
     let mut explained = HashSet::new();
+    let sources = &report.sources.without(report.concealed());
     for found in report.errors().chain(report.warnings()) {
         let first = found.severity == Severity::Error && explained.insert(&found.owner);
         let consequence = if first { consequence(&found.owner) } else { None };
-        let group = group(found, &report.sources, consequence);
+        let group = group(found, sources, consequence);
         let _ = write!(out, "{}\n\n", renderer.render(&[group]));
     }
     if !report.diagnostics.is_empty() {

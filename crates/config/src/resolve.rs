@@ -240,11 +240,8 @@ impl<'r> Reader<'r> {
                             "what looks like a credential of agent `{}` stands in the file",
                             self.id
                         );
-                        self.warn(
-                            node.span,
-                            message,
-                            Some("write `${secret:NAME}` instead".to_owned()),
-                        );
+                        let found = Diagnostic::warning(&self.owner, node.span, message);
+                        self.report.push(found.help("write `${secret:NAME}` instead").conceal());
                     }
                     for reference in found {
                         self.check_reference(node, reference);

@@ -51,6 +51,22 @@ impl Sources {
         &self.files[id.0 as usize]
     }
 
+    /// The same files with the text at some places blotted out, byte for byte, so that every
+    /// place in them stays where it is.
+    pub fn without(&self, places: impl Iterator<Item = Span>) -> Self {
+        let mut blotted = self.clone();
+        for span in places {
+            let source = &mut blotted.files[span.source.0 as usize];
+            let start = source.text.floor_char_boundary(span.start as usize);
+            let end = source.text.ceil_char_boundary(span.end as usize);
+            if let (Some(before), Some(after)) = (source.text.get(..start), source.text.get(end..))
+            {
+                source.text = format!("{before}{}{after}", "*".repeat(end - start)).into();
+            }
+        }
+        blotted
+    }
+
     /// The place that stands for a whole file.
     pub fn whole(id: SourceId) -> Span {
         Span { source: id, line: 1, column: 1, start: 0, end: 0 }

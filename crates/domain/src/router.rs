@@ -138,7 +138,7 @@ struct Probe {
 }
 
 /// The compiled rules.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Router {
     bindings: Vec<Binding>,
     defaults: Defaults,

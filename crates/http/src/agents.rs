@@ -106,7 +106,7 @@ pub async fn add(
     State(surface): State<Surface>,
     body: Result<Json<AddAgent>, JsonRejection>,
 ) -> Result<(StatusCode, Json<AgentRow>), ApiError> {
-    let Json(add) = body.map_err(|error| ApiError::invalid(error.body_text()))?;
+    let Json(add) = body?;
     let id = AgentId::new(&add.id).map_err(|error| ApiError::invalid(error.to_string()))?;
     let new = NewAgent {
         name: add.name,

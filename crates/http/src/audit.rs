@@ -7,9 +7,10 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use insula_domain::AgentId;
-use insula_store::{AuditRecord, AuditReport, Seq};
+use insula_store::{AgentStore, AuditRecord, AuditReport, Seq, StoreError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use utoipa::{IntoParams, ToSchema};
 
 /// Records a page holds unless asked for fewer or more.
@@ -17,6 +18,7 @@ const PAGE: usize = 50;
 
 /// Which records.
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields)]
 pub struct Page {
     /// Records after this one, oldest first; without it the newest.
@@ -65,10 +67,18 @@ pub struct ReportView {
     erased: u64,
 }
 
-impl From<AuditReport> for ReportView {
-    fn from(report: AuditReport) -> Self {
-        let AuditReport { ok, records, erased, broken_at, reason, .. } = report;
-        Self { ok, records, broken_at, reason, erased }
+impl From<Result<AuditReport, StoreError>> for ReportView {
+    /// A chain that can't be read is not intact, and says why like any other.
+    fn from(report: Result<AuditReport, StoreError>) -> Self {
+        match report {
+            Ok(AuditReport { ok, records, erased, broken_at, reason }) => {
+                Self { ok, records, broken_at, reason, erased }
+            }
+            Err(error) => {
+                let reason = Some(error.to_string());
+                Self { ok: false, records: 0, broken_at: Some(1), reason, erased: 0 }
+            }
+        }
     }
 }
 
@@ -82,7 +92,7 @@ pub async fn daemon(
     State(surface): State<Surface>,
     page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
-    let Query(page) = page.map_err(|error| ApiError::invalid(error.body_text()))?;
+    let Query(page) = page?;
     let store = surface.house.store.daemon();
     let limit = page.limit.unwrap_or(PAGE);
     Ok(views(match page.after {
@@ -94,18 +104,27 @@ pub async fn daemon(
 /// Whether the daemon's chain is intact.
 #[utoipa::path(get, path = "/api/audit/verify", responses((status = 200, body = ReportView)), security(("token" = [])))]
 pub async fn verify_daemon(State(surface): State<Surface>) -> Result<Json<ReportView>, ApiError> {
-    Ok(Json(surface.house.store.daemon().audit_verify().await?.into()))
+    Ok(Json(surface.house.store.daemon().audit_verify().await.into()))
 }
 
-/// The handle on an agent's store, failed agents included: their trail is still theirs.
-fn store(surface: &Surface, id: &str) -> Result<insula_store::AgentStore, ApiError> {
+/// The handle on an agent's store. Failed agents have one too, and those that nobody names
+/// any more: their trail is still there.
+fn store(surface: &Surface, id: &str) -> Result<AgentStore, ApiError> {
     let id = AgentId::new(id).map_err(|_| ApiError::no_agent(id))?;
     let snapshot = surface.house.snapshot();
-    let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;
-    Ok(match entry.state.context() {
-        Some(context) => context.store.clone(),
-        None => surface.house.store.agent(&id),
-    })
+    match snapshot.agents.get(&id).map(|entry| entry.state.context()) {
+        Some(Some(context)) => Ok(context.store.clone()),
+        None if !surface.house.home.has_agent_folder(&id) => Err(ApiError::no_agent(id.as_str())),
+        Some(None) | None => Ok(surface.house.store.agent(&id)),
+    }
+}
+
+/// The agents that have a chain: those there are, and those of which only files are left.
+#[utoipa::path(get, path = "/api/audit/chains", responses((status = 200, body = [String])), security(("token" = [])))]
+pub async fn chains(State(surface): State<Surface>) -> Json<Vec<String>> {
+    let mut ids: BTreeSet<AgentId> = surface.house.snapshot().agents.keys().cloned().collect();
+    ids.extend(surface.house.home.agent_folders());
+    Json(ids.iter().map(ToString::to_string).collect())
 }
 
 /// An agent's chain.
@@ -116,7 +135,7 @@ pub async fn agent(
     Id(id): Id,
     page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
-    let Query(page) = page.map_err(|error| ApiError::invalid(error.body_text()))?;
+    let Query(page) = page?;
     let store = store(&surface, &id)?;
     let limit = page.limit.unwrap_or(PAGE);
     Ok(views(match page.after {
@@ -132,5 +151,5 @@ pub async fn verify_agent(
     State(surface): State<Surface>,
     Id(id): Id,
 ) -> Result<Json<ReportView>, ApiError> {
-    Ok(Json(store(&surface, &id)?.audit_verify().await?.into()))
+    Ok(Json(store(&surface, &id)?.audit_verify().await.into()))
 }

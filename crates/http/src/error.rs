@@ -1,7 +1,9 @@
 //! Errors as answers: a status, what happened, and what to do.
 
 use axum::Json;
-use axum::http::{Method, StatusCode, Uri};
+use axum::extract::OriginalUri;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use insula_config::render;
 use insula_runtime::RuntimeError;
@@ -53,6 +55,52 @@ impl ApiError {
     }
 }
 
+impl From<JsonRejection> for ApiError {
+    /// What is wrong with a body, in words about the body.
+    fn from(rejection: JsonRejection) -> Self {
+        let status = rejection.status();
+        let source = |error: &dyn std::error::Error| {
+            let mut innermost = error.to_string();
+            let mut next = error.source();
+            while let Some(error) = next {
+                innermost = error.to_string();
+                next = error.source();
+            }
+            innermost
+        };
+        let message = match &rejection {
+            JsonRejection::JsonDataError(error) => match source(error) {
+                text if text.contains("expected struct") => {
+                    "the body must be a JSON object".to_owned()
+                }
+                text => format!("the body does not fit: {text}"),
+            },
+            JsonRejection::JsonSyntaxError(error) => {
+                format!("the body is not JSON: {}", source(error))
+            }
+            JsonRejection::MissingJsonContentType(_) => {
+                "send the body as `Content-Type: application/json`".to_owned()
+            }
+            _ if status == StatusCode::PAYLOAD_TOO_LARGE => "the body is too large".to_owned(),
+            _ => "the body could not be read".to_owned(),
+        };
+        // A body that is JSON and does not fit is as wrong as one that is not.
+        let status = if status == StatusCode::UNPROCESSABLE_ENTITY {
+            StatusCode::BAD_REQUEST
+        } else {
+            status
+        };
+        Self::new(status, "invalid", message)
+    }
+}
+
+impl From<QueryRejection> for ApiError {
+    fn from(rejection: QueryRejection) -> Self {
+        let inner = std::error::Error::source(&rejection).map(ToString::to_string);
+        Self::invalid(format!("the query does not fit: {}", inner.unwrap_or_default()))
+    }
+}
+
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         (self.status, Json(self.body)).into_response()
@@ -85,12 +133,12 @@ impl From<insula_store::StoreError> for ApiError {
 }
 
 /// What a path of ours answers to a method it does not have.
-pub async fn wrong_method(method: Method, uri: Uri) -> ApiError {
+pub async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> ApiError {
     let message = format!("{} does not answer {method}", uri.path());
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
 }
 
 /// What every path answers that is none of ours.
-pub async fn not_found(uri: Uri) -> ApiError {
+pub async fn not_found(OriginalUri(uri): OriginalUri) -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("nothing is at {}", uri.path()))
 }

@@ -46,6 +46,7 @@ pub fn router(surface: Surface) -> Router {
         .route("/route/explain", post(route::explain))
         .route("/audit", get(audit::daemon))
         .route("/audit/verify", get(audit::verify_daemon))
+        .route("/audit/chains", get(audit::chains))
         .route("/agents", get(agents::list).post(agents::add))
         .route("/agents/{id}", get(agents::show).delete(agents::delete))
         .route("/agents/{id}/pause", post(agents::pause))

@@ -6,14 +6,37 @@ use crate::error::ApiError;
 use crate::system::Counts;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use insula_runtime::Entry;
 use prometheus_client::encoding::text::encode;
+use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
+use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
-use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+use std::fmt;
 
-type Labels = Vec<(&'static str, String)>;
+/// Gauges that differ in one label, in the order they were given: the same state gives the
+/// same text.
+#[derive(Debug)]
+struct Gauges {
+    label: &'static str,
+    values: Vec<(String, i64)>,
+}
+
+impl EncodeMetric for Gauges {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+        for (name, value) in &self.values {
+            let labels = [(self.label, name.as_str())];
+            ConstGauge::new(*value).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Gauge
+    }
+}
 
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -39,16 +62,14 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
     let snapshot = surface.house.snapshot();
     let version = vec![("version", env!("CARGO_PKG_VERSION"))];
     registry.register("build", "The running version", Info::new(version));
-    let by_state = Family::<Labels, Gauge>::default();
-    for (state, count) in Counts::of(&snapshot).by_state() {
-        by_state.get_or_create(&vec![("state", state.to_owned())]).set(as_i64(count));
-    }
-    registry.register("agents", "Agents by state", by_state);
-    let gauge = |value: usize| {
-        let gauge: Gauge = Gauge::default();
-        gauge.set(as_i64(value));
-        gauge
-    };
+    let by_state = Counts::of(&snapshot).by_state();
+    let by_state = by_state.map(|(state, count)| (state.to_owned(), as_i64(count)));
+    registry.register(
+        "agents",
+        "Agents by state",
+        Gauges { label: "state", values: by_state.into() },
+    );
+    let gauge = |value: usize| ConstGauge::new(as_i64(value));
     let bindings = gauge(snapshot.router.bindings().len());
     registry.register("bindings", "Rules that send messages to agents", bindings);
     let open = gauge(surface.house.store.open_count());
@@ -67,14 +88,14 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
 }
 
 fn agents(surface: &Surface, registry: &mut Registry) {
-    let up = Family::<Labels, Gauge>::default();
-    let generation = Family::<Labels, Gauge>::default();
-    for (id, entry) in &surface.house.snapshot().agents {
-        let agent = vec![("agent", id.to_string())];
-        generation.get_or_create(&agent).set(i64::try_from(entry.generation.0).unwrap_or(i64::MAX));
-        up.get_or_create(&agent).set(i64::from(entry.state.as_str() == "ready"));
-    }
+    let snapshot = surface.house.snapshot();
+    let each = |value: &dyn Fn(&Entry) -> i64| Gauges {
+        label: "agent",
+        values: snapshot.agents.iter().map(|(id, entry)| (id.to_string(), value(entry))).collect(),
+    };
+    let up = each(&|entry| i64::from(entry.state.as_str() == "ready"));
     registry.register("agent_up", "Whether the agent serves", up);
+    let generation = each(&|entry| i64::try_from(entry.generation.0).unwrap_or(i64::MAX));
     registry.register("agent_generation", "The agent's generation", generation);
 }
 

@@ -19,6 +19,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         route::explain,
         audit::daemon,
         audit::verify_daemon,
+        audit::chains,
         audit::agent,
         audit::verify_agent,
         agents::list,

@@ -65,7 +65,7 @@ pub async fn explain(
     State(surface): State<Surface>,
     body: Result<Json<Probe>, JsonRejection>,
 ) -> Result<Json<RouteAnswer>, ApiError> {
-    let Json(probe) = body.map_err(|error| ApiError::invalid(error.body_text()))?;
+    let Json(probe) = body?;
     let snapshot = surface.house.snapshot();
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
     Ok(Json(answer(&snapshot, &address)))

@@ -28,9 +28,12 @@ impl Listening {
     pub fn answers_to(&self, host: &str) -> bool {
         let name = match host.parse::<SocketAddr>() {
             Ok(address) => return self.is_ours(address.ip()),
-            Err(_) => host.rsplit_once(':').map_or(host, |(name, _)| name),
+            Err(_) => match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+                Some((ip, "")) => ip,
+                Some(_) => return false,
+                None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+            },
         };
-        let name = name.trim_start_matches('[').trim_end_matches(']');
         match name.parse() {
             Ok(ip) => self.is_ours(ip),
             Err(_) => name.eq_ignore_ascii_case("localhost"),
@@ -68,6 +71,8 @@ pub struct Status {
     agents: Counts,
     accounts: Vec<AccountStatus>,
     databases_open: usize,
+    /// Why the files as they are now are not applied; null when they are.
+    config_refused: Option<String>,
 }
 
 /// Agents by state.
@@ -134,6 +139,7 @@ pub async fn status(State(surface): State<Surface>) -> Json<Status> {
         agents: Counts::of(&snapshot),
         accounts: accounts.collect(),
         databases_open: surface.house.store.open_count(),
+        config_refused: surface.house.refused().map(|reason| reason.to_string()),
     })
 }
 
@@ -144,6 +150,8 @@ pub struct ReloadAnswer {
     changed: Vec<String>,
     removed: Vec<String>,
     failed: Vec<String>,
+    /// Settings of the daemon that changed and wait for a restart.
+    restart: Vec<&'static str>,
     /// What is wrong with the configuration, warnings included.
     #[schema(value_type = Object)]
     report: Value,
@@ -157,6 +165,7 @@ impl From<Reloaded> for ReloadAnswer {
             changed: names(reloaded.applied.changed),
             removed: names(reloaded.applied.removed),
             failed: names(reloaded.applied.failed),
+            restart: reloaded.restart,
             report: render::json(&reloaded.report),
         }
     }

@@ -6,7 +6,7 @@
 
 use crate::context::{AgentContext, Generation};
 use crate::error::RuntimeError;
-use crate::house::{Actor, House, Ledger};
+use crate::house::{Actor, House, Ledger, Purpose};
 use crate::registry::{Entry, Snapshot, State};
 use insula_config::authority::{Applied as AppliedConfig, Authority};
 use insula_config::settings::Setting;
@@ -49,6 +49,21 @@ impl Applied {
     fn is_empty(&self) -> bool {
         self == &Self::default()
     }
+
+    fn log(&self, actor: &Actor, agents: &BTreeMap<AgentId, Entry>) {
+        let told = |ids: &[AgentId], what: &str| {
+            for id in ids {
+                tracing::info!(agent = %id, %actor, "agent {what}");
+            }
+        };
+        told(&self.added, "added");
+        told(&self.changed, "changed");
+        told(&self.removed, "removed");
+        for id in &self.failed {
+            let reason = agents.get(id).and_then(|entry| entry.state.reason());
+            tracing::error!(agent = %id, %actor, reason = reason.as_deref(), "agent failed");
+        }
+    }
 }
 
 /// Applies `loaded`, to every agent or to `only` one; `batch` is committed with it.
@@ -78,12 +93,16 @@ pub(crate) async fn apply(
         if only.is_some_and(|only| *only != id) {
             continue;
         }
-        let named = loaded.named_in_config.contains(&id);
-        let entry = work.agent(&id, outcome, named);
-        agents.insert(id, entry);
+        let named = loaded.named_in_config.contains(&id) || loaded.implicit.as_ref() == Some(&id);
+        // Whoever only looks may see an agent whose deletion was cut off: it is gone.
+        let going = ledger.records.get(&id).is_some_and(|it| it.state == Lifecycle::Deleting);
+        if !going || named {
+            let entry = work.agent(&id, outcome, named);
+            agents.insert(id, entry);
+        }
     }
     match only {
-        None => work.removals(&agents, &loaded.named_in_config),
+        None => work.removals(&agents),
         Some(_) => {
             for (id, entry) in &now.agents {
                 agents.entry(id.clone()).or_insert_with(|| entry.clone());
@@ -98,9 +117,10 @@ pub(crate) async fn apply(
     if only.is_none() && shared_before.as_deref() != Some(&shared) {
         batch.push(DaemonCommand::PutValue { key: SHARED.into(), value: shared });
     }
-    if !batch.is_empty() {
+    if !batch.is_empty() && house.purpose != Purpose::Look {
         house.store.daemon().commit(batch, &house.fence).await?;
     }
+    applied.log(actor, &agents);
     ledger.records = records;
     let snapshot = match only {
         Some(_) => Snapshot {
@@ -111,6 +131,7 @@ pub(crate) async fn apply(
         },
         None => {
             ledger.named_in_config = loaded.named_in_config;
+            ledger.implicit = loaded.implicit;
             Snapshot {
                 router: loaded.router,
                 binding_places: loaded.binding_places.into(),
@@ -137,7 +158,9 @@ struct Work<'w> {
 impl Work<'_> {
     fn agent(&mut self, id: &AgentId, outcome: Outcome, named_in_config: bool) -> Entry {
         let record = self.records.get(id).copied();
-        let deleted = record.is_some_and(|record| record.state == Lifecycle::Deleted);
+        let gone =
+            |record: Record| matches!(record.state, Lifecycle::Deleted | Lifecycle::Deleting);
+        let deleted = record.is_some_and(gone);
         match outcome {
             _ if deleted && named_in_config => {
                 Entry { generation: Generation(0), state: State::Deleted }
@@ -199,9 +222,11 @@ impl Work<'_> {
         let digest = config.digest;
         let before = self.before.agents.get(id).and_then(|entry| entry.state.context());
         let kind = if record.is_some() { "agent.changed" } else { "agent.created" };
-        let settings = before.map(|context| changed(&context.config.settings, &config.settings));
-        let soul = before.is_some_and(|context| context.identity.soul.text != config.soul.text);
-        let content = json!({ "digest": hex(&digest), "settings": settings, "soul": soul });
+        let mut content = json!({ "digest": hex(&digest) });
+        if let Some(before) = before {
+            content["settings"] = json!(changed(&before.config.settings, &config.settings));
+            content["soul_changed"] = json!(before.identity.soul.text != config.soul.text);
+        }
         self.record(id, kind, generation, content);
         let new = Record { state: lifecycle, generation, digest };
         self.batch.push(DaemonCommand::PutAgent(row(id, &new, Authority::of(config).to_json())));
@@ -213,7 +238,7 @@ impl Work<'_> {
     }
 
     /// Agents that nobody names any more: they stop, and what they own stays where it is.
-    fn removals(&mut self, agents: &BTreeMap<AgentId, Entry>, named: &BTreeSet<AgentId>) {
+    fn removals(&mut self, agents: &BTreeMap<AgentId, Entry>) {
         let shown = self.before.agents.iter().map(|(id, entry)| (id, entry.generation.0));
         // Also those that went while no daemon ran.
         let applied = self.records.iter().filter(|(_, record)| record.digest != GONE);
@@ -237,8 +262,7 @@ impl Work<'_> {
         let forgotten: Vec<AgentId> = self
             .records
             .iter()
-            .filter(|(id, record)| record.state == Lifecycle::Deleted && !named.contains(*id))
-            .filter(|(id, _)| !agents.contains_key(*id))
+            .filter(|(id, record)| record.state == Lifecycle::Deleted && !agents.contains_key(*id))
             .map(|(id, _)| id.clone())
             .collect();
         for id in forgotten {

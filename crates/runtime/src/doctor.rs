@@ -3,6 +3,7 @@
 use crate::house::House;
 use crate::registry::State;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
+use insula_config::render;
 use rustix::process::{Resource, getrlimit};
 use std::collections::BTreeMap;
 
@@ -77,6 +78,10 @@ fn folder(house: &House) -> Finding {
 }
 
 fn configuration(house: &House) -> Finding {
+    if let Some(reason) = house.refused() {
+        let detail = format!("the files as they are now are not applied: {reason}");
+        return finding("configuration", Status::Bad, detail);
+    }
     let report = house.report();
     let (errors, warnings) = (report.errors().count(), report.warnings().count());
     let status = match (errors, warnings) {
@@ -86,7 +91,7 @@ fn configuration(house: &House) -> Finding {
     };
     let detail = match status {
         Status::Good => "no errors, no warnings".to_owned(),
-        _ => format!("{errors} errors, {warnings} warnings; `insula check` shows them"),
+        _ => format!("{}; `insula check` shows them", render::counts(&report)),
     };
     finding("configuration", status, detail)
 }

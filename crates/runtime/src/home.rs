@@ -20,6 +20,9 @@ pub const FORMAT: u32 = 1;
 /// How folders of deleted agents are called until they are gone.
 const DELETED_PREFIX: &str = ".deleted-";
 
+/// How folders of new agents are called until they are whole.
+const NEW_PREFIX: &str = ".new-";
+
 /// Where things are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home {
@@ -48,10 +51,13 @@ impl Home {
         self.root.is_dir()
     }
 
-    /// Whether anybody configured anything in it.
-    pub fn is_unconfigured(&self) -> bool {
+    /// Whether nobody configured anything in it, and no daemon ever ran in it.
+    pub fn is_new(&self) -> bool {
         let empty = |path: PathBuf| fs::read_dir(path).is_ok_and(|mut dir| dir.next().is_none());
-        !self.config().exists() && (!self.agents().exists() || empty(self.agents()))
+        let absent = |path: PathBuf| path.symlink_metadata().is_err();
+        absent(self.config())
+            && absent(self.root.join("insula.db"))
+            && (absent(self.agents()) || empty(self.agents()))
     }
 
     /// `config.yaml`.
@@ -84,7 +90,7 @@ impl Home {
         self.root.join("run").join("admin.token")
     }
 
-    /// Makes the folders of a home, for their owner alone, and checks its format.
+    /// Makes the folders of a home, for their owner alone.
     pub fn prepare(&self) -> Result<(), RuntimeError> {
         for folder in
             [self.root.clone(), self.agents(), self.root.join("run"), self.root.join("vault")]
@@ -92,6 +98,11 @@ impl Home {
             private_folder(&folder)
                 .map_err(|error| file_error(&folder, "can't be created", &error))?;
         }
+        Ok(())
+    }
+
+    /// Checks the format of the home; a new one gets its mark.
+    fn check_format(&self) -> Result<(), RuntimeError> {
         let path = self.root.join("format");
         match fs::read_to_string(&path) {
             Ok(text) => match text.trim().parse::<u32>() {
@@ -125,10 +136,35 @@ impl Home {
             .open(&path)
             .map_err(|error| file_error(&path, "can't be opened", &error))?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(HomeLock { _file: file })),
+            Ok(()) => {
+                self.check_format()?;
+                Ok(Some(HomeLock { _file: file }))
+            }
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(file_error(&path, "can't be locked", &error)),
         }
+    }
+
+    /// Leaves a mark that this home's `config.yaml` said something, so that a file which says
+    /// nothing is later taken for what it is: an edit that was interrupted.
+    pub fn mark_configured(&self, has_content: bool) -> Result<(), RuntimeError> {
+        let mark = self.root.join(insula_config::files::CONFIGURED);
+        if !has_content || mark.exists() {
+            return Ok(());
+        }
+        self.write(&mark, b"", Mode::Private)
+    }
+
+    /// A new key beside old chains would make every record in them look forged.
+    pub fn refuse_lost_audit_key(&self) -> Result<(), RuntimeError> {
+        let path = self.audit_key();
+        if path.exists() || !self.root.join("insula.db").exists() {
+            return Ok(());
+        }
+        Err(RuntimeError::File {
+            path,
+            what: "is gone, and without it no audit record of this home can be verified; restore it from a backup, or move insula.db away to begin anew".to_owned(),
+        })
     }
 
     /// Writes a file whole or not at all.
@@ -175,6 +211,25 @@ impl Home {
         self.agent(id).symlink_metadata().is_ok()
     }
 
+    /// Makes the folder of a new agent, with its `agent.yaml`, whole or not at all: half a
+    /// folder would be no agent, and keep its id from being used.
+    pub fn add_agent(&self, id: &AgentId, agent_yaml: &[u8]) -> Result<(), RuntimeError> {
+        let folder = self.agent(id);
+        let aside = self.agents().join(format!("{NEW_PREFIX}{id}"));
+        remove_whole(&aside).map_err(|error| file_error(&aside, "can't be removed", &error))?;
+        self.write_new(&aside.join("agent.yaml"), agent_yaml)?;
+        fs::rename(&aside, &folder)
+            .and_then(|()| sync_folder(&self.agents()))
+            .map_err(|error| file_error(&folder, "can't be created", &error))
+    }
+
+    /// The agents that have a folder, whether or not anybody names them.
+    pub fn agent_folders(&self) -> Vec<AgentId> {
+        let entries = fs::read_dir(self.agents()).into_iter().flatten().flatten();
+        let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+        names.filter_map(|name| AgentId::new(&name).ok()).collect()
+    }
+
     /// Takes an agent's folder out of sight at once and then removes it. What a crash
     /// leaves, [`Home::sweep`] removes.
     pub fn remove_agent(&self, id: &AgentId) -> Result<(), RuntimeError> {
@@ -190,13 +245,15 @@ impl Home {
         remove_whole(&aside).map_err(|error| file_error(&aside, "can't be removed", &error))
     }
 
-    /// Removes what interrupted deletions left.
+    /// Removes what interrupted additions and deletions left.
     pub fn sweep(&self) -> Result<(), RuntimeError> {
         let agents = self.agents();
         let entries =
             fs::read_dir(&agents).map_err(|error| file_error(&agents, "can't be read", &error))?;
         for entry in entries.flatten() {
-            if entry.file_name().to_string_lossy().starts_with(DELETED_PREFIX) {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(DELETED_PREFIX) || name.starts_with(NEW_PREFIX) {
                 let path = entry.path();
                 remove_whole(&path)
                     .map_err(|error| file_error(&path, "can't be removed", &error))?;

@@ -4,14 +4,14 @@ use crate::apply::{self, Applied, Record};
 use crate::context;
 use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
+use crate::opening;
 use crate::registry::{Registry, Snapshot};
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
-use insula_config::daemon::Durability;
 use insula_config::files::FileState;
-use insula_config::{Loaded, Report, load};
+use insula_config::{DaemonConfig, Loaded, Report, load};
 use insula_domain::AgentId;
-use insula_store::{AuditEntry, AuditKey, DaemonCommand, Fence, Store, StoreOptions};
+use insula_store::{AuditEntry, DaemonCommand, Fence, Store};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -48,8 +48,11 @@ impl fmt::Display for Actor {
 pub enum Purpose {
     /// To serve, until told to stop.
     Serve,
-    /// For one command, without a daemon.
-    Command,
+    /// To change something, without a daemon.
+    Change,
+    /// To look, without a daemon: nothing is applied or written, and a configuration that
+    /// can't be used is no obstacle to looking at the rest.
+    Look,
 }
 
 /// The agents of one home, and everything that may change them.
@@ -64,21 +67,26 @@ pub struct House {
     pub registry: Registry,
     /// Proof that this process may write.
     pub fence: Arc<Fence>,
-    env: BTreeMap<String, String>,
-    report: ArcSwap<Report>,
-    reloads_applied: AtomicU64,
-    reloads_refused: AtomicU64,
-    changes: Mutex<Ledger>,
-    _lock: HomeLock,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) purpose: Purpose,
+    pub(crate) report: ArcSwap<Report>,
+    pub(crate) refused: ArcSwapOption<String>,
+    pub(crate) reloads_applied: AtomicU64,
+    pub(crate) reloads_refused: AtomicU64,
+    /// What can't change without a restart.
+    pub(crate) started_with: DaemonConfig,
+    pub(crate) changes: Mutex<Ledger>,
+    pub(crate) _lock: HomeLock,
 }
 
 /// What is known about every agent across restarts. Whoever holds it may change the house.
 pub(crate) struct Ledger {
     pub(crate) records: BTreeMap<AgentId, Record>,
     pub(crate) named_in_config: BTreeSet<AgentId>,
-    config_was_empty: bool,
+    /// The agent that is there because nobody wrote any.
+    pub(crate) implicit: Option<AgentId>,
     /// The digest of the files as they were last applied, to every agent.
-    files: Option<[u8; 32]>,
+    pub(crate) files: Option<[u8; 32]>,
 }
 
 /// How reloads went since the start.
@@ -94,84 +102,13 @@ pub struct Reloads {
 pub struct Reloaded {
     /// What changed.
     pub applied: Applied,
+    /// Settings of the daemon that changed and wait for a restart.
+    pub restart: Vec<&'static str>,
     /// What is wrong with the configuration, warnings included.
     pub report: Arc<Report>,
 }
 
 impl House {
-    /// Opens a home: takes its lock, loads its configuration, opens its store, finishes what
-    /// a crash interrupted, and builds every agent.
-    pub async fn open(
-        home: Home,
-        lock: HomeLock,
-        world: World,
-        env: BTreeMap<String, String>,
-        purpose: Purpose,
-    ) -> Result<Self, RuntimeError> {
-        home.sweep()?;
-        let files = read_files(&home, &world).await?;
-        let (digest, config_was_empty) = (files.digest(), is_empty(&files));
-        let (report, loaded) = parse(files, &world, &env).await?;
-        let Some(loaded) = loaded else {
-            return Err(RuntimeError::Configuration(Box::new(report)));
-        };
-        let mut options = store_options(&home, &world)?;
-        options.open_max = loaded.daemon.store.open_max;
-        options.durability = match loaded.daemon.store.durability {
-            Durability::Power => insula_store::Durability::Power,
-            Durability::Process => insula_store::Durability::Process,
-        };
-        let store = Store::open(options, world.clone()).await?;
-        let owner = world.random.stream(&["owner"]).id();
-        let fence = Arc::new(store.daemon().claim(&owner).await?);
-        let mut records = BTreeMap::new();
-        for row in store.daemon().agents().await? {
-            let record =
-                Record { state: row.state, generation: row.generation, digest: row.digest };
-            records.insert(row.id, record);
-        }
-        let registry = Registry::new(Snapshot {
-            router: loaded.router.clone(),
-            binding_places: loaded.binding_places.clone().into(),
-            agents: BTreeMap::new(),
-            daemon: Arc::new(loaded.daemon.clone()),
-        });
-        let house = Self {
-            home,
-            world,
-            store,
-            registry,
-            fence,
-            env,
-            report: ArcSwap::from_pointee(report),
-            reloads_applied: AtomicU64::new(0),
-            reloads_refused: AtomicU64::new(0),
-            changes: Mutex::new(Ledger {
-                records,
-                named_in_config: BTreeSet::new(),
-                config_was_empty,
-                files: Some(digest),
-            }),
-            _lock: lock,
-        };
-        let mut ledger = house.changes.lock().await;
-        house.finish_deletions(&mut ledger).await?;
-        let mut batch = Vec::new();
-        if purpose == Purpose::Serve {
-            batch.push(DaemonCommand::Audit(house.entry(
-                &Actor::Daemon,
-                "daemon.started",
-                0,
-                serde_json::json!({
-                    "version": env!("CARGO_PKG_VERSION"),
-                }),
-            )));
-        }
-        apply::apply(&house, &mut ledger, loaded, None, &Actor::Daemon, batch).await?;
-        drop(ledger);
-        Ok(house)
-    }
-
     /// Reads the configuration again and applies it: to every agent, or to `only` one.
     ///
     /// An error in the shared part changes nothing and is returned; what ran still runs.
@@ -181,8 +118,18 @@ impl House {
         actor: &Actor,
     ) -> Result<Reloaded, RuntimeError> {
         let result = self.try_reload(only, actor).await;
-        let counter = if result.is_ok() { &self.reloads_applied } else { &self.reloads_refused };
-        counter.fetch_add(1, Ordering::Relaxed);
+        match &result {
+            Ok(_) => {
+                self.reloads_applied.fetch_add(1, Ordering::Relaxed);
+                self.refused.store(None);
+            }
+            Err(RuntimeError::NoSuchAgent(_)) => {}
+            Err(error) => {
+                self.reloads_refused.fetch_add(1, Ordering::Relaxed);
+                self.refused.store(Some(Arc::new(error.to_string())));
+                tracing::error!(%actor, %error, "configuration not applied; what ran before still runs");
+            }
+        }
         result
     }
 
@@ -193,12 +140,15 @@ impl House {
     ) -> Result<Reloaded, RuntimeError> {
         let mut ledger = self.changes.lock().await;
         let files = read_files(&self.home, &self.world).await?;
-        let (digest, empty) = (files.digest(), is_empty(&files));
+        let (digest, has_content) = (files.digest(), files.config.has_content());
         if ledger.files == Some(digest) {
-            return Ok(Reloaded { applied: Applied::default(), report: self.report() });
-        }
-        if empty && !ledger.config_was_empty {
-            return Err(emptied());
+            if let Some(id) = only
+                && !self.snapshot().agents.contains_key(id)
+            {
+                return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
+            }
+            let restart = restart_needed(&self.started_with, &self.snapshot().daemon);
+            return Ok(Reloaded { applied: Applied::default(), restart, report: self.report() });
         }
         let (report, loaded) = parse(files, &self.world, &self.env).await?;
         let Some(loaded) = loaded else {
@@ -209,13 +159,25 @@ impl House {
         {
             return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
         }
+        let restart = restart_needed(&self.started_with, &loaded.daemon);
         let applied = apply::apply(self, &mut ledger, loaded, only, actor, Vec::new()).await?;
         // After one agent alone was reloaded, others may still wait for theirs.
         ledger.files = only.is_none().then_some(digest);
-        ledger.config_was_empty = empty;
+        self.home.mark_configured(has_content)?;
+        if !restart.is_empty() {
+            tracing::warn!(
+                settings = restart.join(", "),
+                "changed settings take effect after a restart"
+            );
+        }
         let report = Arc::new(report);
         self.report.store(report.clone());
-        Ok(Reloaded { applied, report })
+        Ok(Reloaded { applied, restart, report })
+    }
+
+    /// Why the files as they are now were not applied; `None` when they were.
+    pub fn refused(&self) -> Option<Arc<String>> {
+        self.refused.load_full()
     }
 
     /// How reloads went since the start.
@@ -257,14 +219,10 @@ impl House {
     /// The configuration as the files are now, with one agent's file as if it stood there.
     pub(crate) async fn rehearse(
         &self,
-        ledger: &Ledger,
         id: &AgentId,
         agent_yaml: &str,
     ) -> Result<(Report, Option<Loaded>), RuntimeError> {
         let mut snapshot = read_files(&self.home, &self.world).await?;
-        if is_empty(&snapshot) && !ledger.config_was_empty {
-            return Err(emptied());
-        }
         snapshot.folders.entry(id.to_string()).or_default().config =
             FileState::Text(agent_yaml.into());
         Ok(load(&snapshot, &self.env))
@@ -296,7 +254,10 @@ impl House {
     }
 }
 
-async fn read_files(home: &Home, world: &World) -> Result<insula_config::Snapshot, RuntimeError> {
+pub(crate) async fn read_files(
+    home: &Home,
+    world: &World,
+) -> Result<insula_config::Snapshot, RuntimeError> {
     let root = home.root().to_owned();
     let read = world.storage.run(move || insula_config::Snapshot::read(&root)).await;
     read.map_err(insula_store::StoreError::from)?.map_err(|error| RuntimeError::File {
@@ -305,18 +266,18 @@ async fn read_files(home: &Home, world: &World) -> Result<insula_config::Snapsho
     })
 }
 
-/// An editor that writes in place empties a file before it fills it again.
-fn emptied() -> RuntimeError {
-    let what = "config.yaml is empty, as while it is being written; nothing was changed (write `{}` into it to mean it)";
-    RuntimeError::Invalid(what.to_owned())
-}
-
-fn is_empty(files: &insula_config::Snapshot) -> bool {
-    matches!(&files.config, FileState::Text(text) if text.trim().is_empty())
+/// The settings of the daemon that differ and are read at its start only.
+fn restart_needed(before: &DaemonConfig, after: &DaemonConfig) -> Vec<&'static str> {
+    let settings = [
+        ("listen", before.listen != after.listen),
+        ("logging", before.logging != after.logging),
+        ("store", before.store != after.store),
+    ];
+    settings.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
 }
 
 /// Parsing ten thousand agents takes a moment: not on a thread that serves.
-async fn parse(
+pub(crate) async fn parse(
     files: insula_config::Snapshot,
     world: &World,
     env: &BTreeMap<String, String>,
@@ -326,11 +287,6 @@ async fn parse(
     Ok(loaded.map_err(insula_store::StoreError::from)?)
 }
 
-fn store_options(home: &Home, world: &World) -> Result<StoreOptions, RuntimeError> {
-    let (key, _) = AuditKey::load_or_create(&home.audit_key(), &world.random)?;
-    Ok(StoreOptions::new(home.root(), key))
-}
-
 /// What the daemon that ran last had applied, without applying anything now. The lock says
 /// that none runs.
 pub async fn last_applied(
@@ -338,7 +294,7 @@ pub async fn last_applied(
     _: &HomeLock,
     world: World,
 ) -> Result<AppliedConfig, RuntimeError> {
-    let store = Store::open(store_options(home, &world)?, world).await?;
+    let store = Store::open(opening::store_options(home, &world)?, world).await?;
     let applied = apply::last_applied(&store).await;
     store.shutdown().await;
     applied

@@ -14,8 +14,10 @@ mod error;
 pub mod home;
 pub mod house;
 pub mod lifecycle;
+mod opening;
 pub mod registry;
 pub mod routing;
+pub mod turn;
 pub mod watch;
 
 pub use context::{AgentContext, Generation};

@@ -1,6 +1,7 @@
 //! Create, pause, resume, archive and delete an agent while the house runs.
 
 use crate::apply::{self, Record, state};
+use crate::context::Generation;
 use crate::error::RuntimeError;
 use crate::house::{Actor, House, Ledger};
 use crate::registry::{Entry, Snapshot, State};
@@ -96,6 +97,7 @@ impl House {
             DaemonCommand::QueueAudit(id.clone(), entry_for_audit),
         ];
         self.store.daemon().commit(batch, &self.fence).await?;
+        tracing::info!(agent = %id, %actor, "{}", kind.replace('.', " "));
         ledger.records.insert(id.clone(), Record { state: to, ..record });
         if let Some(context) = entry.state.context() {
             let state = state(to, context.clone());
@@ -104,33 +106,36 @@ impl House {
         Ok(())
     }
 
-    /// Deletes an agent with all it has. What remains is one line in the daemon's chain.
+    /// Deletes an agent with all it has, also one that nobody names any more. What remains is
+    /// one line in the daemon's chain.
     pub async fn delete(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
         let mut ledger = self.change().await;
         let now = self.snapshot();
-        let entry =
-            now.agents.get(id).ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
-        if matches!(entry.state, State::Deleted) {
-            return Err(wrong_state(id, "deleted already", "remove it from config.yaml"));
+        match now.agents.get(id).map(|entry| &entry.state) {
+            Some(State::Deleted) => {
+                return Err(wrong_state(id, "deleted already", "remove it from config.yaml"));
+            }
+            None if !ledger.records.contains_key(id) && !self.home.has_agent_folder(id) => {
+                return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
+            }
+            _ => {}
         }
         // From here on a crash is followed by the end of the deletion, not by half an agent.
         let going = row(id, Lifecycle::Deleting);
         self.store.daemon().commit(vec![DaemonCommand::PutAgent(going)], &self.fence).await?;
-        self.show(&now, id, Some(Entry { generation: entry.generation, state: State::Deleted }));
-        self.erase(id, ledger.named_in_config.contains(id), actor).await?;
-        let named = ledger.named_in_config.contains(id);
-        match named {
-            true => {
-                ledger.records.insert(
-                    id.clone(),
-                    Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] },
-                );
-            }
-            false => {
-                ledger.records.remove(id);
-                self.show(&self.snapshot(), id, None);
-            }
+        if now.agents.contains_key(id) {
+            self.show(&now, id, Some(Entry { generation: Generation(0), state: State::Deleted }));
         }
+        let is_named = ledger.named_in_config.contains(id) || ledger.implicit.as_ref() == Some(id);
+        self.erase(id, is_named, actor).await?;
+        if is_named {
+            let record = Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] };
+            ledger.records.insert(id.clone(), record);
+        } else {
+            ledger.records.remove(id);
+            self.show(&self.snapshot(), id, None);
+        }
+        tracing::info!(agent = %id, %actor, "agent deleted");
         Ok(())
     }
 
@@ -153,22 +158,23 @@ impl House {
         Ok(())
     }
 
-    /// Ends deletions that a crash interrupted. Which names the configuration still has is
-    /// not known yet, so each leaves its mark; applying the configuration removes those that
-    /// nobody names.
-    pub(crate) async fn finish_deletions(&self, ledger: &mut Ledger) -> Result<(), RuntimeError> {
+    /// Ends deletions that a crash interrupted; whether there were any. Which names the
+    /// configuration still has is not known yet, so each leaves its mark; applying the
+    /// configuration removes those that nobody names.
+    pub(crate) async fn finish_deletions(&self, ledger: &mut Ledger) -> Result<bool, RuntimeError> {
         let going: Vec<AgentId> = ledger
             .records
             .iter()
             .filter(|(_, record)| record.state == Lifecycle::Deleting)
             .map(|(id, _)| id.clone())
             .collect();
+        let any = !going.is_empty();
         for id in going {
             self.erase(&id, true, &Actor::Daemon).await?;
             let record = Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] };
             ledger.records.insert(id, record);
         }
-        Ok(())
+        Ok(any)
     }
 
     /// Adds an agent: writes its `agent.yaml`, after making sure that it will be ready.
@@ -179,12 +185,17 @@ impl House {
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
         let mut ledger = self.change().await;
-        if let Some(entry) = self.snapshot().agents.get(id) {
-            let (state, help) = match entry.state {
-                State::Deleted => ("deleted", "remove it from config.yaml, then add it"),
-                _ => ("here already", "choose another id, or edit its configuration"),
-            };
-            return Err(wrong_state(id, state, help));
+        match self.snapshot().agents.get(id).map(|entry| &entry.state) {
+            None => {}
+            // No file names the built-in agent, so none stands in the way of a new one.
+            Some(State::Deleted) if ledger.implicit.as_ref() == Some(id) => {}
+            Some(State::Deleted) => {
+                return Err(wrong_state(id, "deleted", "remove it from config.yaml, then add it"));
+            }
+            Some(_) => {
+                let help = "choose another id, or edit its configuration";
+                return Err(wrong_state(id, "here already", help));
+            }
         }
         if self.home.has_agent_folder(id) {
             return Err(RuntimeError::Invalid(format!(
@@ -192,7 +203,7 @@ impl House {
             )));
         }
         let yaml = new.to_yaml();
-        let (report, loaded) = self.rehearse(&ledger, id, &yaml).await?;
+        let (report, loaded) = self.rehearse(id, &yaml).await?;
         let loaded = match loaded {
             Some(loaded) if matches!(loaded.agents.get(id), Some(Outcome::Ready(_))) => loaded,
             _ => {
@@ -207,9 +218,28 @@ impl House {
                 });
             }
         };
-        self.home.write_new(&self.home.agent(id).join("agent.yaml"), yaml.as_bytes())?;
+        self.keep_implicit(&mut ledger, id)?;
+        self.home.add_agent(id, yaml.as_bytes())?;
         apply::apply(self, &mut ledger, loaded, Some(id), actor, Vec::new()).await?;
         Ok(())
+    }
+
+    /// The built-in agent is there because nobody wrote any. Before the first one is written
+    /// it is written down too, or adding an agent would take one away.
+    fn keep_implicit(&self, ledger: &mut Ledger, added: &AgentId) -> Result<(), RuntimeError> {
+        let Some(implicit) = ledger.implicit.take().filter(|implicit| implicit != added) else {
+            return Ok(());
+        };
+        let serves = self
+            .snapshot()
+            .agents
+            .get(&implicit)
+            .is_some_and(|entry| !matches!(entry.state, State::Deleted));
+        if !serves {
+            return Ok(());
+        }
+        let path = self.home.agent(&implicit).join("agent.yaml");
+        self.home.write_new(&path, b"default: true\nmemory: true\n")
     }
 
     /// Shows the registry with one agent changed or gone.

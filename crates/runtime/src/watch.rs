@@ -7,14 +7,14 @@
 
 use crate::home::Home;
 use insula_world::World;
-use notify::event::ModifyKind;
+use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{
     Config, Event, EventHandler, EventKind, PollWatcher, RecommendedWatcher, RecursiveMode, Watcher,
 };
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc;
 
@@ -22,14 +22,21 @@ use tokio::sync::mpsc;
 /// steps, or several files saved together, make one reload.
 pub const QUIET: Duration = Duration::from_millis(150);
 
+/// How long a file that somebody still writes is waited for after its last change. A writer
+/// that died closed the file; this bounds one that keeps it open for ever.
+pub const WRITING_MAX: Duration = Duration::from_secs(30);
+
 /// How often folders are looked at where they can't be watched.
 const POLL_EVERY: Duration = Duration::from_secs(2);
+
+/// Why files can't be watched.
+pub type WatchError = notify::Error;
 
 /// Watches the configuration of one home.
 pub struct ConfigWatch {
     watcher: Box<dyn Watcher + Send>,
     watched: BTreeSet<PathBuf>,
-    lost: Lost,
+    seen: Seen,
     events: mpsc::Receiver<()>,
     method: Method,
 }
@@ -64,9 +71,9 @@ impl ConfigWatch {
     ) -> notify::Result<Self> {
         // One waiting event is enough: it says "something changed", not what.
         let (tell, events) = mpsc::channel(1);
-        let lost = Lost::default();
-        let watcher = make(Tell { tell, lost: lost.clone() })?;
-        let mut watch = Self { watcher, watched: BTreeSet::new(), lost, events, method };
+        let seen = Seen::default();
+        let watcher = make(Tell { tell, seen: seen.clone() })?;
+        let mut watch = Self { watcher, watched: BTreeSet::new(), seen, events, method };
         watch.cover(home)?;
         Ok(watch)
     }
@@ -78,50 +85,77 @@ impl ConfigWatch {
 
     /// Watches the folders there are now and lets go of those that are gone.
     pub fn cover(&mut self, home: &Home) -> notify::Result<()> {
-        for path in std::mem::take(&mut *self.lost.lock().unwrap_or_else(PoisonError::into_inner)) {
+        for path in std::mem::take(&mut lock(&self.seen).lost) {
             if self.watched.remove(&path) {
                 let _ = self.watcher.unwatch(&path);
             }
         }
-        let folders = home.configuration_folders();
-        for gone in self.watched.difference(&folders) {
-            // A folder that was removed took its watch along.
-            let _ = self.watcher.unwatch(gone);
-        }
-        for folder in folders.difference(&self.watched) {
-            match self.watcher.watch(folder, RecursiveMode::NonRecursive) {
-                Err(error) if !matches!(error.kind, notify::ErrorKind::PathNotFound) => {
-                    return Err(error);
+        // Until a look finds nothing new: what came between a look and the watch on the folder
+        // above it told nobody.
+        loop {
+            let folders = home.configuration_folders();
+            self.watched.retain(|watched| {
+                let is_there = folders.contains(watched);
+                if !is_there {
+                    // A folder that was removed took its watch along.
+                    let _ = self.watcher.unwatch(watched);
                 }
-                _ => {}
+                is_there
+            });
+            let before = self.watched.len();
+            for folder in folders {
+                if self.watched.contains(&folder) {
+                    continue;
+                }
+                match self.watcher.watch(&folder, RecursiveMode::NonRecursive) {
+                    Ok(()) => drop(self.watched.insert(folder)),
+                    Err(error) if matches!(error.kind, notify::ErrorKind::PathNotFound) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            if self.watched.len() == before {
+                return Ok(());
             }
         }
-        self.watched = folders;
-        Ok(())
     }
 
-    /// Waits until something changed and then stayed quiet for a moment.
+    /// Waits until something changed, everybody who wrote has closed their file, and it
+    /// stayed quiet for a moment.
     pub async fn changed(&mut self, world: &World) {
         if self.events.recv().await.is_none() {
             return std::future::pending().await;
         }
         loop {
+            let patience = if lock(&self.seen).writing.is_empty() { QUIET } else { WRITING_MAX };
             tokio::select! {
                 more = self.events.recv() => if more.is_none() { return },
-                () = world.clock.sleep(QUIET) => return,
+                () = world.clock.sleep(patience) => break,
             }
         }
+        lock(&self.seen).writing.clear();
     }
 }
 
-/// What was removed or renamed since the last look: a folder among them took its watch along,
-/// and one of the same name that came after it has none.
-type Lost = Arc<Mutex<BTreeSet<PathBuf>>>;
+/// What was seen since the last look.
+#[derive(Default)]
+struct Marks {
+    /// What came, went or was renamed: a folder that went took its watch along, and one of
+    /// the same name that came after it has none.
+    lost: BTreeSet<PathBuf>,
+    /// Files that were written to and not closed yet: half an edit.
+    writing: BTreeSet<PathBuf>,
+}
+
+type Seen = Arc<Mutex<Marks>>;
+
+fn lock(seen: &Seen) -> MutexGuard<'_, Marks> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Passes on that something changed.
 struct Tell {
     tell: mpsc::Sender<()>,
-    lost: Lost,
+    seen: Seen,
 }
 
 impl EventHandler for Tell {
@@ -130,13 +164,19 @@ impl EventHandler for Tell {
         if !event.as_ref().map_or(true, concerns_configuration) {
             return;
         }
-        if let Ok(Event {
-            kind: EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)),
-            paths,
-            ..
-        }) = event
-        {
-            self.lost.lock().unwrap_or_else(PoisonError::into_inner).extend(paths);
+        if let Ok(Event { kind, paths, .. }) = event {
+            let mut seen = lock(&self.seen);
+            match kind {
+                EventKind::Modify(ModifyKind::Data(_)) => seen.writing.extend(paths),
+                EventKind::Create(_)
+                | EventKind::Remove(_)
+                | EventKind::Modify(ModifyKind::Name(_)) => {
+                    seen.writing.retain(|path| !paths.contains(path));
+                    seen.lost.extend(paths);
+                }
+                EventKind::Access(_) => seen.writing.retain(|path| !paths.contains(path)),
+                _ => {}
+            }
         }
         let _ = self.tell.try_send(());
     }
@@ -149,6 +189,7 @@ fn concerns_configuration(event: &Event) -> bool {
         let folder = path.parent().and_then(Path::file_name).and_then(OsStr::to_str);
         matches!(name, Some("config.yaml" | "agent.yaml" | "SOUL.md")) || folder == Some("agents")
     };
-    !matches!(event.kind, EventKind::Access(_))
+    let closed = EventKind::Access(AccessKind::Close(AccessMode::Write));
+    (event.kind == closed || !matches!(event.kind, EventKind::Access(_)))
         && (event.paths.is_empty() || event.paths.iter().any(by_name))
 }

@@ -7,9 +7,19 @@ use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::error::Result;
 use crate::fence::Fence;
+use crate::limits;
+use crate::message::{Message, MessageSeq, NewMessage, Window};
+use crate::search::Hit;
+use crate::session::{OpenSession, Session, SessionId, SessionRef, Summary};
+use crate::turn::{Accept, Accepted, Conclude, Join, NewStep, Step, Turn, TurnId, UnfinishedTurn};
+use crate::usage::{Totals, UsageOf, UsageReport};
+use insula_world::Timestamp;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+/// Most commands of one batch: more is no single change.
+pub const BATCH_MAX: usize = 1_024;
 
 /// One change to an agent's state.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +29,106 @@ pub enum AgentCommand {
     /// Erases the content of these audit records for good. The records, and the proof that
     /// they said something, stay. Positions that do not exist are no error.
     EraseAuditContent(RangeInclusive<u64>),
+    /// Finds the current session of a key, or begins one. Answers [`Outcome::Session`].
+    OpenSession(OpenSession),
+    /// Ends a session, if it is there and has not ended: the next message of its key begins
+    /// a new one. Turns under way in it go on.
+    EndSession {
+        /// The session.
+        session: SessionRef,
+        /// When.
+        at: Timestamp,
+    },
+    /// Sets or removes what people call a session.
+    TitleSession {
+        /// The session.
+        session: SessionRef,
+        /// The title.
+        title: Option<String>,
+    },
+    /// Says which messages of a session are represented by a summary, which is a message too.
+    SummariseSession {
+        /// The session.
+        session: SessionRef,
+        /// The messages and what stands for them; `None` for all in their own words.
+        summary: Option<Summary>,
+    },
+    /// Marks a session as used at this time, where no message does.
+    TouchSession {
+        /// The session.
+        session: SessionRef,
+        /// When.
+        at: Timestamp,
+    },
+    /// Ends a session and erases, for good, all that was said in it: messages, steps, index,
+    /// title, error texts. Its turns under way are stopped. A row without words stays.
+    ForgetSession {
+        /// The session.
+        session: SessionId,
+        /// When.
+        at: Timestamp,
+    },
+    /// Appends messages outside any turn. Answers [`Outcome::Appended`].
+    Append {
+        /// The session.
+        session: SessionRef,
+        /// The messages, in order.
+        messages: Vec<NewMessage>,
+    },
+    /// Takes a message in and begins its turn. Answers [`Outcome::Accepted`].
+    Accept(Box<Accept>),
+    /// Takes a message into a turn under way. Answers [`Outcome::Accepted`].
+    Join(Box<Join>),
+    /// Journals a step of a turn. Answers [`Outcome::Stepped`].
+    Step {
+        /// The turn.
+        turn: TurnId,
+        /// The step.
+        step: Box<NewStep>,
+    },
+    /// Ends a turn. Answers [`Outcome::Concluded`].
+    Conclude(Box<Conclude>),
+    /// Forgets idempotency keys that were first seen before a time.
+    PruneIdempotency {
+        /// The time.
+        before: Timestamp,
+    },
+}
+
+/// What one command of a batch did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It is done; there is nothing to say about it.
+    Done,
+    /// The record it appended to the audit chain.
+    Audited(Seq),
+    /// The session it found or began.
+    Session(SessionId),
+    /// Where its messages are now.
+    Appended {
+        /// The session.
+        session: SessionId,
+        /// The place of the first one; those after it follow without gaps.
+        first: MessageSeq,
+        /// How many there are.
+        count: usize,
+    },
+    /// What became of the message.
+    Accepted(Accepted),
+    /// The step it journalled.
+    Stepped {
+        /// The step's place in the turn.
+        number: u32,
+        /// The message it brought.
+        message: Option<MessageSeq>,
+    },
+    /// The turn is over.
+    Concluded {
+        /// The place of the first message it brought.
+        first: Option<MessageSeq>,
+        /// The message that is the turn's reply.
+        reply: Option<MessageSeq>,
+    },
 }
 
 /// What a commit did.
@@ -26,6 +136,34 @@ pub enum AgentCommand {
 pub struct Committed {
     /// The positions of the audit records it appended, in the order of its commands.
     pub audit: Vec<Seq>,
+    /// What each of its commands did, in their order.
+    pub outcomes: Vec<Outcome>,
+}
+
+impl Committed {
+    /// What became of the first message it took in.
+    pub fn accepted(&self) -> Option<Accepted> {
+        self.outcomes.iter().find_map(|outcome| match outcome {
+            Outcome::Accepted(accepted) => Some(*accepted),
+            _ => None,
+        })
+    }
+
+    /// The first session it found or began by [`AgentCommand::OpenSession`].
+    pub fn session(&self) -> Option<SessionId> {
+        self.outcomes.iter().find_map(|outcome| match outcome {
+            Outcome::Session(session) => Some(*session),
+            _ => None,
+        })
+    }
+
+    /// The reply of the first turn it concluded.
+    pub fn reply(&self) -> Option<MessageSeq> {
+        self.outcomes.iter().find_map(|outcome| match outcome {
+            Outcome::Concluded { reply, .. } => *reply,
+            _ => None,
+        })
+    }
 }
 
 /// A handle on one agent's state. Cheap to clone; bound to its agent at birth.
@@ -40,7 +178,9 @@ impl AgentStore {
     }
 
     /// Applies all of `batch`, in order, or none of it. When this returns, it is durable.
+    /// Batches of one agent are applied in the order in which they came.
     pub async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed> {
+        limits::check(&batch)?;
         self.backend.commit(batch, fence).await
     }
 
@@ -57,6 +197,78 @@ impl AgentStore {
     /// Checks the whole audit chain, and that its head is the one anchored elsewhere.
     pub async fn audit_verify(&self) -> Result<AuditReport> {
         self.backend.audit_verify().await
+    }
+
+    /// A session, if there is such a one.
+    pub async fn session(&self, session: SessionRef) -> Result<Option<Session>> {
+        self.backend.session(session).await
+    }
+
+    /// Sessions begun before this one, newest first, at most `limit`; `None` for the newest.
+    pub async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>> {
+        self.backend.sessions(before, limit).await
+    }
+
+    /// The end of a session, oldest first. Costs what it returns, however long the session.
+    pub async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>> {
+        self.backend.messages_tail(session, window).await
+    }
+
+    /// Messages after a place, oldest first, at most `limit` of them.
+    pub async fn messages_after(
+        &self,
+        session: SessionId,
+        after: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        self.backend.messages_after(session, after, limit).await
+    }
+
+    /// The `limit` messages before a place, oldest first.
+    pub async fn messages_before(
+        &self,
+        session: SessionId,
+        before: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        self.backend.messages_before(session, before, limit).await
+    }
+
+    /// How many messages a session has.
+    pub async fn message_count(&self, session: SessionId) -> Result<u64> {
+        self.backend.message_count(session).await
+    }
+
+    /// A turn, if there is such a one.
+    pub async fn turn(&self, turn: TurnId) -> Result<Option<Turn>> {
+        self.backend.turn(turn).await
+    }
+
+    /// The steps of a turn, in order.
+    pub async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
+        self.backend.steps(turn).await
+    }
+
+    /// The turns that were accepted and not concluded, oldest first, with their steps.
+    pub async fn unfinished(&self) -> Result<Vec<UnfinishedTurn>> {
+        self.backend.unfinished().await
+    }
+
+    /// Usage since the beginning of the day `since` is in.
+    pub async fn usage_since(&self, since: Timestamp) -> Result<UsageReport> {
+        self.backend.usage_since(since).await
+    }
+
+    /// Somebody's usage since the beginning of the day `since` is in.
+    pub async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals> {
+        self.backend.usage_of(of, since).await
+    }
+
+    /// Messages of one scope that match some words of `query`, the best first, at most
+    /// `limit`. What is in other scopes changes neither hits nor scores.
+    pub async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>> {
+        limits::query(scope, query)?;
+        self.backend.search(scope, query, limit).await
     }
 }
 

@@ -5,6 +5,11 @@ use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved};
 use crate::error::Result;
 use crate::fence::Fence;
+use crate::message::{Message, MessageSeq, Window};
+use crate::search::Hit;
+use crate::session::{Session, SessionId, SessionRef};
+use crate::turn::{Step, Turn, TurnId, UnfinishedTurn};
+use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
@@ -47,6 +52,52 @@ pub trait AgentBackend: Send + Sync {
 
     /// Checks the audit chain.
     async fn audit_verify(&self) -> Result<AuditReport>;
+
+    /// A session.
+    async fn session(&self, session: SessionRef) -> Result<Option<Session>>;
+
+    /// Sessions, newest first.
+    async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>>;
+
+    /// The end of a session.
+    async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>>;
+
+    /// Messages after a place.
+    async fn messages_after(
+        &self,
+        session: SessionId,
+        after: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>>;
+
+    /// Messages before a place.
+    async fn messages_before(
+        &self,
+        session: SessionId,
+        before: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>>;
+
+    /// How many messages a session has.
+    async fn message_count(&self, session: SessionId) -> Result<u64>;
+
+    /// A turn.
+    async fn turn(&self, turn: TurnId) -> Result<Option<Turn>>;
+
+    /// The steps of a turn.
+    async fn steps(&self, turn: TurnId) -> Result<Vec<Step>>;
+
+    /// The turns to go on with.
+    async fn unfinished(&self) -> Result<Vec<UnfinishedTurn>>;
+
+    /// Usage since a day.
+    async fn usage_since(&self, since: Timestamp) -> Result<UsageReport>;
+
+    /// Somebody's usage since a day.
+    async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals>;
+
+    /// Messages of one scope, by their words.
+    async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>>;
 }
 
 /// The daemon's part; see [`DaemonStore`](crate::DaemonStore) for what each method means.
@@ -69,6 +120,9 @@ pub trait DaemonBackend: Send + Sync {
 
     /// The earliest wake time.
     async fn next_wake(&self) -> Result<Option<Timestamp>>;
+
+    /// Agents that may have unfinished turns.
+    async fn busy(&self) -> Result<Vec<AgentId>>;
 
     /// Gives an event to an agent, unless it already is somebody's.
     async fn reserve_event(

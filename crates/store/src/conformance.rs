@@ -2,6 +2,10 @@
 //! backend: it opens stores through an [`Opener`] and uses only the public handles.
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
+pub mod sample;
+mod sessions;
+mod turns;
+
 use crate::{
     AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, EventKey, Fence, Lifecycle,
     Reserved, Seq, Store, StoreError,
@@ -32,6 +36,8 @@ pub async fn run(opener: &dyn Opener) {
     a_retired_handle_stays_retired(opener).await;
     values_and_rows_survive_a_restart(opener).await;
     agents_do_not_see_each_other(opener).await;
+    sessions::run(opener).await;
+    turns::run(opener).await;
 }
 
 /// An agent id.

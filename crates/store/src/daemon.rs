@@ -5,6 +5,7 @@ use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
 use crate::error::Result;
 use crate::fence::Fence;
+use crate::limits;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
 use std::fmt;
@@ -149,6 +150,11 @@ impl DaemonStore {
     /// Applies all of `batch`, in order, or none of it. Returns the positions of the records
     /// it appended to the daemon's own chain.
     pub async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>> {
+        for command in &batch {
+            if let DaemonCommand::Audit(entry) | DaemonCommand::QueueAudit(_, entry) = command {
+                limits::audit(entry)?;
+            }
+        }
         self.backend.commit(batch, fence).await
     }
 
@@ -170,6 +176,12 @@ impl DaemonStore {
     /// The earliest wake time there is.
     pub async fn next_wake(&self) -> Result<Option<Timestamp>> {
         self.backend.next_wake().await
+    }
+
+    /// Agents that may have unfinished turns, by id: every agent that has one, and some that
+    /// had one lately. Read at start; ask each for [`unfinished`](crate::AgentStore::unfinished).
+    pub async fn busy(&self) -> Result<Vec<AgentId>> {
+        self.backend.busy().await
     }
 
     /// Gives an event to an agent, unless it already is somebody's.

@@ -1,5 +1,6 @@
 //! What can go wrong, by what the caller or an operator can do about it.
 
+use crate::turn::{TurnId, TurnStatus};
 use insula_domain::id::AgentId;
 use std::path::PathBuf;
 
@@ -92,6 +93,34 @@ pub enum StoreError {
         len: usize,
         /// How long it may be.
         max: usize,
+    },
+    /// Too many changes wait for one agent's database: try again later, and send fewer.
+    #[error("{waiting} changes wait for agent `{agent}` already: try again later")]
+    Overloaded {
+        /// The agent.
+        agent: AgentId,
+        /// How many wait.
+        waiting: usize,
+    },
+    /// The call names a session that is not there, or that was forgotten.
+    #[error("there is no {session}")]
+    NoSession {
+        /// Which one, in words.
+        session: String,
+    },
+    /// The call names a turn that is not there.
+    #[error("there is no turn {turn}")]
+    NoTurn {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// The call would go on with a turn that has ended.
+    #[error("turn {turn} is over: {status:?}")]
+    TurnOver {
+        /// The turn.
+        turn: TurnId,
+        /// How it ended.
+        status: TurnStatus,
     },
     /// The work was interrupted: it panicked, or the program is ending.
     #[error(transparent)]

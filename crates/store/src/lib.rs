@@ -21,13 +21,29 @@ pub mod error;
 pub mod fence;
 mod files;
 pub mod key;
+mod limits;
+pub mod message;
+mod parts;
+pub mod search;
+pub mod session;
 mod sqlite;
 mod store;
+mod terms;
+pub mod turn;
+pub mod usage;
 
-pub use agent::{AgentCommand, AgentStore, Committed};
+pub use agent::{AgentCommand, AgentStore, Committed, Outcome};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 pub use daemon::{AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved};
 pub use error::{Result, StoreError};
 pub use fence::Fence;
 pub use key::{AuditKey, KeyExposure};
+pub use message::{Message, MessageSeq, NewMessage, Part, Role, Window};
+pub use search::Hit;
+pub use session::{OpenSession, Session, SessionId, SessionRef, SessionState, Summary};
 pub use store::{Durability, OPEN_MAX_DEFAULT, Store, StoreOptions};
+pub use turn::{
+    Accept, Accepted, Conclude, IdempotencyKey, Join, NewStep, Step, StepKind, Turn, TurnId,
+    TurnOutcome, TurnStatus, UnfinishedTurn,
+};
+pub use usage::{Totals, Usage, UsageOf, UsageReport};

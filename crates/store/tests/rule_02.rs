@@ -15,6 +15,8 @@ fn rule_02_handles_are_bound_at_birth() {
         assert!(body.contains("fn commit"));
     }
     // Nor can a command say whose data it changes.
-    let source = fs::read_to_string("src/agent.rs").unwrap();
-    assert!(!source.contains("AgentId"), "src/agent.rs names an agent");
+    for family in ["agent", "session", "message", "turn", "usage", "search"] {
+        let source = fs::read_to_string(format!("src/{family}.rs")).unwrap();
+        assert!(!source.contains("AgentId"), "src/{family}.rs names an agent");
+    }
 }

@@ -238,7 +238,6 @@ impl Output {
     ///
     /// # Panics
     /// When the exit code is not 0, with all that the command wrote.
-    #[must_use]
     pub fn ok(self) -> Self {
         assert_eq!(self.code, Some(0), "the command failed: {self:#?}");
         self

@@ -5,8 +5,10 @@
 
 pub mod daemon;
 pub mod home;
+pub mod upstream;
 pub mod world;
 
 pub use daemon::{Daemon, Output, run, run_bare};
 pub use home::Home;
+pub use upstream::Upstream;
 pub use world::{Handles, auto_world, world};

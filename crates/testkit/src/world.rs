@@ -64,6 +64,6 @@ fn widen(seed: u64) -> [u8; 32] {
 
 /// Locks even after a panic of another holder: one failed assertion must not hide behind the
 /// poisoned lock of the next.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

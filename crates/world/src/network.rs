@@ -26,6 +26,10 @@ pub trait Network: Send + Sync {
     /// Opens a door.
     async fn listen(&self, address: SocketAddr) -> io::Result<Box<dyn Listener>>;
 
+    /// The addresses of a name, in the order to try them, each with `port`. A literal
+    /// address is its own answer. Never empty: a name without an address is an error.
+    async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>>;
+
     /// Connects.
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>>;
 }

@@ -100,6 +100,14 @@ impl Network for SystemNetwork {
         Ok(Box::new(TcpDoor(TcpListener::bind(address).await?)))
     }
 
+    async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
+        if found.is_empty() {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address"));
+        }
+        Ok(found)
+    }
+
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
@@ -157,5 +165,15 @@ mod tests {
         let mut got = [0; 4];
         theirs.read_exact(&mut got).await.unwrap();
         assert_eq!(&got, b"ping");
+    }
+
+    #[tokio::test]
+    async fn names_and_literals_resolve_and_a_missing_name_is_an_error() {
+        let literal = SystemNetwork.resolve("::1", 7).await.unwrap();
+        assert_eq!(literal, ["[::1]:7".parse().unwrap()]);
+        let named = SystemNetwork.resolve("localhost", 7).await.unwrap();
+        assert!(named.iter().all(|address| address.ip().is_loopback() && address.port() == 7));
+        // Longer than a name can be, so that no resolver on the network is asked.
+        assert!(SystemNetwork.resolve(&"x".repeat(300), 7).await.is_err());
     }
 }

@@ -52,6 +52,7 @@ fn body(add: Add) -> Value {
     })
 }
 
+/// Changes where an agent stands, and says where it stands then.
 async fn change(
     reach: &Reach,
     answer: Answer,
@@ -65,12 +66,10 @@ async fn change(
 }
 
 async fn delete(reach: &Reach, answer: Answer, id: &str, yes: bool) -> Result<(), Failure> {
-    let path = format!("/api/agents/{}", part(id));
-    reach.get(&path).await?;
     if !yes {
         confirm(id)?;
     }
-    reach.delete(&path).await?;
+    reach.delete(&format!("/api/agents/{}", part(id))).await?;
     answer.give(&json!({ "id": id, "deleted": true }), |_| output::line(&format!("deleted {id}")));
     Ok(())
 }
@@ -133,6 +132,9 @@ fn show(agent: &Value) {
     output::facts(&facts);
     output::line("");
     let id = text(agent, "id");
+    if agent["model"].is_null() {
+        return output::line("`insula check` shows what is wrong and where.");
+    }
     output::line(&format!(
         "`insula context show {id}` prints all of it; `insula tools {id}` its tools."
     ));

@@ -1,6 +1,6 @@
 //! `insula audit …`
 
-use super::text;
+use super::{flat, text};
 use crate::arguments::Audit;
 use crate::failure::{FAILED, Failure};
 use crate::output;
@@ -35,7 +35,7 @@ fn tail(records: &Value) {
     let rows = records.as_array().into_iter().flatten().map(|record| {
         let content = match &record["content"] {
             Value::Null => "(erased)".to_owned(),
-            content => content.to_string(),
+            content => flat(content),
         };
         vec![
             text(record, "seq"),
@@ -73,8 +73,9 @@ async fn verify(reach: &Reach, answer: Answer, agent: Option<String>) -> Result<
         }
         None => {
             chains.push(("(daemon)".to_owned(), reach.get("/api/audit/verify").await?));
-            for agent in reach.get("/api/agents").await?.as_array().into_iter().flatten() {
-                let id = text(agent, "id");
+            let ids = reach.get("/api/audit/chains").await?;
+            for id in ids.as_array().into_iter().flatten().filter_map(Value::as_str) {
+                let id = id.to_owned();
                 let path = format!("{}/verify", chain(Some(&id)));
                 chains.push((id, reach.get(&path).await?));
             }

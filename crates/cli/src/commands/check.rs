@@ -10,7 +10,7 @@ use insula_config::files::{CONFIG_BYTES_MAX, FileState, Snapshot, read_text};
 use insula_config::render::{self, Colour};
 use insula_config::resolved::{resolved, resolved_text};
 use insula_config::{Loaded, Report, load};
-use insula_runtime::house::last_applied;
+use insula_runtime::house::{Purpose, last_applied};
 use serde_json::{Value, json};
 
 /// Runs it.
@@ -24,6 +24,7 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
     }
     let mut snapshot = Snapshot::read(home.root())?;
     if let Some(path) = &check.config {
+        snapshot.config_name = Some(path.display().to_string().into());
         snapshot.config = match read_text(path, CONFIG_BYTES_MAX) {
             FileState::Absent => {
                 return Err(Failure::WrongUse(format!("there is no file {}", path.display())));
@@ -50,7 +51,7 @@ async fn baseline(setting: &Setting) -> Result<Applied, Failure> {
             Ok(last_applied(&setting.home, &lock, setting.world.clone()).await?)
         }
         Occupied::Daemon(_) => {
-            let reach = Reach::open(setting).await?;
+            let reach = Reach::open(setting, Purpose::Look).await?;
             let applied = reach.get("/api/applied").await?;
             Ok(Applied::from_json(&applied.to_string()).unwrap_or_default())
         }
@@ -98,7 +99,11 @@ fn as_text(check: &Check, report: &Report, loaded: Option<&Loaded>, changes: Opt
     if report.diagnostics.is_empty() {
         let count = loaded.map_or(0, |loaded| loaded.agents.len());
         let bindings = loaded.map_or(0, |loaded| loaded.router.bindings().len());
-        output::line(&format!("the configuration is good: {count} agents, {bindings} bindings"));
+        output::line(&format!(
+            "the configuration is good: {}, {}",
+            output::count(count, "agent"),
+            output::count(bindings, "binding")
+        ));
     } else {
         output::block(&render::text(report, Colour::Ansi));
     }

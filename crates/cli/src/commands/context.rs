@@ -1,6 +1,6 @@
 //! `insula context show AGENT`
 
-use super::text;
+use super::{flat, list, text};
 use crate::arguments::Context;
 use crate::failure::Failure;
 use crate::output;
@@ -48,26 +48,5 @@ fn show(context: &Value) {
             vec![text(setting, "setting"), flat(&setting["value"]), text(setting, "origin")]
         });
         output::table(&["setting", "value", "origin"], rows);
-    }
-}
-
-fn list(value: &Value) -> String {
-    let items: Vec<String> = value.as_array().into_iter().flatten().map(flat).collect();
-    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
-}
-
-/// A value on one line, without the punctuation of JSON where none is needed.
-fn flat(value: &Value) -> String {
-    match value {
-        Value::Null => "none".to_owned(),
-        Value::String(text) => text.clone(),
-        Value::Array(_) => list(value),
-        Value::Object(fields) => {
-            let parts = fields.iter().filter(|(_, value)| !value.is_null());
-            let parts: Vec<String> =
-                parts.map(|(key, value)| format!("{key} {}", flat(value))).collect();
-            if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
-        }
-        other => other.to_string(),
     }
 }

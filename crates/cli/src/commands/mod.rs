@@ -8,7 +8,7 @@ mod route;
 mod system;
 mod tools;
 
-use crate::arguments::{Arguments, Command, Config};
+use crate::arguments::{Agents, Arguments, Command, Config};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
@@ -17,6 +17,7 @@ use crate::reach::Reach;
 use crate::setting::{Answer, Setting};
 use clap::CommandFactory as _;
 use insula_runtime::Home;
+use insula_runtime::house::Purpose;
 use insula_world::World;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -57,7 +58,7 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
         }
         Command::Check(check) => check::run(&setting, &check).await,
         command => {
-            let reach = Reach::open(&setting).await?;
+            let reach = Reach::open(&setting, purpose(&command)).await?;
             let result = over(&reach, command, &setting).await;
             reach.close().await;
             result
@@ -65,9 +66,25 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
     }
 }
 
+/// Why a command opens the house, should no daemon run.
+fn purpose(command: &Command) -> Purpose {
+    match command {
+        Command::Reload => Purpose::Change,
+        Command::Agents(agents) => match agents {
+            Agents::List | Agents::Show(_) => Purpose::Look,
+            _ => Purpose::Change,
+        },
+        _ => Purpose::Look,
+    }
+}
+
 /// Commands that go through the API.
 async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, Failure> {
     let answer = setting.answer;
+    // Audit, doctor and status work without a configuration; what follows from one does not.
+    if !matches!(command, Command::Audit(_) | Command::Doctor | Command::Status) {
+        reach.require_configuration()?;
+    }
     match command {
         Command::Route(route) => route::run(reach, answer, route).await,
         Command::Agents(agents) => agents::run(reach, answer, agents).await,
@@ -101,6 +118,28 @@ fn text(value: &Value, key: &str) -> String {
     match &value[key] {
         Value::Null => "-".to_owned(),
         Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The items of a list on one line.
+fn list(value: &Value) -> String {
+    let items: Vec<String> = value.as_array().into_iter().flatten().map(flat).collect();
+    if items.is_empty() { "none".to_owned() } else { items.join(", ") }
+}
+
+/// A value on one line, without the punctuation of JSON where none is needed.
+fn flat(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        Value::String(text) => text.clone(),
+        Value::Array(_) => list(value),
+        Value::Object(fields) => {
+            let parts = fields.iter().filter(|(_, value)| !value.is_null());
+            let parts: Vec<String> =
+                parts.map(|(key, value)| format!("{key} {}", flat(value))).collect();
+            if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
+        }
         other => other.to_string(),
     }
 }

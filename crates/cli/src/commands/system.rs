@@ -28,6 +28,13 @@ pub async fn status(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
             ("address", text(status, "listen")),
             ("version", text(status, "version")),
             ("home", text(status, "home")),
+            (
+                "files",
+                match status["config_refused"].as_str() {
+                    Some(reason) => format!("not applied: {reason}"),
+                    None => "applied".to_owned(),
+                },
+            ),
             ("agents", format!("{} ({})", text(agents, "total"), states.join(", "))),
         ]);
         let accounts = status["accounts"].as_array().map_or(&[][..], Vec::as_slice);
@@ -60,15 +67,19 @@ pub fn reloaded(done: &Value) {
             output::line(&format!("{key}: {}", ids.join(", ")));
         }
     }
-    if nothing {
+    let restart: Vec<&str> =
+        done["restart"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    if !restart.is_empty() {
+        output::line(&format!("after a restart: {}", restart.join(", ")));
+    } else if nothing {
         output::line("nothing changed");
     }
     let count = |key: &str| done["report"][key].as_array().map_or(0, Vec::len);
     if count("errors") + count("warnings") > 0 {
         output::line(&format!(
-            "{} errors, {} warnings; `insula check` shows them",
-            count("errors"),
-            count("warnings")
+            "{}, {}; `insula check` shows them",
+            output::count(count("errors"), "error"),
+            output::count(count("warnings"), "warning")
         ));
     }
 }

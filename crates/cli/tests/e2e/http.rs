@@ -1,6 +1,7 @@
 //! Who is let in over HTTP, and what strangers see: health, metrics, tokens, hosts.
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "tests touch sockets and fail by panicking"
@@ -77,8 +78,14 @@ fn metrics_show_the_admin_every_agent() {
     let (home, daemon) = served();
     let samples = samples(&call(&daemon, &home, "GET", "/metrics", "").body);
     let of = |family: &str, agent: &str| samples[&format!("insula_{family}{{agent=\"{agent}\"}}")];
-    for (agent, up, generation) in [("main", 1.0, 1.0), ("secretive", 1.0, 1.0), ("broken", 0.0, 0.0)] {
-        assert_eq!((of("agent_up", agent), of("agent_generation", agent)), (up, generation), "{agent}");
+    for (agent, up, generation) in
+        [("main", 1.0, 1.0), ("secretive", 1.0, 1.0), ("broken", 0.0, 0.0)]
+    {
+        assert_eq!(
+            (of("agent_up", agent), of("agent_generation", agent)),
+            (up, generation),
+            "{agent}"
+        );
     }
 }
 
@@ -163,7 +170,9 @@ fn requests_under_a_foreign_name_are_refused_even_with_the_token() {
         }
     }
     // One good name does not make up for a bad one beside it.
-    let both = format!("GET /api/agents HTTP/1.1\r\n{own}\r\nHost: evil.example\r\n{token}\r\nConnection: close\r\n\r\n");
+    let both = format!(
+        "GET /api/agents HTTP/1.1\r\n{own}\r\nHost: evil.example\r\n{token}\r\nConnection: close\r\n\r\n"
+    );
     assert_ne!(send_bytes(daemon.listen(), both.as_bytes()).status, 200);
 }
 
@@ -172,7 +181,8 @@ fn requests_under_the_machines_own_names_are_served() {
     let (_home, daemon) = served();
     let port = daemon.listen().port();
     for host in ["127.0.0.1", "localhost", "LOCALHOST", "[::1]"] {
-        let (named, from) = (format!("Host: {host}:{port}"), format!("Origin: http://{host}:{port}"));
+        let (named, from) =
+            (format!("Host: {host}:{port}"), format!("Origin: http://{host}:{port}"));
         let answer = send(daemon.listen(), "GET", "/healthz", &[&named, &from], "");
         assert_eq!(answer.status, 200, "{host}: {answer:?}");
         let without_port = format!("Host: {host}");

@@ -81,7 +81,9 @@ fn the_description_and_the_router_name_the_same_paths() {
 #[test]
 fn what_is_nowhere_is_404_and_says_so_in_json() {
     let (home, daemon) = served();
-    for path in ["/", "/api", "/api/", "/api/agents/", "/api/agents/main/secrets", "/v1/models", "//"] {
+    for path in
+        ["/", "/api", "/api/", "/api/agents/", "/api/agents/main/secrets", "/v1/models", "//"]
+    {
         let answer = call(&daemon, &home, "GET", path, "");
         assert_eq!(answer.status, 404, "{path}: {answer:?}");
         assert_eq!(answer.json(), error("not_found", &format!("nothing is at {path}")));
@@ -103,12 +105,34 @@ fn an_agent_that_is_not_here_and_a_name_no_agent_can_have_look_alike() {
     let (home, daemon) = served();
     let long = "a".repeat(10_000);
     let names = [
-        "nobody", "..%2f", "..%2f..%2fetc%2fpasswd", "Main", "MAIN", "main%00", "main%20", "%2e%2e",
-        "m%C3%A4in", "%ff", "-main", "a.b", long.as_str(), "*", "%25", "main;x", "null",
+        "nobody",
+        "..%2f",
+        "..%2f..%2fetc%2fpasswd",
+        "Main",
+        "MAIN",
+        "main%00",
+        "main%20",
+        "%2e%2e",
+        "m%C3%A4in",
+        "%ff",
+        "-main",
+        "a.b",
+        long.as_str(),
+        "*",
+        "%25",
+        "main;x",
+        "null",
     ];
     for (method, rest) in [
-        ("GET", ""), ("DELETE", ""), ("POST", "/pause"), ("POST", "/resume"), ("POST", "/archive"),
-        ("POST", "/reload"), ("GET", "/context"), ("GET", "/tools"), ("GET", "/audit"),
+        ("GET", ""),
+        ("DELETE", ""),
+        ("POST", "/pause"),
+        ("POST", "/resume"),
+        ("POST", "/archive"),
+        ("POST", "/reload"),
+        ("GET", "/context"),
+        ("GET", "/tools"),
+        ("GET", "/audit"),
         ("GET", "/audit/verify"),
     ] {
         for name in names {
@@ -127,7 +151,9 @@ fn an_agent_that_is_not_here_and_a_name_no_agent_can_have_look_alike() {
 fn a_body_that_is_no_json_is_refused() {
     let (home, daemon) = served();
     for path in ["/api/agents", "/api/route/explain"] {
-        for body in ["", "{", "nonsense", "[]", "null", "{\"id\": 7, \"platform\": 7}", "{\"id\": \"x\"}}"] {
+        for body in
+            ["", "{", "nonsense", "[]", "null", "{\"id\": 7, \"platform\": 7}", "{\"id\": \"x\"}}"]
+        {
             let answer = call(&daemon, &home, "POST", path, body);
             assert_eq!(answer.status, 400, "{path} {body}: {answer:?}");
             assert_eq!(answer.json()["error"]["code"], "invalid");
@@ -136,7 +162,7 @@ fn a_body_that_is_no_json_is_refused() {
             let token = format!("Authorization: Bearer {}", token(&home));
             send(daemon.listen(), "POST", path, &[&token, "Content-Type: text/plain"], "{}")
         };
-        assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!("invalid")));
+        assert_eq!((answer.status, &answer.json()["error"]["code"]), (415, &json!("invalid")));
     }
     assert_eq!(generations(&home).len(), 2);
 }
@@ -156,7 +182,11 @@ fn unknown_fields_are_refused() {
     for query in ["limit=x", "after=-1", "page=2", "limit=1&limit=2"] {
         for path in ["/api/audit", "/api/agents/main/audit"] {
             let answer = call(&daemon, &home, "GET", &format!("{path}?{query}"), "");
-            assert_eq!((answer.status, &answer.json()["error"]["code"]), (400, &json!("invalid")), "{query}");
+            assert_eq!(
+                (answer.status, &answer.json()["error"]["code"]),
+                (400, &json!("invalid")),
+                "{query}"
+            );
         }
     }
     assert!(!home.has("agents/x"));

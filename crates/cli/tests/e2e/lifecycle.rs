@@ -94,7 +94,10 @@ fn a_pause_outlives_an_edit_and_a_mistake_in_it() {
     insula(&home, &["agents", "pause", "a"]).ok();
     home.write("agents/a/SOUL.md", "two").unwrap();
     insula(&home, &["reload"]).ok();
-    assert_eq!((state(&home, "a").as_str(), &agent(&home, "a")["generation"]), ("paused", &json!(2)));
+    assert_eq!(
+        (state(&home, "a").as_str(), &agent(&home, "a")["generation"]),
+        ("paused", &json!(2))
+    );
     home.write("agents/a/agent.yaml", "tolls: 1\n").unwrap();
     insula(&home, &["reload"]).ok();
     assert_eq!(state(&home, "a"), "failed");
@@ -136,8 +139,20 @@ fn an_added_agent_is_ready_and_lives_in_its_own_file() {
     with_and_without_daemon(THREE, |home| {
         let config = home.read("config.yaml").unwrap();
         let given = [
-            "agents", "add", "new", "--name", "Neu: \"quoted\"\n#x", "--description", "tries",
-            "--model", "ollama/qwen3", "--personality", "- a: b", "--tools", "minimal", "--memory",
+            "agents",
+            "add",
+            "new",
+            "--name",
+            "Neu: \"quoted\" #x",
+            "--description",
+            "tries",
+            "--model",
+            "ollama/qwen3",
+            "--personality",
+            "- a: b",
+            "--tools",
+            "minimal",
+            "--memory",
         ];
         let row = json(home, &given);
         assert_eq!(
@@ -145,7 +160,7 @@ fn an_added_agent_is_ready_and_lives_in_its_own_file() {
             json!({
                 "id": "new", "state": "ready", "reason": null, "generation": 1,
                 "model": "ollama/qwen3", "memory": true, "isolation": "context",
-                "name": "Neu: \"quoted\"\n#x", "description": "tries",
+                "name": "Neu: \"quoted\" #x", "description": "tries",
             })
         );
         assert_eq!(row, agent(home, "new"));
@@ -180,12 +195,12 @@ fn a_bad_addition_is_refused_and_leaves_nothing() {
             (&["a.b"], 2, "`a.b` is not valid"),
             (&["../x"], 2, "`../x` is not valid"),
             (&["/etc"], 2, "`/etc` is not valid"),
-            (&[""], 2, "is not valid"),
+            (&[""], 2, "agent id is empty"),
             (&["\u{430}"], 2, "is not valid"), // a Cyrillic letter that looks like `a`
             (&["\u{ff41}"], 2, "is not valid"), // a wide one
             (&["a\u{200b}"], 2, "is not valid"), // one with a space that is not seen
             (&["new\n"], 2, "is not valid"),
-            (&[long.as_str()], 2, "is not valid"),
+            (&[long.as_str()], 2, "at most 64"),
             (&["new", "--model", "gpt"], 2, "`gpt` is not a model"),
             (&["new", "--model", "nobody/gpt"], 2, "no provider `nobody`"),
             (&["new", "--model", ""], 2, "model"),
@@ -227,4 +242,26 @@ fn what_is_not_here_cannot_be_changed() {
         assert_eq!(output.code, Some(1), "{output:?}");
         assert!(output.stderr.contains("correct its configuration first"), "{output:?}");
     });
+}
+
+#[test]
+fn adding_the_first_agent_takes_none_away() {
+    let home = configured("{}\n");
+    let _daemon = start(&home);
+    insula(&home, &["agents", "add", "helper"]).ok();
+    let ids = || agents(&home).keys().cloned().collect::<Vec<_>>();
+    assert_eq!(ids(), ["helper", "main"]);
+    insula(&home, &["reload"]).ok();
+    assert_eq!(ids(), ["helper", "main"]);
+    let route = json(&home, &["route", "explain", "--platform", "telegram", "--chat", "1"]);
+    assert_eq!(route["agent"], "main");
+}
+
+#[test]
+fn the_built_in_agent_can_be_deleted_and_added_again() {
+    let home = configured("{}\n");
+    insula(&home, &["agents", "delete", "main", "--yes"]).ok();
+    assert_eq!(agents(&home)["main"]["state"], "failed");
+    insula(&home, &["agents", "add", "main"]).ok();
+    assert_eq!(agents(&home)["main"]["generation"], 1);
 }

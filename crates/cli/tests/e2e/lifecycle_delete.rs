@@ -194,3 +194,40 @@ fn what_an_agent_links_to_is_not_deleted_with_it() {
     assert_eq!(home.read("precious.txt").unwrap(), "keep");
     assert_eq!(home.read("kept/inside.txt").unwrap(), "keep");
 }
+
+#[test]
+fn a_deletion_that_was_cut_off_is_finished_before_anybody_sees_the_agent() {
+    for daemon in [true, false] {
+        let home = home_with_canaries();
+        insula(&home, &["agents", "add", "short"]).ok();
+        insula(&home, &["audit", "verify"]).ok();
+        // What a kill leaves between the decision and the end: all files, and the decision.
+        let sql = rusqlite::Connection::open(home.path().join("insula.db")).unwrap();
+        let decided = "UPDATE agent SET state = 'deleting' WHERE id IN ('short', 'victim')";
+        assert_eq!(sql.execute(decided, []).unwrap(), 2);
+        drop(sql);
+        let _daemon = daemon.then(|| start_still(&home));
+        let rows = agents(&home);
+        assert!(!rows.contains_key("short"), "{rows:#?}");
+        // Looking finishes nothing; the next change does.
+        if !daemon {
+            assert!(home.has("agents/short"));
+            insula(&home, &["reload"]).ok();
+        }
+        assert_eq!(rows["victim"]["reason"], "deleted; remove it from config.yaml");
+        assert!(!home.has("agents/short") && !home.has("agents/victim"));
+        assert_no_canary(&home, "once it is finished");
+        let by_daemon = |id: &str| json!(["daemon", { "agent": id }]);
+        assert_eq!(deletions(&home), [by_daemon("short"), by_daemon("victim")]);
+        assert_chains_hold(&home);
+    }
+}
+
+#[test]
+fn an_addition_that_was_cut_off_leaves_nothing_in_its_way() {
+    let home =
+        home([("config.yaml", WITHOUT_VICTIM), ("agents/.new-short/.agent.yaml.new", "nam")]);
+    let _daemon = start_still(&home);
+    assert!(!home.has("agents/.new-short"));
+    assert_eq!(json(&home, &["agents", "add", "short"])["state"], "ready");
+}

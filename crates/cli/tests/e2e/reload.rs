@@ -111,13 +111,13 @@ fn an_emptied_file_is_never_applied() {
     for empty in ["", "\n", "  \n\n"] {
         home.write("config.yaml", empty).unwrap();
         let line = daemon.wait_for_line("configuration not applied").unwrap();
-        assert!(line.contains("config.yaml is empty"), "{line}");
+        assert!(line.contains("config.yaml says nothing"), "{line}");
         assert_eq!(generations(&home), of(1, 1));
     }
     for command in [&["reload"][..], &["agents", "reload", "a"], &["agents", "add", "c"]] {
         let refused = insula(&home, command);
         assert_eq!(refused.code, Some(2), "{refused:?}");
-        assert!(refused.stderr.contains("config.yaml is empty"), "{refused:?}");
+        assert!(refused.stderr.contains("config.yaml says nothing"), "{refused:?}");
     }
     assert!(!home.has("agents/c"));
     // Who means it says so.
@@ -154,7 +154,10 @@ fn a_folder_with_an_agent_file_is_an_agent_while_it_is_there() {
     comes_to(&home, &of(2, 1));
     home.write("agents/new/agent.yaml", "memory: true\n").unwrap();
     eventually("it is there", || agents(&home).contains_key("new").then_some(()));
-    assert_eq!((state(&home, "new").as_str(), agent(&home, "new")["memory"].clone()), ("ready", json!(true)));
+    assert_eq!(
+        (state(&home, "new").as_str(), agent(&home, "new")["memory"].clone()),
+        ("ready", json!(true))
+    );
     home.write("agents/new/agent.yaml", "memory: false\n").unwrap();
     eventually("it changed", || (agent(&home, "new")["generation"] == 2).then_some(()));
     fs::remove_dir_all(home.path().join("agents/new")).unwrap();
@@ -206,19 +209,16 @@ fn an_edit_while_no_daemon_runs_applies_at_the_next_start() {
     // What went meanwhile counts as gone: it is not compared with any more.
     assert_eq!(json(&home, &["check", "--diff"])["changes"], json!([]));
     home.write("agents/gone/agent.yaml", "{}").unwrap();
-    eventually("it is back", || {
-        (agents(&home).get("gone")?["generation"] == 2).then_some(())
-    });
+    eventually("it is back", || (agents(&home).get("gone")?["generation"] == 2).then_some(()));
     assert_eq!(kinds(&home, "gone"), ["agent.created", "agent.removed", "agent.changed"]);
 }
 
 #[test]
 fn commands_without_a_daemon_write_nothing_down_that_did_not_happen() {
     let home = configured("agents: {main: {}, broken: {tolls: 1}}\n");
-    insula(&home, &["agents", "list"]).ok();
-    let chains = |home: &Home| {
-        ["main", "broken"].map(|id| kinds(home, id)).into_iter().collect::<Vec<_>>()
-    };
+    insula(&home, &["reload"]).ok();
+    let chains =
+        |home: &Home| ["main", "broken"].map(|id| kinds(home, id)).into_iter().collect::<Vec<_>>();
     let before = (chains(&home), json(&home, &["audit", "tail"]));
     assert_eq!(before.0, [["agent.created"], ["agent.failed"]]);
     for _ in 0..3 {
@@ -226,4 +226,67 @@ fn commands_without_a_daemon_write_nothing_down_that_did_not_happen() {
         insula(&home, &["doctor"]);
     }
     assert_eq!((chains(&home), json(&home, &["audit", "tail"])), before);
+}
+
+#[test]
+fn looking_at_an_edit_does_not_apply_it() {
+    let home = configured(TWO);
+    start(&home).terminate().unwrap();
+    home.write("config.yaml", TWO_EDITED).unwrap();
+    let before = json(&home, &["check", "--diff"])["changes"].clone();
+    assert_ne!(before, json!([]));
+    insula(&home, &["tools", "a"]).ok();
+    insula(&home, &["agents", "list"]).ok();
+    assert_eq!(json(&home, &["check", "--diff"])["changes"], before);
+    assert_eq!(kinds(&home, "a"), ["agent.created"]);
+}
+
+#[test]
+fn a_file_that_is_still_being_written_is_waited_for() {
+    use std::io::Write as _;
+    let home = configured(TWO);
+    let _daemon = start(&home);
+    let mut file = fs::File::create(home.path().join("config.yaml")).unwrap();
+    // A whole configuration by itself, and half of what is meant.
+    file.write_all(b"agents:\n  a: {}\n").unwrap();
+    file.sync_all().unwrap();
+    // Another file that is complete does not let the first one through.
+    home.write("agents/b/SOUL.md", "a clock").unwrap();
+    for _ in 0..20 {
+        assert_eq!(generations(&home), of(1, 1));
+    }
+    file.write_all(b"  b: {tools: minimal}\n").unwrap();
+    drop(file);
+    eventually("it was applied whole", || (generations(&home) != of(1, 1)).then_some(()));
+    assert_eq!(generations(&home).len(), 2);
+}
+
+#[test]
+fn a_configuration_that_is_gone_is_no_choice() {
+    let home = configured(TWO);
+    let daemon = start(&home);
+    home.remove("config.yaml").unwrap();
+    let line = daemon.wait_for_line("configuration not applied").unwrap();
+    assert!(line.contains("config.yaml is gone"), "{line}");
+    assert_eq!(generations(&home), of(1, 1));
+    assert!(json(&home, &["status"])["config_refused"].is_string());
+    assert_eq!(insula(&home, &["check"]).code, Some(2));
+    assert_eq!(insula(&home, &["doctor"]).code, Some(1));
+    daemon.kill9().unwrap();
+    // Nor is it one at the next start, which writes no other in its place.
+    let refused = insula(&home, &["up"]);
+    assert_eq!(refused.code, Some(2), "{refused:?}");
+    assert!(!home.has("config.yaml"));
+    home.write("config.yaml", TWO).unwrap();
+    let _daemon = start(&home);
+    assert_eq!(generations(&home), of(1, 1));
+}
+
+#[test]
+fn what_needs_a_restart_says_so() {
+    let home = configured(TWO);
+    let _daemon = start_still(&home);
+    home.write("config.yaml", format!("logging: {{level: error}}\n{TWO}")).unwrap();
+    assert_eq!(json(&home, &["reload"])["restart"], json!(["logging"]));
+    assert_eq!(json(&home, &["reload"])["restart"], json!(["logging"]), "until it happens");
 }

@@ -120,7 +120,9 @@ fn a_syntax_error_in_one_agents_own_file_leaves_999_serving() {
     assert!(at("line").as_u64().is_some_and(|line| (2..=3).contains(&line)), "{errors:#?}");
     let reason = format!(
         "agents/a0500/agent.yaml:{}:{}: {}",
-        at("line"), at("column"), at("message").as_str().unwrap()
+        at("line"),
+        at("column"),
+        at("message").as_str().unwrap()
     );
     assert_eq!(failed["reason"], reason);
     assert!(agents.values().all(|row| row["state"] == "ready" && row["generation"] == 1));
@@ -134,7 +136,7 @@ fn a_syntax_error_in_the_shared_file_keeps_all_thousand_as_they_were() {
     let before = agents(&home);
     home.write("config.yaml", config("{tools: [coding")).unwrap();
     let line = daemon.wait_for_line("configuration not applied").unwrap();
-    assert!(line.contains("place=config.yaml:50"), "{line}");
+    assert!(line.contains("config.yaml:50"), "{line}");
     assert_eq!(agents(&home), before);
     let check = insula(&home, &["check", "--json"]);
     assert_eq!((check.code, &check.json()["ok"]), (Some(2), &Value::Bool(false)));

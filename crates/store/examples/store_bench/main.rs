@@ -5,6 +5,8 @@
     reason = "a measuring program: it reads clocks and /proc, and stops at the first surprise"
 )]
 
+mod turns;
+
 use insula_domain::id::AgentId;
 use insula_store::{
     AgentCommand, AgentRow, AuditEntry, AuditKey, DaemonCommand, Durability, Lifecycle, Store,
@@ -151,6 +153,7 @@ async fn main() {
     let folder = std::env::args().nth(1).unwrap_or_else(|| "/tmp".to_owned());
     let home = tempfile::tempdir_in(folder).unwrap();
     flush_latency(home.path());
+    turns::run(&home.path().join("turns")).await;
     commits(&home.path().join("power"), Durability::Power).await;
     commits(&home.path().join("process"), Durability::Process).await;
     opens(&home.path().join("opens")).await;

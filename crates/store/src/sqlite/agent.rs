@@ -1,23 +1,42 @@
 //! One agent's database, `agents/<id>/agent.db`, through its slot in the pool.
 
+use super::group::{self, Answers};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
-use super::{audit, queue};
+use super::{audit, find, messages, queue, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::chain::{Chain, Head, Walk};
-use crate::error::Result;
+use crate::error::{Result, StoreError};
 use crate::fence::Fence;
+use crate::message::{Message, MessageSeq, Window};
+use crate::search::Hit;
+use crate::session::{Session, SessionId, SessionRef};
+use crate::turn::{Step, Turn, TurnId, UnfinishedTurn};
+use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
-use insula_world::Random;
+use insula_world::{StorageStopped, Timestamp};
 use rusqlite::Connection;
 use std::sync::Arc;
+
+/// Most transactions of one job on the storage executor, so that readers get their turn.
+const GROUPS_PER_JOB_MAX: usize = 4;
 
 /// A handle on one agent's database.
 pub(crate) struct SqliteAgent {
     pool: Arc<Pool>,
     slot: Arc<Slot>,
+}
+
+/// Why a job that commits for everyone in line came to its end.
+enum Ended {
+    /// Nobody is in line, or others should have their turn.
+    Enough,
+    /// The agent must be marked as busy, or records be taken in, before the next in line.
+    Prepare,
+    /// This head must be anchored before the answers are given.
+    Anchor(Head, Answers),
 }
 
 impl SqliteAgent {
@@ -33,15 +52,20 @@ impl SqliteAgent {
         work: impl FnOnce(&mut AgentFile) -> Result<T> + Send + 'static,
     ) -> Result<Option<(T, Held)>> {
         let held = self.pool.hold(&self.slot).await?;
+        match self.ready(held, absent).await? {
+            None => Ok(None),
+            Some(held) => self.job(held, work).await.map(Some),
+        }
+    }
+
+    /// Opens the file of a held slot, and takes in what waited for it.
+    async fn ready(&self, held: Held, absent: Absent) -> Result<Option<Held>> {
         let queued = self.pool.daemon.is_queued(&self.slot.id);
         let absent = if queued { Absent::Create } else { absent };
-        let Some(mut held) = self.pool.open(&self.slot, held, absent).await? else {
+        let Some(held) = self.pool.open(&self.slot, held, absent).await? else {
             return Ok(None);
         };
-        if queued {
-            held = self.take_in(held).await?;
-        }
-        self.job(held, work).await.map(Some)
+        if queued { self.take_in(held).await.map(Some) } else { Ok(Some(held)) }
     }
 
     /// One job on the storage executor, which holds the slot to its end whoever waits.
@@ -71,7 +95,7 @@ impl SqliteAgent {
                 let AgentFile { db, chain, linked, .. } = file;
                 db.write(|sql| {
                     queue::take_in(sql, chain, &random, records)?;
-                    anchorable(sql, *linked)
+                    linked.then(|| audit::head(sql)).transpose()
                 })
             });
             (head, held) = moved.await?;
@@ -81,6 +105,32 @@ impl SqliteAgent {
             self.pool.daemon.anchor(&self.slot.id, head).await;
         }
         Ok(held)
+    }
+
+    /// Commits for everyone in line.
+    async fn lead(&self, mut held: Held) -> Result<()> {
+        loop {
+            let Some(mut ready) = self.ready(held, Absent::Create).await? else { return Ok(()) };
+            if self.slot.line.accepts() && !self.pool.daemon.is_busy(&self.slot.id) {
+                self.pool.daemon.mark_busy(&self.slot.id).await?;
+            }
+            let (pool, slot) = (self.pool.clone(), self.slot.clone());
+            let job = move || {
+                let ended = drain(&pool, &slot, &mut ready);
+                (ended, ready)
+            };
+            let (ended, next) = self.pool.world.storage.run(job).await?;
+            match ended {
+                Ended::Enough => return Ok(()),
+                Ended::Prepare => held = next,
+                Ended::Anchor(head, answers) => {
+                    self.pool.daemon.anchor(&self.slot.id, head).await;
+                    // Held until here, so that retiring the agent waits for its anchor too.
+                    drop(answers);
+                    return Ok(());
+                }
+            }
+        }
     }
 
     /// A read, empty where there is no file.
@@ -93,63 +143,51 @@ impl SqliteAgent {
     }
 }
 
-/// The head to anchor, if the chain holds the one anchored before.
-fn anchorable(sql: &Connection, linked: bool) -> rusqlite::Result<Option<Head>> {
-    linked.then(|| audit::head(sql)).transpose()
-}
-
-/// Applies one command. A new family is an arm here and a file beside `audit`.
-fn apply(
-    sql: &Connection,
-    chain: &Chain,
-    random: &Random,
-    command: AgentCommand,
-    committed: &mut Committed,
-) -> rusqlite::Result<()> {
-    match command {
-        AgentCommand::Audit(entry) => {
-            committed.audit.push(audit::append(sql, chain, random, entry)?);
+/// Commits group after group from the line before a held file.
+fn drain(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
+    for _ in 0..GROUPS_PER_JOB_MAX {
+        if pool.daemon.is_queued(&slot.id) {
+            return Ended::Prepare;
         }
-        AgentCommand::EraseAuditContent(range) => audit::erase(sql, &range)?,
+        let busy = pool.daemon.is_busy(&slot.id);
+        let group = slot.line.take(|traits| busy || !traits.accepts);
+        if group.is_empty() {
+            let next = if slot.line.accepts() { Ended::Prepare } else { Ended::Enough };
+            return next;
+        }
+        // The file was opened before, and nobody closes it while it is held.
+        let Ok(file) = held.file() else { return Ended::Enough };
+        let (answers, head) = group::commit(file, &pool.world.random, group);
+        if let Some(error) = answers.worst() {
+            held.close_after(error);
+            return Ended::Enough;
+        }
+        if let Some(head) = head
+            && !pool.daemon.anchor_now(&slot.id, head)
+        {
+            return Ended::Anchor(head, answers);
+        }
     }
-    Ok(())
+    Ended::Enough
 }
 
 #[async_trait]
 impl AgentBackend for SqliteAgent {
     async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed> {
-        let mut erases = false;
-        for command in &batch {
-            match command {
-                AgentCommand::Audit(entry) => audit::check(entry)?,
-                AgentCommand::EraseAuditContent(_) => erases = true,
+        let joined = self.slot.line.join(batch, fence.clone());
+        let mut answer = joined
+            .map_err(|waiting| StoreError::Overloaded { agent: self.slot.id.clone(), waiting })?;
+        loop {
+            let held = tokio::select! {
+                biased;
+                answered = &mut answer => return answered.map_err(|_| StorageStopped)?,
+                held = self.pool.hold(&self.slot) => held?,
+            };
+            if let Err(error) = self.lead(held).await {
+                // Unless somebody else had committed it by then.
+                return answer.try_recv().unwrap_or(Err(error));
             }
         }
-        let (fence, random) = (fence.clone(), self.pool.world.random.clone());
-        let work = move |file: &mut AgentFile| {
-            let AgentFile { db, chain, linked, .. } = file;
-            let done = db.write_fenced(&fence, |sql| {
-                let mut committed = Committed::default();
-                for command in batch {
-                    apply(sql, chain, &random, command, &mut committed)?;
-                }
-                Ok((committed, anchorable(sql, *linked)?))
-            })?;
-            if erases && let Err(error) = db.truncate_log() {
-                // Committed all the same; closing the file truncates too.
-                tracing::warn!(%error, "erased content may stay in the log until it is closed");
-            }
-            Ok(done)
-        };
-        let Some(((committed, head), held)) = self.run(Absent::Create, work).await? else {
-            return Ok(Committed::default());
-        };
-        if let Some(head) = head {
-            self.pool.daemon.anchor(&self.slot.id, head).await;
-        }
-        // Held until here, so that retiring the agent waits for its anchor too.
-        drop(held);
-        Ok(committed)
     }
 
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
@@ -178,5 +216,64 @@ impl AgentBackend for SqliteAgent {
         }
         drop(held);
         Ok(report)
+    }
+
+    async fn session(&self, session: SessionRef) -> Result<Option<Session>> {
+        self.read(move |sql| sessions::get(sql, &session)).await
+    }
+
+    async fn sessions(&self, before: Option<SessionId>, limit: usize) -> Result<Vec<Session>> {
+        self.read(move |sql| sessions::page(sql, before, limit)).await
+    }
+
+    async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>> {
+        self.read(move |sql| messages::tail(sql, session, window)).await
+    }
+
+    async fn messages_after(
+        &self,
+        session: SessionId,
+        after: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        self.read(move |sql| messages::after(sql, session, after, limit)).await
+    }
+
+    async fn messages_before(
+        &self,
+        session: SessionId,
+        before: MessageSeq,
+        limit: usize,
+    ) -> Result<Vec<Message>> {
+        self.read(move |sql| messages::before(sql, session, before, limit)).await
+    }
+
+    async fn message_count(&self, session: SessionId) -> Result<u64> {
+        self.read(move |sql| messages::count(sql, session)).await
+    }
+
+    async fn turn(&self, turn: TurnId) -> Result<Option<Turn>> {
+        self.read(move |sql| turn_reads::get(sql, turn)).await
+    }
+
+    async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
+        self.read(move |sql| turn_reads::steps(sql, turn)).await
+    }
+
+    async fn unfinished(&self) -> Result<Vec<UnfinishedTurn>> {
+        self.read(turn_reads::unfinished).await
+    }
+
+    async fn usage_since(&self, since: Timestamp) -> Result<UsageReport> {
+        self.read(move |sql| usage::since(sql, since)).await
+    }
+
+    async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals> {
+        self.read(move |sql| usage::of(sql, &of, since)).await
+    }
+
+    async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>> {
+        let (scope, query) = (scope.to_owned(), query.to_owned());
+        self.read(move |sql| find::search(sql, &scope, &query, limit)).await
     }
 }

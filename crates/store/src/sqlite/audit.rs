@@ -1,28 +1,13 @@
 //! Audit chains in SQLite: the same table in an agent's database and in the daemon's.
 
-use crate::audit::{
-    AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AUDIT_PAGE_MAX, AuditEntry, AuditRecord,
-    AuditReport, Seq,
-};
+use crate::audit::{AUDIT_PAGE_MAX, AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::chain::{Anchor, Bytes32, Chain, Head, Stored, Walk};
-use crate::error::{Result, StoreError};
 use insula_world::{Random, Timestamp};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::ops::RangeInclusive;
 
 const COLUMNS: &str = "seq, at, actor, kind, generation, content, salt, commitment, prev, mac";
-
-/// Refuses an entry that exceeds its limits.
-pub(crate) fn check(entry: &AuditEntry) -> Result<()> {
-    let within = |what, len, max| match len > max {
-        true => Err(StoreError::TooLong { what, len, max }),
-        false => Ok(()),
-    };
-    within("the actor of an audit record", entry.actor.len(), AUDIT_NAME_BYTES_MAX)?;
-    within("the kind of an audit record", entry.kind.len(), AUDIT_NAME_BYTES_MAX)?;
-    within("the content of an audit record", entry.content.len(), AUDIT_CONTENT_BYTES_MAX)
-}
 
 /// The newest record.
 pub(crate) fn head(sql: &Connection) -> rusqlite::Result<Head> {

@@ -2,7 +2,7 @@
 
 use super::open::{self, Absent};
 use super::sql::Db;
-use super::{anchors, audit, directory, ledger, queue, schema, values};
+use super::{anchors, audit, busy, directory, ledger, queue, schema, values};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
 use crate::chain::{Anchor, Chain, Head};
@@ -36,6 +36,8 @@ struct State {
     linked: bool,
     /// The agents for whom audit records wait. Changed only while the database is held.
     queued: Mutex<BTreeSet<AgentId>>,
+    /// The agents that are marked as busy. Changed only while the database is held.
+    busy: Mutex<BTreeSet<AgentId>>,
     /// Heads to anchor: whoever writes next writes them all.
     heads: Mutex<BTreeMap<AgentId, Head>>,
 }
@@ -76,8 +78,11 @@ impl DaemonFile {
                     tracing::error!(file = %path.display(), "the daemon's audit chain does not reach its anchored head");
                 }
                 let queued = Mutex::new(db.read(queue::agents)?);
+                let busy = Mutex::new(db.read(busy::agents)?);
                 let heads = Mutex::default();
-                let state = State { key, chain, random, durability, anchor_file, linked, queued, heads };
+                let state = State {
+                    key, chain, random, durability, anchor_file, linked, queued, busy, heads,
+                };
                 Ok((db, state))
             })
             .await??;
@@ -139,27 +144,46 @@ impl DaemonFile {
     /// is done, and the head is written with the next one.
     pub(crate) async fn anchor(&self, agent: &AgentId, head: Head) {
         lock(&self.state.heads).insert(agent.clone(), head);
-        let written = self.run(|db, state| {
-            let heads = std::mem::take(&mut *lock(&state.heads));
-            if heads.is_empty() {
-                return Ok(());
-            }
-            let write = |sql: &rusqlite::Transaction<'_>| {
-                heads.iter().try_for_each(|(agent, head)| {
-                    let chain = Chain::of_agent(&state.key, agent.as_str());
-                    anchors::advance(sql, &chain, agent, *head)
-                })
-            };
-            with_sync(db, Durability::Process, |db| db.write(write)).inspect_err(|_| {
-                let mut waiting = lock(&state.heads);
-                for (agent, head) in heads {
-                    waiting.entry(agent).or_insert(head);
-                }
-            })
-        });
+        let written = self.run(write_heads);
         if let Err(error) = written.await {
             tracing::warn!(%agent, %error, "the head of an audit chain could not be anchored yet");
         }
+    }
+
+    /// The same without waiting, where nobody else is at work. False if somebody is. For
+    /// work that already runs where storage may block.
+    pub(crate) fn anchor_now(&self, agent: &AgentId, head: Head) -> bool {
+        let Ok(mut held) = self.file.try_lock() else { return false };
+        let Some(db) = held.as_mut() else { return false };
+        lock(&self.state.heads).insert(agent.clone(), head);
+        write_heads(db, &self.state).is_ok()
+    }
+
+    /// Whether an agent is marked as busy.
+    pub(crate) fn is_busy(&self, agent: &AgentId) -> bool {
+        lock(&self.state.busy).contains(agent)
+    }
+
+    /// Marks an agent as busy, durably once this returns.
+    pub(crate) async fn mark_busy(&self, agent: &AgentId) -> Result<()> {
+        let agent = agent.clone();
+        self.run(move |db, state| {
+            with_sync(db, state.durability, |db| db.write(|sql| busy::mark(sql, &agent)))?;
+            lock(&state.busy).insert(agent);
+            Ok(())
+        })
+        .await
+    }
+
+    /// Takes the mark from an agent. Not flushed: a mark that comes back costs a look.
+    pub(crate) async fn clear_busy(&self, agent: &AgentId) -> Result<()> {
+        let agent = agent.clone();
+        self.run(move |db, state| {
+            with_sync(db, Durability::Process, |db| db.write(|sql| busy::clear(sql, &agent)))?;
+            lock(&state.busy).remove(&agent);
+            Ok(())
+        })
+        .await
     }
 
     /// Drops what is remembered of an agent outside the database.
@@ -178,6 +202,26 @@ impl DaemonFile {
             tracing::warn!(%error, "the daemon's database could not be written back on closing");
         }
     }
+}
+
+/// Writes the heads that wait to be anchored.
+fn write_heads(db: &mut Db, state: &State) -> Result<()> {
+    let heads = std::mem::take(&mut *lock(&state.heads));
+    if heads.is_empty() {
+        return Ok(());
+    }
+    let write = |sql: &rusqlite::Transaction<'_>| {
+        heads.iter().try_for_each(|(agent, head)| {
+            let chain = Chain::of_agent(&state.key, agent.as_str());
+            anchors::advance(sql, &chain, agent, *head)
+        })
+    };
+    with_sync(db, Durability::Process, |db| db.write(write)).inspect_err(|_| {
+        let mut waiting = lock(&state.heads);
+        for (agent, head) in heads {
+            waiting.entry(agent).or_insert(head);
+        }
+    })
 }
 
 /// Runs a write that survives this much once it returns.
@@ -229,11 +273,6 @@ fn apply(
 }
 
 fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) -> Result<Vec<Seq>> {
-    for command in batch {
-        if let DaemonCommand::Audit(entry) | DaemonCommand::QueueAudit(_, entry) = command {
-            audit::check(entry)?;
-        }
-    }
     let seqs = with_sync(db, state.durability, |db| {
         db.write_fenced(fence, |sql| {
             let tx = DaemonTx { sql, key: &state.key };
@@ -247,6 +286,7 @@ fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) ->
             DaemonCommand::QueueAudit(agent, _) => drop(queued.insert(agent.clone())),
             DaemonCommand::ForgetAgent(agent) => {
                 queued.remove(agent);
+                lock(&state.busy).remove(agent);
                 lock(&state.heads).remove(agent);
                 erased = true;
             }
@@ -298,6 +338,10 @@ impl DaemonBackend for DaemonFile {
 
     async fn next_wake(&self) -> Result<Option<Timestamp>> {
         self.run(|db, _| db.read(directory::next_wake)).await
+    }
+
+    async fn busy(&self) -> Result<Vec<AgentId>> {
+        self.run(|_, state| Ok(lock(&state.busy).iter().cloned().collect())).await
     }
 
     async fn reserve_event(

@@ -2,15 +2,26 @@
 
 mod agent;
 mod anchors;
+mod apply;
 mod audit;
+mod busy;
 mod daemon;
 mod directory;
+mod find;
+mod group;
+mod index;
 mod ledger;
+mod messages;
 mod open;
 mod pool;
 mod queue;
 mod schema;
+mod scopes;
+mod sessions;
 mod sql;
+mod turn_reads;
+mod turns;
+mod usage;
 mod values;
 
 #[cfg(test)]

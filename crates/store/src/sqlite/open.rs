@@ -14,15 +14,14 @@ use std::time::Duration;
 /// How long a writer waits for another program that holds the file, such as a backup.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Statements kept prepared per open file; there are about this many in use.
-const STATEMENTS_KEPT: usize = 16;
-
 /// What a kind of database looks like. The number of migrations is its version.
 pub(crate) struct Format {
     /// What marks the file as this kind, in its header.
     pub(crate) application_id: i32,
     /// Most page cache of an open file, in KiB: small where many files are open at once.
     pub(crate) cache_kib: u32,
+    /// Statements kept prepared per open file: about as many as are in steady use.
+    pub(crate) statements: usize,
     /// What takes an empty file to the latest version, in steps. Append only.
     pub(crate) migrations: &'static [&'static str],
 }
@@ -53,8 +52,7 @@ pub(crate) fn open(
         // SQLite gives `-wal` and `-shm` the mode of the main file.
         files::create_file(file)?;
     }
-    let connection =
-        connect(file, format.cache_kib).map_err(|error| super::sql::explain(file, &error))?;
+    let connection = connect(file, format).map_err(|error| super::sql::explain(file, &error))?;
     let mut db = Db::new(connection, file.to_owned());
     if db.read(|sql| sql.is_readonly("main"))? {
         return Err(StoreError::NotAllowed { file: file.into(), what: "it is read-only".into() });
@@ -66,7 +64,7 @@ pub(crate) fn open(
 
 /// Opens the file without changing it: not even its log is written back on closing.
 #[expect(clippy::disallowed_methods, reason = "this function is the one that opens databases")]
-fn connect(file: &Path, cache_kib: u32) -> rusqlite::Result<Connection> {
+fn connect(file: &Path, format: &Format) -> rusqlite::Result<Connection> {
     // No URI names: a path is a path. One owner at a time: no mutex.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let sql = Connection::open_with_flags(file, flags)?;
@@ -76,10 +74,12 @@ fn connect(file: &Path, cache_kib: u32) -> rusqlite::Result<Connection> {
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_FKEY, true)?;
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    // Plans that don't look at bound values: a statement stays prepared whatever is bound.
+    sql.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     sql.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     sql.busy_timeout(BUSY_TIMEOUT)?;
-    sql.execute_batch(&format!("PRAGMA cache_size = -{cache_kib}"))?;
-    sql.set_prepared_statement_cache_capacity(STATEMENTS_KEPT);
+    sql.execute_batch(&format!("PRAGMA cache_size = -{}", format.cache_kib))?;
+    sql.set_prepared_statement_cache_capacity(format.statements);
     Ok(sql)
 }
 

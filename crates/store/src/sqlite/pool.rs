@@ -3,9 +3,12 @@
 
 use super::audit;
 use super::daemon::DaemonFile;
+use super::group::Line;
+use super::index::Backlog;
 use super::open::{self, Absent};
 use super::schema;
 use super::sql::Db;
+use super::turn_reads;
 use crate::chain::{Anchor, Chain};
 use crate::error::{Result, StoreError};
 use crate::key::AuditKey;
@@ -38,6 +41,8 @@ pub(crate) struct Pool {
 /// One incarnation of an agent: its place in the pool, open or not.
 pub(crate) struct Slot {
     pub(crate) id: AgentId,
+    /// The batches that wait to be committed.
+    pub(crate) line: Line,
     state: Arc<tokio::sync::Mutex<State>>,
     /// The number of its last use, for finding the least recently used.
     last_use: AtomicU64,
@@ -57,6 +62,8 @@ pub(crate) struct AgentFile {
     pub(crate) chain: Chain,
     /// Whether the chain held its anchored head when the file was opened.
     pub(crate) linked: bool,
+    /// How much waits to be indexed.
+    pub(crate) backlog: Backlog,
     _ticket: Ticket,
 }
 
@@ -155,6 +162,7 @@ impl Pool {
         let new = || {
             Arc::new(Slot {
                 id: id.clone(),
+                line: Line::default(),
                 state: Arc::new(tokio::sync::Mutex::new(State::Closed)),
                 last_use: AtomicU64::new(0),
                 last_use_ms: AtomicU64::new(0),
@@ -202,7 +210,8 @@ impl Pool {
                 return Ok(None);
             };
             let linked = reaches(&db, anchor)?;
-            let file = AgentFile { db, chain, linked, _ticket: ticket };
+            let backlog = db.read(Backlog::read)?;
+            let file = AgentFile { db, chain, linked, backlog, _ticket: ticket };
             *held.state = State::Open(Box::new(file));
             Ok(Some(held))
         };
@@ -241,21 +250,36 @@ impl Pool {
             if let Ok(state) = slot.state.clone().try_lock_owned()
                 && matches!(*state, State::Open(_))
             {
-                self.close(state, State::Closed).await;
+                self.close(&slot, state, State::Closed).await;
                 return true;
             }
         }
         false
     }
 
-    async fn close(&self, mut state: OwnedMutexGuard<State>, next: State) {
+    /// Closes the file of a slot. An agent without unfinished turns stops being busy; see
+    /// `busy` for why that is safe here.
+    async fn close(&self, slot: &Slot, mut state: OwnedMutexGuard<State>, next: State) {
         let told = Told(self.open.clone());
         let job = move || {
+            let done = match &*state {
+                State::Open(file) => !file.db.read(turn_reads::any_unfinished).unwrap_or(true),
+                State::Closed | State::Retired => false,
+            };
             *state = next;
-            drop(Held { state, _told: told });
+            (done, Held { state, _told: told })
         };
-        if let Err(error) = self.world.storage.run(job).await {
-            tracing::warn!(%error, "a database could not be closed");
+        let cleared = match self.world.storage.run(job).await {
+            Ok((true, held)) if self.daemon.is_busy(&slot.id) => {
+                let cleared = self.daemon.clear_busy(&slot.id).await;
+                drop(held);
+                cleared
+            }
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.into()),
+        };
+        if let Err(error) = cleared {
+            tracing::warn!(agent = %slot.id, %error, "a database could not be closed in order");
         }
     }
 
@@ -268,7 +292,7 @@ impl Pool {
                 && let Ok(state) = slot.state.clone().try_lock_owned()
                 && matches!(*state, State::Open(_))
             {
-                self.close(state, State::Closed).await;
+                self.close(&slot, state, State::Closed).await;
             }
         }
     }
@@ -282,7 +306,7 @@ impl Pool {
         // while the old one still works with it.
         let Some(slot) = lock(&self.slots).get(id).cloned() else { return };
         let state = slot.state.clone().lock_owned().await;
-        self.close(state, State::Retired).await;
+        self.close(&slot, state, State::Retired).await;
         self.daemon.forget_head(id);
         let mut slots = lock(&self.slots);
         if slots.get(id).is_some_and(|present| Arc::ptr_eq(present, &slot)) {
@@ -296,7 +320,7 @@ impl Pool {
         for slot in slots {
             let state = slot.state.clone().lock_owned().await;
             if matches!(*state, State::Open(_)) {
-                self.close(state, State::Closed).await;
+                self.close(&slot, state, State::Closed).await;
             }
         }
     }

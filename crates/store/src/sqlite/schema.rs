@@ -5,21 +5,29 @@ use super::open::Format;
 /// An agent's database.
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
-    cache_kib: 32,
-    migrations: &[concat!(
-        include_str!("migrations/fence_1.sql"),
-        include_str!("migrations/audit_1.sql"),
-        include_str!("migrations/agent_1.sql"),
-    )],
+    cache_kib: 128,
+    statements: 48,
+    migrations: &[
+        concat!(
+            include_str!("migrations/fence_1.sql"),
+            include_str!("migrations/audit_1.sql"),
+            include_str!("migrations/agent_1.sql"),
+        ),
+        include_str!("migrations/agent_2.sql"),
+    ],
 };
 
 /// The daemon's database.
 pub(crate) const DAEMON: Format = Format {
     application_id: 0x696e_7364, // "insd"
     cache_kib: 2_048,
-    migrations: &[concat!(
-        include_str!("migrations/fence_1.sql"),
-        include_str!("migrations/audit_1.sql"),
-        include_str!("migrations/daemon_1.sql"),
-    )],
+    statements: 24,
+    migrations: &[
+        concat!(
+            include_str!("migrations/fence_1.sql"),
+            include_str!("migrations/audit_1.sql"),
+            include_str!("migrations/daemon_1.sql"),
+        ),
+        include_str!("migrations/daemon_2.sql"),
+    ],
 };

@@ -4,8 +4,44 @@
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
 use crate::files;
+use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 use std::path::{Path, PathBuf};
+
+/// Why a command could not be applied.
+pub(crate) enum Fault {
+    /// SQLite could not.
+    Sql(rusqlite::Error),
+    /// It asks for what can't be had.
+    Refused(StoreError),
+}
+
+impl From<rusqlite::Error> for Fault {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<StoreError> for Fault {
+    fn from(error: StoreError) -> Self {
+        Self::Refused(error)
+    }
+}
+
+impl Fault {
+    /// The error for the caller.
+    pub(crate) fn explain(self, file: &Path) -> StoreError {
+        match self {
+            Self::Sql(error) => explain(file, &error),
+            Self::Refused(error) => error,
+        }
+    }
+}
+
+/// A value that no version of ours wrote.
+pub(crate) fn bad_value(column: usize) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, Type::Null, FromSqlError::InvalidType.into())
+}
 
 /// An open database file.
 pub(crate) struct Db {
@@ -66,6 +102,11 @@ impl Db {
         Ok(result)
     }
 
+    /// The connection, for work that manages its own transaction.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
     /// Writes the log back and empties it, so that erased bytes are nowhere.
     pub(crate) fn truncate_log(&self) -> Result<()> {
         self.read(|sql| sql.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())))
@@ -73,7 +114,7 @@ impl Db {
 }
 
 /// Refuses an epoch lower than one seen before, and remembers a higher one.
-fn raise(sql: &Transaction<'_>, file: &Path, fence: &Fence) -> Result<()> {
+pub(crate) fn raise(sql: &Connection, file: &Path, fence: &Fence) -> Result<()> {
     let explained = |error| explain(file, &error);
     let (seen, owner) = sql
         .prepare_cached("SELECT epoch, owner FROM fence")

@@ -29,6 +29,14 @@ pub struct MemoryNetwork {
 struct State {
     doors: BTreeMap<SocketAddr, mpsc::Sender<Arrival>>,
     ports_given: u16,
+    names: BTreeMap<String, Vec<IpAddr>>,
+}
+
+impl MemoryNetwork {
+    /// From now on `host` has these addresses. A name nobody registered does not exist.
+    pub fn name(&self, host: impl Into<String>, addresses: impl IntoIterator<Item = IpAddr>) {
+        locked(&self.state).names.insert(host.into(), addresses.into_iter().collect());
+    }
 }
 
 impl State {
@@ -53,6 +61,17 @@ impl Network for MemoryNetwork {
         let (door, arrivals) = mpsc::channel(BACKLOG_LEN_MAX);
         state.doors.insert(address, door);
         Ok(Box::new(Door { address, arrivals: tokio::sync::Mutex::new(arrivals) }))
+    }
+
+    async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        let found = match host.parse::<IpAddr>() {
+            Ok(literal) => Some(vec![literal]),
+            Err(_) => locked(&self.state).names.get(host).cloned(),
+        };
+        let found = found.filter(|found| !found.is_empty()).ok_or_else(|| {
+            io::Error::new(io::ErrorKind::NotFound, format!("no address for `{host}`"))
+        })?;
+        Ok(found.into_iter().map(|address| SocketAddr::new(address, port)).collect())
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
@@ -125,5 +144,16 @@ mod tests {
         let refused = network.connect(address).await;
         assert_eq!(refused.err().unwrap().kind(), io::ErrorKind::ConnectionRefused);
         network.listen(address).await.unwrap();
+    }
+
+    #[tokio::test]
+    async fn only_registered_names_and_literals_resolve() {
+        let network = MemoryNetwork::default();
+        network.name("model.test", ["127.0.0.9".parse().unwrap()]);
+        let named = network.resolve("model.test", 80).await.unwrap();
+        assert_eq!(named, ["127.0.0.9:80".parse().unwrap()]);
+        assert_eq!(network.resolve("::1", 80).await.unwrap(), ["[::1]:80".parse().unwrap()]);
+        let missing = network.resolve("elsewhere.test", 80).await;
+        assert_eq!(missing.err().unwrap().kind(), io::ErrorKind::NotFound);
     }
 }

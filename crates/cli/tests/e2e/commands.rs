@@ -1,0 +1,296 @@
+//! What can be typed: help, wrong use, homes, JSON everywhere, completions.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files and fail by panicking"
+)]
+
+use crate::support::*;
+use insula_testkit::{Home, run_bare};
+use serde_json::{Value, json};
+
+/// Every command there is.
+const COMMANDS: [&str; 27] = [
+    "",
+    "up",
+    "check",
+    "route",
+    "route explain",
+    "agents",
+    "agents list",
+    "agents show",
+    "agents add",
+    "agents pause",
+    "agents resume",
+    "agents reload",
+    "agents archive",
+    "agents delete",
+    "context",
+    "context show",
+    "tools",
+    "status",
+    "reload",
+    "doctor",
+    "audit",
+    "audit tail",
+    "audit verify",
+    "audit export",
+    "config",
+    "config schema",
+    "completions",
+];
+
+fn words(command: &str) -> Vec<&str> {
+    command.split(' ').filter(|word| !word.is_empty()).collect()
+}
+
+#[test]
+fn every_command_has_help() {
+    let mut all = String::new();
+    for command in COMMANDS {
+        let args: Vec<&str> = words(command).into_iter().chain(["--help"]).collect();
+        let output = run_bare(INSULA, &[], &args);
+        assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{command}: {output:?}");
+        all += &format!("$ insula {}\n{}\n", args.join(" "), output.stdout);
+        let short = run_bare(INSULA, &[], &[&words(command)[..], &["-h"]].concat());
+        assert_eq!(short.code, Some(0), "{command}");
+    }
+    assert_text("help", &Home::empty().unwrap(), &all);
+}
+
+#[test]
+fn the_list_of_commands_here_is_complete() {
+    let commands_of = |command: &str| -> Vec<String> {
+        let args: Vec<&str> = words(command).into_iter().chain(["--help"]).collect();
+        let help = run_bare(INSULA, &[], &args).ok().stdout;
+        let Some((_, listed)) = help.split_once("Commands:\n") else { return vec![] };
+        let listed = listed.lines().take_while(|line| !line.is_empty());
+        let names = listed.filter(|line| line.starts_with("  ") && !line.starts_with("    "));
+        names
+            .map(|line| line.split_whitespace().next().unwrap().to_owned())
+            .filter(|name| name != "help")
+            .collect()
+    };
+    for command in COMMANDS {
+        for name in commands_of(command) {
+            let full = format!("{command} {name}");
+            assert!(COMMANDS.contains(&full.trim()), "`{full}` is not tested");
+        }
+    }
+}
+
+#[test]
+fn wrong_use_exits_with_2_and_says_how_it_is_used() {
+    let home = Home::empty().unwrap();
+    for args in [
+        &[][..],
+        &["nonsense"],
+        &["agents"],
+        &["agents", "lits"],
+        &["agents", "show"],
+        &["agents", "add"],
+        &["route", "explain"],
+        &["route", "explain", "--platform", "telegram"],
+        &["tools"],
+        &["audit"],
+        &["audit", "tail", "--lines", "many"],
+        &["up", "--listen", "here"],
+        &["check", "--nonsense"],
+        &["completions", "nonsense"],
+        &["agents", "list", "extra"],
+    ] {
+        let output = insula(&home, args);
+        assert_eq!(output.code, Some(2), "{args:?}: {output:?}");
+        assert!(
+            output.stderr.contains("Usage:") || output.stderr.contains("--help"),
+            "{args:?}: {output:?}"
+        );
+        assert_eq!(output.stdout, "", "{args:?}");
+    }
+    assert!(!home.has("insula.db"));
+}
+
+#[test]
+fn the_version_is_told() {
+    for args in [&["--version"][..], &["-V"], &["agents", "--version"]] {
+        let output = run_bare(INSULA, &[], args).ok();
+        assert!(output.stdout.contains(env!("CARGO_PKG_VERSION")), "{args:?}: {output:?}");
+    }
+}
+
+#[test]
+fn the_home_may_be_named_before_after_and_by_the_environment() {
+    let home = configured("agents: {here: {}}\n");
+    let elsewhere = configured("agents: {elsewhere: {}}\n");
+    let (path, other) = (home.path().to_str().unwrap(), elsewhere.path().to_str().unwrap());
+    let ids = |variables: &[(&str, &str)], args: &[&str]| -> Value {
+        let rows = run_bare(INSULA, variables, args).ok().json();
+        rows.as_array().unwrap().iter().map(|row| row["id"].clone()).collect()
+    };
+    let here = json!(["here"]);
+    assert_eq!(ids(&[], &["--home", path, "agents", "list", "--json"]), here);
+    assert_eq!(ids(&[], &["agents", "--home", path, "list", "--json"]), here);
+    assert_eq!(ids(&[], &["agents", "list", "--json", "--home", path]), here);
+    assert_eq!(ids(&[], &["--json", "agents", "list", &format!("--home={path}")]), here);
+    assert_eq!(ids(&[("INSULA_HOME", path)], &["agents", "list", "--json"]), here);
+    // What is typed beats what is set.
+    assert_eq!(ids(&[("INSULA_HOME", other)], &["agents", "list", "--json", "--home", path]), here);
+}
+
+#[test]
+fn without_a_name_the_home_is_a_folder_of_the_users() {
+    let user = home([(".insula/config.yaml", "agents: {mine: {}}\n")]);
+    let path = user.path().to_str().unwrap();
+    let rows = run_bare(INSULA, &[("HOME", path)], &["agents", "list", "--json"]).ok().json();
+    assert_eq!(rows[0]["id"], "mine");
+    let empty = run_bare(INSULA, &[("HOME", path)], &["--home", "", "agents", "list"]);
+    assert_eq!(empty.code, Some(2), "{empty:?}");
+}
+
+#[test]
+fn every_listing_has_json_with_and_without_a_daemon() {
+    let home = configured("agents: {main: {default: true}, broken: {tolls: 1}}\n");
+    let listings: [(&str, &[&str]); 14] = [
+        ("agents list", &[]),
+        (
+            "agents show main",
+            &["id", "state", "reason", "generation", "model", "memory", "isolation"],
+        ),
+        (
+            "agents show broken",
+            &["id", "state", "reason", "generation", "model", "memory", "isolation"],
+        ),
+        (
+            "context show main",
+            &[
+                "id",
+                "generation",
+                "identity",
+                "boundary",
+                "tools",
+                "memory",
+                "workspace",
+                "skills",
+                "models",
+                "isolation",
+            ],
+        ),
+        ("tools main", &[]),
+        ("status", &["version", "pid", "listen", "ready", "agents", "accounts"]),
+        ("reload", &["added", "changed", "removed", "failed", "report"]),
+        ("doctor", &[]),
+        ("audit tail", &[]),
+        ("audit tail main", &[]),
+        ("audit verify", &["ok", "records", "broken_at"]),
+        ("audit verify main", &["ok", "records", "broken_at"]),
+        ("check", &["ok", "errors"]),
+        (
+            "route explain --platform telegram --chat 1",
+            &["agent", "refused", "tier", "session_key", "scope", "considered"],
+        ),
+    ];
+    for _daemon in [None, Some(start_still(&home))] {
+        for (command, keys) in listings {
+            let output = insula(&home, &[&words(command)[..], &["--json"]].concat());
+            let answer = output.json();
+            for key in keys {
+                assert!(answer.get(key).is_some(), "{command} has no `{key}`: {answer:#}");
+            }
+            assert!(answer.is_object() || answer.is_array(), "{command}");
+            assert!(!output.stdout.contains('\u{1b}'), "{command}");
+        }
+    }
+}
+
+#[test]
+fn the_rows_have_the_shapes_that_programs_read() {
+    let home = configured(
+        "agents: {main: {default: true}}\nchannels: {telegram: {accounts: {bot: {token: \"${secret:T}\"}}}}\n",
+    );
+    let daemon = start_still(&home);
+    let status = json(&home, &["status"]);
+    assert_eq!(status["pid"], daemon.pid());
+    assert_eq!(status["listen"], daemon.listen().to_string());
+    assert_eq!(status["ready"], true);
+    assert_eq!(
+        status["agents"],
+        json!({ "total": 1, "ready": 1, "failed": 0, "paused": 0, "archived": 0 })
+    );
+    let account = &status["accounts"][0];
+    assert_eq!(
+        (&account["platform"], &account["account"], &account["state"]),
+        (&json!("telegram"), &json!("bot"), &json!("off"))
+    );
+    let tool = &json(&home, &["tools", "main"])[0];
+    for key in ["name", "exposed", "rule"] {
+        assert!(tool.get(key).is_some(), "{tool}");
+    }
+}
+
+#[test]
+fn the_status_says_whether_a_daemon_runs() {
+    let home = configured("agents: {main: {}}\n");
+    let output = insula(&home, &["status", "--json"]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    let status = output.json();
+    assert_eq!(
+        (&status["ready"], &status["pid"], &status["listen"]),
+        (&json!(false), &Value::Null, &Value::Null)
+    );
+    let _daemon = start_still(&home);
+    insula(&home, &["status"]).ok();
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = run_bare(INSULA, &[], &["completions", shell]).ok().stdout;
+        for name in ["insula", "agents", "route", "explain", "archive", "completions", "doctor"] {
+            assert!(script.contains(name), "{shell}: {name}");
+        }
+    }
+}
+
+#[test]
+fn the_doctor_tells_what_is_open_to_others_and_what_does_nothing() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = configured("agents: {main: {memory: true}}\n");
+    insula(&home, &["agents", "list"]).ok();
+    let finding = |name: &str| -> Value {
+        let output = insula(&home, &["doctor", "--json"]).json();
+        let found = output.as_array().unwrap().iter().find(|found| found["name"] == name).cloned();
+        found.unwrap_or_else(|| panic!("nothing about {name}: {output:#}"))
+    };
+    assert_eq!(finding("setting `memory`")["status"], "off");
+    let mode = |bits| {
+        std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(bits)).unwrap()
+    };
+    mode(0o755);
+    assert_eq!(finding("home")["status"], "bad");
+    mode(0o700);
+    assert_eq!(finding("home")["status"], "good");
+}
+
+#[test]
+fn a_home_of_a_later_version_is_left_alone() {
+    let home = home([("config.yaml", "{}"), ("format", "999\n")]);
+    for command in [&["up", "--listen", "127.0.0.1:0"][..], &["agents", "list"]] {
+        let output = insula(&home, command);
+        assert_eq!(output.code, Some(1), "{output:?}");
+        assert!(output.stderr.contains("run the newer version"), "{output:?}");
+    }
+    assert!(!home.has("insula.db"));
+}
+
+#[test]
+fn text_from_a_configuration_cannot_steer_the_terminal() {
+    let home = configured("agents: {main: {name: \"\\e[31mred\\e[0m\", description: \"a\\rb\"}}\n");
+    for command in ["agents show main", "agents list", "context show main"] {
+        let output = insula(&home, &words(command)).ok();
+        assert!(
+            !output.stdout.contains('\u{1b}') && !output.stdout.contains('\r'),
+            "{command}: {output:?}"
+        );
+    }
+}

@@ -1,0 +1,206 @@
+//! From events to the message they add up to.
+
+use crate::error::ModelError;
+use crate::event::{Event, StopReason, Usage};
+use crate::provider::AnswerStream;
+use crate::request::{Message, Part};
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A whole answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The model's message: reasoning, text and images as they came, then the tool calls in
+    /// the order of their index.
+    pub message: Message,
+    /// What it took; zeros when the provider did not say.
+    pub usage: Usage,
+    /// Why it ended.
+    pub stop: StopReason,
+    /// Ids of the tool calls whose arguments are not a JSON object. Their text is kept in
+    /// the message as the model wrote it.
+    pub malformed: Vec<Arc<str>>,
+}
+
+impl Answer {
+    /// The text of the reply.
+    pub fn text(&self) -> String {
+        self.message.text()
+    }
+
+    /// Reads a stream to its end. Also the way to ask without streaming.
+    pub async fn collect(stream: &mut AnswerStream) -> Result<Self, ModelError> {
+        let mut gathering = Gathering::default();
+        while let Some(event) = stream.next().await {
+            gathering.add(event?);
+        }
+        Ok(gathering.finish())
+    }
+}
+
+/// An answer that is not complete yet. What was gathered before an error can be kept.
+#[derive(Debug, Default)]
+pub struct Gathering {
+    parts: Vec<Building>,
+    calls: BTreeMap<usize, Call>,
+    usage: Usage,
+    stop: Option<StopReason>,
+}
+
+#[derive(Debug)]
+enum Building {
+    Text(String),
+    Reasoning { text: String, signature: Option<String> },
+    Other(Part),
+}
+
+#[derive(Debug)]
+struct Call {
+    id: Arc<str>,
+    name: Arc<str>,
+    arguments: String,
+}
+
+impl Gathering {
+    /// Takes in the next event.
+    pub fn add(&mut self, event: Event) {
+        match event {
+            Event::TextDelta(delta) => match self.parts.last_mut() {
+                Some(Building::Text(text)) => text.push_str(&delta),
+                _ => self.parts.push(Building::Text(delta)),
+            },
+            Event::ReasoningDelta(delta) => match self.parts.last_mut() {
+                Some(Building::Reasoning { text, signature: None }) => text.push_str(&delta),
+                _ => self.parts.push(Building::Reasoning { text: delta, signature: None }),
+            },
+            Event::ReasoningSignature(proof) => match self.parts.last_mut() {
+                Some(Building::Reasoning { signature: signature @ None, .. }) => {
+                    *signature = Some(proof);
+                }
+                _ => self
+                    .parts
+                    .push(Building::Reasoning { text: String::new(), signature: Some(proof) }),
+            },
+            Event::Image(image) => self.parts.push(Building::Other(Part::Image(image))),
+            Event::ToolCallStart { index, id, name } => {
+                self.calls.insert(index, Call { id, name, arguments: String::new() });
+            }
+            Event::ToolCallDelta { index, json } => {
+                // A piece of a call that never began has no tool to go to.
+                if let Some(call) = self.calls.get_mut(&index) {
+                    call.arguments.push_str(&json);
+                }
+            }
+            Event::Usage(usage) => self.usage = usage,
+            Event::Done(stop) => self.stop = Some(stop),
+        }
+    }
+
+    /// What was used, as far as is known.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// The message, as far as it came.
+    pub fn finish(self) -> Answer {
+        let mut parts: Vec<Part> = self
+            .parts
+            .into_iter()
+            .map(|part| match part {
+                Building::Text(text) => Part::Text(text.into()),
+                Building::Reasoning { text, signature } => {
+                    Part::Reasoning { text: text.into(), signature: signature.map(Arc::from) }
+                }
+                Building::Other(part) => part,
+            })
+            .collect();
+        let mut malformed = vec![];
+        for call in self.calls.into_values() {
+            // A tool without parameters is often called with nothing at all.
+            let arguments: Arc<str> =
+                if call.arguments.trim().is_empty() { "{}".into() } else { call.arguments.into() };
+            if !is_object(&arguments) {
+                malformed.push(call.id.clone());
+            }
+            parts.push(Part::ToolCall { id: call.id, name: call.name, arguments });
+        }
+        Answer {
+            message: Message::assistant(parts),
+            usage: self.usage,
+            stop: self.stop.unwrap_or(StopReason::Finished),
+            malformed,
+        }
+    }
+}
+
+/// Whether `text` is one JSON object, without building it.
+pub(crate) fn is_object(text: &str) -> bool {
+    text.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(text).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn start(index: usize, name: &str) -> Event {
+        Event::ToolCallStart { index, id: format!("id{index}").into(), name: name.into() }
+    }
+
+    fn delta(index: usize, json: &str) -> Event {
+        Event::ToolCallDelta { index, json: json.into() }
+    }
+
+    fn gather(events: impl IntoIterator<Item = Event>) -> Answer {
+        let mut gathering = Gathering::default();
+        events.into_iter().for_each(|event| gathering.add(event));
+        gathering.finish()
+    }
+
+    #[test]
+    fn interleaved_calls_come_out_whole_and_in_the_order_of_their_index() {
+        let answer = gather([
+            start(1, "b"),
+            start(0, "a"),
+            delta(1, "{\"y\""),
+            delta(0, "{\"x\":"),
+            delta(1, ":2}"),
+            delta(0, "1}"),
+            Event::TextDelta("so".into()),
+            Event::Done(StopReason::ToolCalls),
+        ]);
+        let call = |id: &str, name: &str, arguments: &str| Part::ToolCall {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        };
+        let expected =
+            [Part::Text("so".into()), call("id0", "a", "{\"x\":1}"), call("id1", "b", "{\"y\":2}")];
+        assert_eq!(answer.message.parts, expected);
+        assert!(answer.malformed.is_empty());
+    }
+
+    #[test]
+    fn malformed_arguments_are_kept_as_text_and_flagged() {
+        for (json, flagged) in
+            [("{\"a\":", true), ("[1]", true), ("\"a\"", true), ("{} x", true), ("", false)]
+        {
+            let answer = gather([start(0, "t"), delta(0, json)]);
+            assert_eq!(!answer.malformed.is_empty(), flagged, "{json}");
+            let Part::ToolCall { arguments, .. } = &answer.message.parts[0] else { panic!() };
+            assert_eq!(&**arguments, if json.is_empty() { "{}" } else { json });
+        }
+    }
+
+    #[test]
+    fn a_signature_closes_its_reasoning_and_the_next_begins_a_new_one() {
+        let think = |text: &str| Event::ReasoningDelta(text.into());
+        let answer =
+            gather([think("a"), think("b"), Event::ReasoningSignature("s".into()), think("c")]);
+        let expected = [
+            Part::Reasoning { text: "ab".into(), signature: Some("s".into()) },
+            Part::Reasoning { text: "c".into(), signature: None },
+        ];
+        assert_eq!(answer.message.parts, expected);
+    }
+}

@@ -1,0 +1,130 @@
+//! Falling back from one model to the next, and saying why.
+
+use crate::error::ModelError;
+use crate::provider::{AnswerStream, Provider, Timeouts};
+use crate::request::Request;
+use crate::retry::{RetryPolicy, stream_with_retries};
+use insula_world::{Clock, RandomStream};
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// One model of a chain.
+#[derive(Clone)]
+pub struct Link {
+    /// Who has it.
+    pub provider: Arc<dyn Provider>,
+    /// Its name there.
+    pub model: Arc<str>,
+}
+
+impl fmt::Display for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.provider.name(), self.model)
+    }
+}
+
+impl fmt::Debug for Link {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Link({self})")
+    }
+}
+
+/// Models in the order to ask them. Never empty.
+#[derive(Debug, Clone)]
+pub struct Chain {
+    first: Link,
+    rest: Vec<Link>,
+    policy: RetryPolicy,
+}
+
+/// An answer that has begun, and what it took to get it.
+pub struct Answering {
+    /// The answer.
+    pub stream: AnswerStream,
+    /// Who answers.
+    pub link: Link,
+    /// Why the models before it did not, in order.
+    pub passed_over: Vec<ModelError>,
+}
+
+/// No model of the chain answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoAnswer {
+    /// The error that decides what the caller can do: the one no other model could cure, or
+    /// the last.
+    pub error: ModelError,
+    /// The errors of the models before, in order.
+    pub passed_over: Vec<ModelError>,
+}
+
+impl fmt::Display for NoAnswer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)?;
+        for error in &self.passed_over {
+            write!(f, "; before that, {error}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NoAnswer {}
+
+impl Chain {
+    /// Asks `first`, and each of `rest` when the one before it could not answer.
+    pub fn new(first: Link, rest: Vec<Link>, policy: RetryPolicy) -> Self {
+        Self { first, rest, policy }
+    }
+
+    /// The models in order.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// Asks one model after the other until an answer begins. Each gets its own retries. The
+    /// request's `model` is replaced by the one that is asked; nothing is copied while it is
+    /// the same.
+    pub async fn stream(
+        &self,
+        request: &Request,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+        clock: &dyn Clock,
+        random: &mut RandomStream,
+    ) -> Result<Answering, NoAnswer> {
+        let mut passed_over = vec![];
+        let mut link = &self.first;
+        let mut rest = self.rest.iter();
+        loop {
+            let request = if request.model == link.model {
+                Cow::Borrowed(request)
+            } else {
+                Cow::Owned(Request { model: link.model.clone(), ..request.clone() })
+            };
+            let provider = &*link.provider;
+            let asked = stream_with_retries(
+                provider,
+                &request,
+                limits,
+                cancel,
+                &self.policy,
+                clock,
+                random,
+            );
+            let error = match asked.await {
+                Ok(stream) => return Ok(Answering { stream, link: link.clone(), passed_over }),
+                Err(error) => error,
+            };
+            let next = if error.fault.is_curable_elsewhere() { rest.next() } else { None };
+            match next {
+                Some(next) => {
+                    tracing::warn!("{error}; asking {next} instead");
+                    passed_over.push(error);
+                    link = next;
+                }
+                None => return Err(NoAnswer { error, passed_over }),
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! One address of a provider, with the headers every request to it carries.
+
+use crate::error::{Fault, ModelError, excerpt};
+use crate::provider::Timeouts;
+use crate::status::{self, Told};
+use crate::transport::{Body, Transport};
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
+use http::{Method, Uri};
+use http_body_util::Full;
+use secrecy::{ExposeSecret as _, SecretString};
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The most that is read of an answer that is an error. Its words are cut far shorter.
+const ERROR_LEN_MAX: usize = 64 * 1024;
+/// A value shorter than this is not looked for in what a provider says: it would be found
+/// everywhere, and hides nothing.
+const SECRET_LEN_MIN: usize = 6;
+
+/// An address or a header can't be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SpecError {
+    /// The base URL is missing and the provider has no well-known one.
+    #[error("provider `{provider}` needs a base_url")]
+    NoBaseUrl {
+        /// The provider.
+        provider: String,
+    },
+    /// The base URL is not one.
+    #[error("provider `{provider}` has a base_url that can't be used: {why}")]
+    BadBaseUrl {
+        /// The provider.
+        provider: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The key or a header holds characters that HTTP does not allow.
+    #[error("provider `{provider}` has a value for the header `{header}` that can't be sent")]
+    BadHeader {
+        /// The provider.
+        provider: String,
+        /// The header.
+        header: String,
+    },
+    /// The provider needs a key.
+    #[error("provider `{provider}` needs an api_key")]
+    NoKey {
+        /// The provider.
+        provider: String,
+    },
+    /// Two providers have one name.
+    #[error("there are two providers named `{provider}`")]
+    Twice {
+        /// The name.
+        provider: String,
+    },
+}
+
+/// Where to send, and what with.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    provider: Arc<str>,
+    transport: Transport,
+    uri: Uri,
+    headers: HeaderMap,
+    /// What must not come back in the words of an error.
+    secrets: Arc<[SecretString]>,
+}
+
+impl Endpoint {
+    /// An address below `base_url`. Headers with secret values are marked, so that no layer
+    /// below prints them.
+    pub(crate) fn new(
+        transport: &Transport,
+        provider: &Arc<str>,
+        base_url: &str,
+        path: &str,
+        headers: &[(String, SecretString)],
+    ) -> Result<Self, SpecError> {
+        let name = || provider.to_string();
+        let bad = |why: String| SpecError::BadBaseUrl { provider: name(), why };
+        let uri: Uri = format!("{}{path}", base_url.trim_end_matches('/'))
+            .parse()
+            .map_err(|error: http::uri::InvalidUri| bad(error.to_string()))?;
+        if !matches!(uri.scheme_str(), Some("http" | "https")) {
+            return Err(bad("it must begin with http:// or https://".into()));
+        }
+        if uri.authority().is_none_or(|authority| authority.as_str().contains('@')) {
+            return Err(bad("it must name a host, and no user or password".into()));
+        }
+        if uri.query().is_some() {
+            return Err(bad("it must not have a query".into()));
+        }
+        let mut map = HeaderMap::new();
+        map.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        map.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        map.insert(
+            USER_AGENT,
+            HeaderValue::from_static(concat!("insula/", env!("CARGO_PKG_VERSION"))),
+        );
+        for (header, value) in headers {
+            let bad = || SpecError::BadHeader { provider: name(), header: header.clone() };
+            let key = HeaderName::try_from(header.as_str()).map_err(|_| bad())?;
+            let mut value = HeaderValue::try_from(value.expose_secret()).map_err(|_| bad())?;
+            value.set_sensitive(true);
+            map.insert(key, value);
+        }
+        let secrets = headers.iter().map(|(_, value)| bare(value)).collect();
+        Ok(Self {
+            provider: provider.clone(),
+            transport: transport.clone(),
+            uri,
+            headers: map,
+            secrets,
+        })
+    }
+
+    /// The provider's name.
+    pub(crate) fn provider(&self) -> &str {
+        &self.provider
+    }
+
+    /// Sends `body` and returns the body of an answer that is no error.
+    pub(crate) async fn post(
+        &self,
+        model: &Arc<str>,
+        body: Vec<u8>,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Body, ModelError> {
+        let sent = self.send(Method::POST, body.into(), limits, cancel).await;
+        sent.map_err(|fault| self.error(model, fault))
+    }
+
+    /// Fetches what is at this address.
+    pub(crate) async fn get(
+        &self,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Body, Fault> {
+        self.send(Method::GET, Bytes::new(), limits, cancel).await
+    }
+
+    async fn send(
+        &self,
+        method: Method,
+        body: Bytes,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<Body, Fault> {
+        let mut request = http::Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = self.uri.clone();
+        *request.headers_mut() = self.headers.clone();
+        let response = self.transport.send(request, limits, cancel).await?;
+        let status = response.status();
+        if status.is_success() {
+            return Ok(response.into_body());
+        }
+        let after = status::retry_after(response.headers(), self.transport.clock().now());
+        let body = response.into_body().excerpt(ERROR_LEN_MAX).await?;
+        Err(status::fault(status.as_u16(), after, Told::from_body(&body)))
+    }
+
+    /// The error to show: with its place, and with foreign words made harmless.
+    pub(crate) fn error(&self, model: &Arc<str>, mut fault: Fault) -> ModelError {
+        let words = match &mut fault {
+            Fault::Unauthorized { message, .. }
+            | Fault::RateLimited { message, .. }
+            | Fault::Overloaded { message, .. }
+            | Fault::TooLong { message }
+            | Fault::Missing { message, .. }
+            | Fault::Refused { message, .. } => Some(message),
+            Fault::Unreachable { why } => Some(why),
+            Fault::Garbage { what } => Some(what),
+            Fault::TimedOut { .. } | Fault::CutOff | Fault::Cancelled => None,
+        };
+        if let Some(words) = words {
+            *words = excerpt(&self.without_secrets(words));
+        }
+        ModelError { provider: self.provider.clone(), model: model.clone(), fault }
+    }
+
+    fn without_secrets(&self, words: &str) -> String {
+        let mut words = words.to_owned();
+        for secret in self.secrets.iter() {
+            let secret = secret.expose_secret();
+            if secret.len() >= SECRET_LEN_MIN && words.contains(secret) {
+                words = words.replace(secret, "[key]");
+            }
+        }
+        words
+    }
+}
+
+/// A header's value without the scheme before the key.
+fn bare(value: &SecretString) -> SecretString {
+    let text = value.expose_secret();
+    text.strip_prefix("Bearer ").unwrap_or(text).to_owned().into()
+}

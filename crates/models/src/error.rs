@@ -1,0 +1,234 @@
+//! What can go wrong with a model, by what the caller can do about it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most of a provider's own words an error repeats. Enough for a sentence or two; error
+/// pages of proxies are long and say nothing more.
+pub const EXCERPT_CHARS_MAX: usize = 300;
+
+/// A request that got no answer, or an answer that broke off.
+///
+/// Its text names the provider and the model, and never holds a key: what a provider said is
+/// cut short, freed of control characters, and has the values of our own headers removed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("model `{provider}/{model}`: {fault}")]
+pub struct ModelError {
+    /// The provider's name in the configuration.
+    pub provider: Arc<str>,
+    /// The model that was asked.
+    pub model: Arc<str>,
+    /// What happened.
+    pub fault: Fault,
+}
+
+/// What happened, by what can be done about it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The key is missing, wrong, not entitled, or out of credit. Another key would help.
+    #[error("the provider refused the key ({status}){}", said(message))]
+    Unauthorized {
+        /// The answer's status.
+        status: u16,
+        /// The provider's words.
+        message: String,
+    },
+    /// Too many requests for now.
+    #[error("the provider limits the rate of requests{}{}", later(*after), said(message))]
+    RateLimited {
+        /// How long the provider asks to wait, if it said.
+        after: Option<Duration>,
+        /// The provider's words.
+        message: String,
+    },
+    /// The provider has too much to do, or has a fault of its own.
+    #[error("the provider is overloaded or broken ({status}){}{}", later(*after), said(message))]
+    Overloaded {
+        /// The answer's status; 200 when the error came inside an answer.
+        status: u16,
+        /// How long the provider asks to wait, if it said.
+        after: Option<Duration>,
+        /// The provider's words.
+        message: String,
+    },
+    /// The conversation does not fit the model's window. A shorter one would.
+    #[error("the conversation is too long for this model{}", said(message))]
+    TooLong {
+        /// The provider's words.
+        message: String,
+    },
+    /// There is no such model, or nothing at that address. Another model would help.
+    #[error("the provider has no such model or address ({status}){}", said(message))]
+    Missing {
+        /// The answer's status.
+        status: u16,
+        /// The provider's words.
+        message: String,
+    },
+    /// The request itself was refused. Sending it again would not help.
+    #[error("the provider refused the request ({status}){}", said(message))]
+    Refused {
+        /// The answer's status.
+        status: u16,
+        /// The provider's words.
+        message: String,
+    },
+    /// No connection, or it broke before anything came back.
+    #[error("the provider can't be reached{}", said(why))]
+    Unreachable {
+        /// What the network said.
+        why: String,
+    },
+    /// Nothing came for too long.
+    #[error("timed out after {}: {phase}", seconds(*waited))]
+    TimedOut {
+        /// What was waited for.
+        phase: Phase,
+        /// How long.
+        waited: Duration,
+    },
+    /// What came back is not what the protocol allows.
+    #[error("the provider answered something unreadable: {what}")]
+    Garbage {
+        /// What, in short.
+        what: String,
+    },
+    /// The answer ended before its end.
+    #[error("the answer broke off before its end")]
+    CutOff,
+    /// We stopped it.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// What was waited for when time ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Phase {
+    /// A connection, name resolution and TLS included.
+    #[error("no connection to the provider")]
+    Connect,
+    /// The beginning of the answer.
+    #[error("the provider accepted the request and did not begin to answer")]
+    FirstByte,
+    /// The next piece of an answer that had begun.
+    #[error("the answer stalled")]
+    Idle,
+}
+
+impl Fault {
+    /// Whether the same request may succeed a little later, and is worth the wait. A
+    /// provider that took the request and fell silent has cost the whole time-out already,
+    /// and may be at work on it still.
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::RateLimited { .. }
+            | Self::Overloaded { .. }
+            | Self::Unreachable { .. }
+            | Self::TimedOut { phase: Phase::Connect, .. }
+            | Self::CutOff => true,
+            Self::Unauthorized { .. }
+            | Self::TooLong { .. }
+            | Self::Missing { .. }
+            | Self::Refused { .. }
+            | Self::TimedOut { phase: Phase::FirstByte | Phase::Idle, .. }
+            | Self::Garbage { .. }
+            | Self::Cancelled => false,
+        }
+    }
+
+    /// Whether another model or provider may succeed with the same request.
+    pub fn is_curable_elsewhere(&self) -> bool {
+        match self {
+            Self::Unauthorized { .. }
+            | Self::RateLimited { .. }
+            | Self::Overloaded { .. }
+            | Self::Missing { .. }
+            | Self::Unreachable { .. }
+            | Self::TimedOut { .. }
+            | Self::Garbage { .. }
+            | Self::CutOff => true,
+            Self::TooLong { .. } | Self::Refused { .. } | Self::Cancelled => false,
+        }
+    }
+
+    /// How long the provider asks to wait.
+    pub fn after(&self) -> Option<Duration> {
+        match self {
+            Self::RateLimited { after, .. } | Self::Overloaded { after, .. } => *after,
+            _ => None,
+        }
+    }
+}
+
+fn said(words: &str) -> String {
+    if words.is_empty() { String::new() } else { format!(": {words}") }
+}
+
+fn later(after: Option<Duration>) -> String {
+    after.map_or_else(String::new, |after| format!("; it asks to wait {}", seconds(after)))
+}
+
+fn seconds(duration: Duration) -> String {
+    format!("{} s", (duration.as_secs_f64() * 10.0).round() / 10.0)
+}
+
+/// Foreign text made fit for a message: one line, no control or invisible characters, short.
+pub(crate) fn excerpt(text: &str) -> String {
+    let mut line = String::new();
+    let mut room = EXCERPT_CHARS_MAX;
+    for word in text.split_whitespace() {
+        let word: String = word.chars().filter(|&character| is_plain(character)).collect();
+        let gap = usize::from(!line.is_empty());
+        let length = word.chars().count() + gap;
+        if length > room {
+            line.extend(" ".chars().take(gap));
+            line.extend(word.chars().take(room.saturating_sub(gap)));
+            line.push('…');
+            return line;
+        }
+        if length > gap {
+            line.extend(" ".chars().take(gap));
+            line.push_str(&word);
+            room -= length;
+        }
+    }
+    line
+}
+
+/// Neither a control character nor one that hides or turns round what stands beside it.
+fn is_plain(character: char) -> bool {
+    !character.is_control()
+        && !matches!(character,
+            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_excerpt_is_one_short_line_without_control_characters() {
+        assert_eq!(excerpt("a\r\n\tb\u{1b}[31m c\u{202e}d\0"), "a b[31m cd");
+        let long = excerpt(&"word ".repeat(1000));
+        assert!(long.chars().count() <= EXCERPT_CHARS_MAX + 2 && long.ends_with('…'), "{long}");
+        let wide = excerpt(&"é".repeat(1000));
+        assert_eq!(wide.chars().count(), EXCERPT_CHARS_MAX + 1);
+    }
+
+    #[test]
+    fn an_error_names_the_provider_and_the_model_and_what_to_expect() {
+        let error = ModelError {
+            provider: "local".into(),
+            model: "small".into(),
+            fault: Fault::RateLimited {
+                after: Some(Duration::from_millis(1500)),
+                message: "slow down".into(),
+            },
+        };
+        assert_eq!(
+            error.to_string(),
+            "model `local/small`: the provider limits the rate of requests; \
+             it asks to wait 1.5 s: slow down"
+        );
+    }
+}

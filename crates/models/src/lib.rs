@@ -1,0 +1,49 @@
+//! Models: asking them, in one vocabulary for all providers.
+//!
+//! A [`Request`] goes to a [`Provider`], and its answer comes back as a stream of [`Event`]s
+//! that add up to an [`Answer`]. [`retry`] tries again while nothing was seen yet, and a
+//! [`Chain`] falls back to other models. All connections are made by one [`Transport`], over
+//! the network and the clock of the world.
+//!
+//! This crate knows no agents. What a request holds is all that reaches a provider, and what
+//! comes back reaches only who asked.
+
+mod answer;
+mod anthropic;
+mod catalogue;
+mod chain;
+mod endpoint;
+mod error;
+mod event;
+mod lines;
+mod ollama;
+mod openai;
+pub mod price;
+mod provider;
+mod reading;
+mod rehearsal;
+mod request;
+pub mod retry;
+mod sse;
+mod status;
+mod transport;
+
+pub use answer::{Answer, Gathering};
+pub use anthropic::Anthropic;
+pub use catalogue::{Kind, ProviderSpec, Providers, UnknownModel};
+pub use chain::{Answering, Chain, Link, NoAnswer};
+pub use endpoint::SpecError;
+pub use error::{EXCERPT_CHARS_MAX, Fault, ModelError, Phase};
+pub use event::{Event, StopReason, Usage};
+pub use ollama::{Discovered, Ollama, discover};
+pub use openai::OpenAi;
+pub use provider::{AnswerStream, EventSource, More, Provider, Timeouts};
+pub use reading::{ANSWER_LEN_MAX, DOCUMENT_LEN_MAX, EVENT_LEN_MAX};
+pub use rehearsal::Rehearsal;
+pub use request::{
+    CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, SystemBlock, ToolChoice,
+    ToolSchema,
+};
+pub use retry::{RetryPolicy, stream_with_retries};
+pub use secrecy::{ExposeSecret, SecretString};
+pub use transport::{TlsError, Transport};

@@ -1,0 +1,217 @@
+//! From the body of an answer to events: bounds, framing, and the end. What the pieces mean
+//! is known by the parser of each provider.
+
+use crate::endpoint::Endpoint;
+use crate::error::{Fault, ModelError};
+use crate::event::Event;
+use crate::lines::{Lines, Oversized};
+use crate::provider::{AnswerStream, EventSource, More};
+use crate::sse::SseDecoder;
+use crate::transport::Body;
+use async_trait::async_trait;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// The longest single event. Deltas have a few hundred bytes, but a picture in an answer
+/// comes in one piece.
+pub const EVENT_LEN_MAX: usize = 4 * 1024 * 1024;
+/// The longest answer, as bytes on the wire. The largest windows give about 128,000 tokens,
+/// each at most some 300 bytes in its event, with most of it far below.
+pub const ANSWER_LEN_MAX: usize = 48 * 1024 * 1024;
+/// The longest answer that comes as one document, which has to be held as a whole.
+pub const DOCUMENT_LEN_MAX: usize = 16 * 1024 * 1024;
+/// How much of an answer that makes no sense is repeated in the error, before cleaning.
+const HEAD_LEN_MAX: usize = 512;
+
+/// How an answer is cut into events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events, or one JSON document from servers that can't stream.
+    Sse,
+    /// One JSON document a line.
+    JsonLines,
+}
+
+/// Whether the answer goes on after an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It goes on.
+    On,
+    /// That was the last one.
+    End,
+}
+
+/// Knows what the pieces of one provider's answers mean. One value an answer.
+pub(crate) trait Parser: Send {
+    /// One event with its data, or one line.
+    fn event(&mut self, data: &[u8], out: &mut VecDeque<Event>) -> Result<Flow, Fault>;
+
+    /// A whole answer in one document.
+    fn document(&mut self, body: &[u8], out: &mut VecDeque<Event>) -> Result<(), Fault>;
+
+    /// After the last event or at the end of the body: says `Done`, or that it is cut off.
+    fn end(&mut self, out: &mut VecDeque<Event>) -> Result<(), Fault>;
+}
+
+enum Decoder {
+    /// No byte has come that tells.
+    Undecided,
+    Sse(SseDecoder),
+    JsonLines(Lines),
+    Document(Vec<u8>),
+}
+
+struct Reading<P> {
+    endpoint: Endpoint,
+    model: Arc<str>,
+    /// `None` after the end.
+    body: Option<Body>,
+    decoder: Decoder,
+    parser: P,
+    /// The first bytes, to show when nothing can be made of them.
+    head: Vec<u8>,
+    read_len: usize,
+    event_seen: bool,
+}
+
+impl From<Oversized> for Fault {
+    fn from(_: Oversized) -> Self {
+        let mib = EVENT_LEN_MAX / (1024 * 1024);
+        Self::Garbage { what: format!("an event of more than {mib} MiB") }
+    }
+}
+
+/// The events of `body`, as `parser` understands them.
+pub(crate) fn read<P: Parser + 'static>(
+    endpoint: &Endpoint,
+    model: &Arc<str>,
+    body: Body,
+    framing: Framing,
+    parser: P,
+) -> AnswerStream {
+    let decoder = match framing {
+        Framing::Sse => Decoder::Undecided,
+        Framing::JsonLines => Decoder::JsonLines(Lines::new(EVENT_LEN_MAX)),
+    };
+    AnswerStream::new(Box::new(Reading {
+        endpoint: endpoint.clone(),
+        model: model.clone(),
+        body: Some(body),
+        decoder,
+        parser,
+        head: vec![],
+        read_len: 0,
+        event_seen: false,
+    }))
+}
+
+#[async_trait]
+impl<P: Parser> EventSource for Reading<P> {
+    async fn fill(&mut self, ready: &mut VecDeque<Event>) -> Result<More, ModelError> {
+        let filled = self.advance(ready).await;
+        filled.map_err(|fault| self.endpoint.error(&self.model, fault))
+    }
+}
+
+impl<P: Parser> Reading<P> {
+    async fn advance(&mut self, ready: &mut VecDeque<Event>) -> Result<More, Fault> {
+        let Some(body) = self.body.as_mut() else { return Ok(More::No) };
+        let Some(piece) = body.piece().await? else {
+            self.body = None;
+            self.at_end(ready)?;
+            return Ok(More::No);
+        };
+        self.read_len += piece.len();
+        if self.read_len > ANSWER_LEN_MAX {
+            let mib = ANSWER_LEN_MAX / (1024 * 1024);
+            return Err(Fault::Garbage { what: format!("an answer of more than {mib} MiB") });
+        }
+        if self.decode(&piece, ready)? == Flow::On {
+            return Ok(More::Yes);
+        }
+        self.parser.end(ready)?;
+        if let Some(body) = self.body.take() {
+            body.finish().await;
+        }
+        Ok(More::No)
+    }
+
+    fn decode(&mut self, piece: &[u8], ready: &mut VecDeque<Event>) -> Result<Flow, Fault> {
+        if !self.event_seen {
+            let room = HEAD_LEN_MAX.saturating_sub(self.head.len());
+            self.head.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
+        if matches!(self.decoder, Decoder::Undecided) {
+            // An event stream never begins with a brace, and a JSON answer always does.
+            match piece.iter().find(|byte| !byte.is_ascii_whitespace()) {
+                Some(b'{') => self.decoder = Decoder::Document(vec![]),
+                Some(_) => self.decoder = Decoder::Sse(SseDecoder::new(EVENT_LEN_MAX)),
+                None => return Ok(Flow::On),
+            }
+        }
+        let Self { decoder, parser, event_seen, .. } = self;
+        let mut flow = Flow::On;
+        let mut each = |data: &[u8]| {
+            // What comes behind the end is nobody's business.
+            if flow == Flow::On && !data.trim_ascii().is_empty() {
+                *event_seen = true;
+                flow = parser.event(data, ready)?;
+            }
+            Ok::<(), Fault>(())
+        };
+        match decoder {
+            Decoder::Undecided => {}
+            Decoder::Sse(sse) => sse.push(piece, |_, data| each(data))?,
+            Decoder::JsonLines(lines) => lines.push(piece, each)?,
+            Decoder::Document(document) => {
+                if document.len() + piece.len() > DOCUMENT_LEN_MAX {
+                    let mib = DOCUMENT_LEN_MAX / (1024 * 1024);
+                    return Err(Fault::Garbage {
+                        what: format!("a document of more than {mib} MiB"),
+                    });
+                }
+                document.extend_from_slice(piece);
+            }
+        }
+        Ok(flow)
+    }
+
+    fn at_end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), Fault> {
+        match &mut self.decoder {
+            Decoder::Document(document) => {
+                let document = std::mem::take(document);
+                return self.parser.document(&document, ready);
+            }
+            Decoder::JsonLines(lines) => {
+                // The last line may lack its end, or be half of one.
+                let rest = lines.rest();
+                let whole = serde_json::from_slice::<serde::de::IgnoredAny>(&rest).is_ok();
+                if whole {
+                    self.event_seen = true;
+                    self.parser.event(&rest, ready)?;
+                }
+            }
+            Decoder::Undecided | Decoder::Sse(_) => {}
+        }
+        if !self.event_seen && looks_foreign(&self.head) {
+            let head = String::from_utf8_lossy(&self.head);
+            return Err(Fault::Garbage { what: format!("no event in it: {head}") });
+        }
+        self.parser.end(ready)
+    }
+}
+
+/// Whether these bytes are something else than the beginning of an event stream.
+fn looks_foreign(head: &[u8]) -> bool {
+    let head = head.trim_ascii();
+    !head.is_empty()
+        && ![b"data".as_slice(), b"event", b"id:", b"retry", b":", b"\xef\xbb\xbf", b"{"]
+            .iter()
+            .any(|begin| head.starts_with(begin))
+}
+
+/// The error for data that is not what the provider's protocol says.
+pub(crate) fn garbage(error: &serde_json::Error, data: &[u8]) -> Fault {
+    let head = String::from_utf8_lossy(&data[..data.len().min(HEAD_LEN_MAX)]);
+    Fault::Garbage { what: format!("{error} in: {head}") }
+}

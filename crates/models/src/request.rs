@@ -1,0 +1,248 @@
+//! What a model is asked, in no provider's words. Wire formats are inside each provider.
+//!
+//! Long texts are `Arc<str>` and schemas are raw JSON: a prefix that is built once is shared
+//! by every request that begins with it, and is never parsed or rendered again on the way.
+
+use serde_json::value::RawValue;
+use std::fmt;
+use std::sync::Arc;
+
+/// One question to a model: everything it will see, and how it should answer.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The model's name as its provider knows it, without the provider's name.
+    pub model: Arc<str>,
+    /// The system prompt, in blocks.
+    pub system: Vec<SystemBlock>,
+    /// The conversation, oldest first.
+    pub messages: Vec<Message>,
+    /// The tools the model may call.
+    pub tools: Arc<[ToolSchema]>,
+    /// Whether it must, may or must not call one.
+    pub tool_choice: ToolChoice,
+    /// The most tokens the answer may have; `None` leaves it to the provider.
+    pub max_tokens: Option<u32>,
+    /// Sampling temperature; `None` leaves it to the provider.
+    pub temperature: Option<f32>,
+    /// Texts that end the answer.
+    pub stop: Vec<String>,
+    /// How hard to think first; `None` leaves it to the provider.
+    pub effort: Option<Effort>,
+}
+
+impl Request {
+    /// A request with these messages and nothing else.
+    pub fn new(model: impl Into<Arc<str>>, messages: Vec<Message>) -> Self {
+        Self {
+            model: model.into(),
+            system: vec![],
+            messages,
+            tools: Arc::new([]),
+            tool_choice: ToolChoice::Auto,
+            max_tokens: None,
+            temperature: None,
+            stop: vec![],
+            effort: None,
+        }
+    }
+}
+
+/// One block of the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SystemBlock {
+    /// Its text.
+    pub text: Arc<str>,
+    /// Whether what comes up to here stays the same in the next request.
+    pub cache: CacheHint,
+}
+
+/// Where a provider that needs to be told may end a cached prefix.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CacheHint {
+    /// Nothing is said.
+    #[default]
+    None,
+    /// All up to and including this block will come again.
+    Breakpoint,
+}
+
+/// Who says a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The person, or what stands in for one.
+    User,
+    /// The model.
+    Assistant,
+    /// Results of the tools the model called.
+    Tool,
+}
+
+/// One message of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Message {
+    /// Who says it.
+    pub role: Role,
+    /// What it consists of.
+    pub parts: Vec<Part>,
+    /// Whether what comes up to here stays the same in the next request.
+    pub cache: CacheHint,
+}
+
+impl Message {
+    /// A message of the person.
+    pub fn user(text: impl Into<Arc<str>>) -> Self {
+        Self { role: Role::User, parts: vec![Part::Text(text.into())], cache: CacheHint::None }
+    }
+
+    /// A message of the model.
+    pub fn assistant(parts: Vec<Part>) -> Self {
+        Self { role: Role::Assistant, parts, cache: CacheHint::None }
+    }
+
+    /// The result of one tool call, as text.
+    pub fn tool_result(call_id: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
+        let content = vec![Part::Text(text.into())];
+        let part = Part::ToolResult { call_id: call_id.into(), content, is_error: false };
+        Self { role: Role::Tool, parts: vec![part], cache: CacheHint::None }
+    }
+
+    /// Its text parts, one after the other.
+    pub fn text(&self) -> String {
+        text_of(&self.parts)
+    }
+}
+
+/// One part of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// Words.
+    Text(Arc<str>),
+    /// A picture.
+    Image(Image),
+    /// The model wants a tool to run.
+    ToolCall {
+        /// Which call; the result names it.
+        id: Arc<str>,
+        /// Which tool.
+        name: Arc<str>,
+        /// Its arguments as the model wrote them: JSON, if the model was right.
+        arguments: Arc<str>,
+    },
+    /// What a tool gave back.
+    ToolResult {
+        /// The call it answers.
+        call_id: Arc<str>,
+        /// Text and images; other parts are left out of the request.
+        content: Vec<Part>,
+        /// Whether the tool failed.
+        is_error: bool,
+    },
+    /// What the model thought before it answered.
+    Reasoning {
+        /// The thought; empty when the provider keeps it to itself.
+        text: Arc<str>,
+        /// The provider's proof that it is its own, to be passed back unchanged.
+        signature: Option<Arc<str>>,
+    },
+}
+
+/// A picture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Its media type, such as `image/png`; may be empty beside a URL.
+    pub mime: Arc<str>,
+    /// The picture itself, or where it is.
+    pub data: ImageData,
+}
+
+/// Where the bytes of a picture are.
+#[derive(Clone, PartialEq, Eq)]
+pub enum ImageData {
+    /// Here, in base64.
+    Base64(Arc<str>),
+    /// There, for the provider to fetch.
+    Url(Arc<str>),
+}
+
+impl Image {
+    /// The picture a `data:` URL holds, or a picture somewhere else.
+    pub fn from_url(url: &str) -> Self {
+        let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+        match inline {
+            Some((mime, data)) => Self { mime: mime.into(), data: ImageData::Base64(data.into()) },
+            None => Self { mime: "".into(), data: ImageData::Url(url.into()) },
+        }
+    }
+}
+
+impl fmt::Debug for ImageData {
+    /// The size of it: nobody reads base64.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Base64(data) => write!(f, "Base64({} bytes)", data.len()),
+            Self::Url(url) => write!(f, "Url({url:?})"),
+        }
+    }
+}
+
+/// A tool as the model is shown it.
+#[derive(Debug, Clone)]
+pub struct ToolSchema {
+    /// What the model calls it by.
+    pub name: Arc<str>,
+    /// What it is for.
+    pub description: Arc<str>,
+    /// JSON schema of its arguments, sent as it stands.
+    pub parameters: Arc<RawValue>,
+}
+
+impl ToolSchema {
+    /// A tool whose arguments are described by the JSON text `parameters`.
+    pub fn new(
+        name: impl Into<Arc<str>>,
+        description: impl Into<Arc<str>>,
+        parameters: &str,
+    ) -> Result<Self, serde_json::Error> {
+        let parameters = RawValue::from_string(parameters.to_owned())?;
+        let parameters = Arc::from(parameters);
+        Ok(Self { name: name.into(), description: description.into(), parameters })
+    }
+}
+
+/// Whether the model must, may or must not call a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolChoice {
+    /// As it likes.
+    #[default]
+    Auto,
+    /// None, though it sees them.
+    None,
+    /// At least one.
+    Required,
+    /// This one.
+    Tool(Arc<str>),
+}
+
+/// How hard to think before answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// Not at all, where the model can be told so.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// A lot.
+    High,
+}
+
+/// The text parts of `parts`, one after the other.
+pub(crate) fn text_of(parts: &[Part]) -> String {
+    let mut all = String::new();
+    for part in parts {
+        if let Part::Text(text) = part {
+            all.push_str(text);
+        }
+    }
+    all
+}

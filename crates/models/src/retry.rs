@@ -1,0 +1,176 @@
+//! Trying again, as long as nobody has seen a word of the answer.
+
+use crate::error::{Fault, ModelError};
+use crate::provider::{AnswerStream, Provider, Timeouts};
+use crate::request::Request;
+use insula_world::{Clock, RandomStream};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How often and how long to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// Attempts, the first included. Never less than one is made.
+    pub attempts_max: u32,
+    /// The longest first wait; each next may be twice as long.
+    pub backoff_first: Duration,
+    /// The longest wait that is our own choice. A provider may ask for more.
+    pub backoff_max: Duration,
+    /// All waits together. A provider that asks for more than is left is given up at once:
+    /// it has said when, and that is too late.
+    pub wait_total_max: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            attempts_max: 4,
+            backoff_first: Duration::from_millis(500),
+            backoff_max: Duration::from_secs(20),
+            wait_total_max: Duration::from_secs(60),
+        }
+    }
+}
+
+impl RetryPolicy {
+    /// One attempt and no wait.
+    pub fn never() -> Self {
+        Self { attempts_max: 1, ..Self::default() }
+    }
+
+    /// How long to wait after `fault`, the `attempt`-th failure (from 1), when `waited` has
+    /// been spent already; `None` to give up. `chance` is anywhere between 0 and `u64::MAX`.
+    pub fn wait(
+        &self,
+        fault: &Fault,
+        attempt: u32,
+        waited: Duration,
+        chance: u64,
+    ) -> Option<Duration> {
+        if attempt >= self.attempts_max || !fault.is_passing() {
+            return None;
+        }
+        // Full jitter: anywhere up to the bound, so that many who failed together do not
+        // come back together.
+        let doubling = 1u32.checked_shl(attempt - 1).unwrap_or(u32::MAX);
+        let bound = self.backoff_first.saturating_mul(doubling).min(self.backoff_max);
+        let wait = match fault.after() {
+            Some(after) => after.saturating_add(part_of(self.backoff_first, chance)),
+            None => part_of(bound, chance),
+        };
+        let left = self.wait_total_max.saturating_sub(waited);
+        // What the provider asked for must fit; our own jitter on top of it need not.
+        match fault.after() {
+            Some(after) if after > left => None,
+            _ => Some(wait.min(left)),
+        }
+    }
+}
+
+/// `chance` of `u64::MAX` parts of `whole`.
+fn part_of(whole: Duration, chance: u64) -> Duration {
+    let nanos = whole.as_nanos().saturating_mul(u128::from(chance)) / u128::from(u64::MAX);
+    Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+}
+
+/// Asks `provider`, again if need be, and returns when the answer has really begun. From
+/// then on errors are final: what was passed on can't be taken back.
+pub async fn stream_with_retries(
+    provider: &dyn Provider,
+    request: &Request,
+    limits: &Timeouts,
+    cancel: &CancellationToken,
+    policy: &RetryPolicy,
+    clock: &dyn Clock,
+    random: &mut RandomStream,
+) -> Result<AnswerStream, ModelError> {
+    let mut waited = Duration::ZERO;
+    let mut attempt = 1;
+    loop {
+        let error = match begin(provider, request, limits, cancel).await {
+            Ok(stream) => return Ok(stream),
+            Err(error) => error,
+        };
+        let chance = u64::from_le_bytes(random.bytes());
+        let Some(wait) = policy.wait(&error.fault, attempt, waited, chance) else {
+            return Err(error);
+        };
+        tracing::debug!(attempt, wait_ms = wait.as_millis(), "{error}; trying again");
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(ModelError { fault: Fault::Cancelled, ..error }),
+            () = clock.sleep(wait) => {}
+        }
+        waited = waited.saturating_add(wait);
+        attempt += 1;
+    }
+}
+
+async fn begin(
+    provider: &dyn Provider,
+    request: &Request,
+    limits: &Timeouts,
+    cancel: &CancellationToken,
+) -> Result<AnswerStream, ModelError> {
+    let mut stream = provider.stream(request, limits, cancel).await?;
+    stream.prime().await?;
+    Ok(stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Phase;
+
+    const POLICY: RetryPolicy = RetryPolicy {
+        attempts_max: 4,
+        backoff_first: Duration::from_secs(1),
+        backoff_max: Duration::from_secs(3),
+        wait_total_max: Duration::from_secs(10),
+    };
+
+    fn limited(after_s: Option<u64>) -> Fault {
+        Fault::RateLimited { after: after_s.map(Duration::from_secs), message: String::new() }
+    }
+
+    #[test]
+    fn waits_double_up_to_the_bound_and_jitter_spans_all_of_it() {
+        let wait = |attempt, chance| POLICY.wait(&limited(None), attempt, Duration::ZERO, chance);
+        assert_eq!(wait(1, u64::MAX), Some(Duration::from_secs(1)));
+        assert_eq!(wait(2, u64::MAX), Some(Duration::from_secs(2)));
+        assert_eq!(wait(3, u64::MAX), Some(Duration::from_secs(3)));
+        assert_eq!(wait(3, 0), Some(Duration::ZERO));
+        assert_eq!(wait(4, 0), None, "the last attempt was made");
+    }
+
+    #[test]
+    fn what_the_provider_asks_for_is_honoured_or_given_up_at_once() {
+        let wait = |after, waited_s| {
+            POLICY.wait(&limited(Some(after)), 1, Duration::from_secs(waited_s), 0)
+        };
+        assert_eq!(wait(7, 0), Some(Duration::from_secs(7)));
+        assert_eq!(wait(7, 4), None);
+        assert_eq!(wait(11, 0), None);
+        assert_eq!(wait(10, 0), Some(Duration::from_secs(10)));
+    }
+
+    #[test]
+    fn only_what_may_pass_is_tried_again() {
+        let message = String::new;
+        for (fault, passing) in [
+            (Fault::Unauthorized { status: 401, message: message() }, false),
+            (Fault::TooLong { message: message() }, false),
+            (Fault::Refused { status: 400, message: message() }, false),
+            (Fault::Garbage { what: message() }, false),
+            (Fault::Cancelled, false),
+            (Fault::CutOff, true),
+            (Fault::TimedOut { phase: Phase::Connect, waited: Duration::ZERO }, true),
+            (Fault::TimedOut { phase: Phase::FirstByte, waited: Duration::ZERO }, false),
+            (Fault::Unreachable { why: message() }, true),
+            (Fault::Overloaded { status: 500, after: None, message: message() }, true),
+        ] {
+            let wait = POLICY.wait(&fault, 1, Duration::ZERO, 0);
+            assert_eq!(wait.is_some(), passing, "{fault:?}");
+        }
+    }
+}

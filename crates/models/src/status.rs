@@ -1,0 +1,206 @@
+//! What an error of a provider means: status, kind and words become a [`Fault`].
+
+use crate::error::Fault;
+use http::HeaderMap;
+use insula_world::Timestamp;
+use serde_json::Value;
+use std::time::{Duration, SystemTime};
+
+/// What a provider said about its error, as far as it could be read.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    /// Its words for programs: `type` and `code`.
+    kinds: Vec<String>,
+    /// Its words for people.
+    pub(crate) message: String,
+    /// A status it put inside.
+    status: Option<u16>,
+}
+
+impl Told {
+    /// Reads the body of an answer that was an error.
+    pub(crate) fn from_body(body: &[u8]) -> Self {
+        match serde_json::from_slice::<Value>(body) {
+            Ok(value) => Self::from_value(&value),
+            Err(_) => {
+                Self { message: String::from_utf8_lossy(body).into_owned(), ..Self::default() }
+            }
+        }
+    }
+
+    /// Reads an error object: `{"error": {…}}`, `{"error": "…"}`, `{"message": …}`,
+    /// `{"detail": …}`, or one of these in a list.
+    pub(crate) fn from_value(value: &Value) -> Self {
+        let mut error = value;
+        if let Some(first) = error.as_array().and_then(|list| list.first()) {
+            error = first;
+        }
+        if let Some(inner) = error.get("error") {
+            error = inner;
+        }
+        if let Some(message) = error.as_str() {
+            return Self { message: message.to_owned(), ..Self::default() };
+        }
+        let text = |key: &str| error.get(key).and_then(Value::as_str).map(str::to_owned);
+        let status = error.get("code").or_else(|| error.get("status"));
+        Self {
+            kinds: ["type", "code", "status"].into_iter().filter_map(text).collect(),
+            message: text("message")
+                .or_else(|| text("detail"))
+                .unwrap_or_else(|| error.to_string()),
+            status: status.and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok()),
+        }
+    }
+
+    fn is(&self, kinds: &[&str]) -> bool {
+        self.kinds.iter().any(|kind| kinds.contains(&kind.as_str()))
+    }
+
+    /// The status an error has that came inside an answer of status 200.
+    fn inner_status(&self) -> u16 {
+        if let Some(status) = self.status.filter(|status| (400..600).contains(status)) {
+            return status;
+        }
+        match () {
+            () if self.is(&["overloaded_error"]) => 529,
+            () if self.is(&["rate_limit_error", "rate_limit_exceeded"]) => 429,
+            () if self.is(&["authentication_error", "permission_error", "invalid_api_key"]) => 401,
+            () if self.is(&["billing_error", "insufficient_quota"]) => 402,
+            () if self.is(&["not_found_error", "model_not_found"]) => 404,
+            () if self.is(&["request_too_large"]) => 413,
+            () if self.is(&["invalid_request_error", "context_length_exceeded"]) => 400,
+            () => 500,
+        }
+    }
+
+    fn is_too_long(&self) -> bool {
+        const SIGNS: [&str; 9] = [
+            "context length",
+            "context window",
+            "context_length",
+            "context size",
+            "prompt is too long",
+            "input is too long",
+            "too many tokens",
+            "exceeds the maximum number of tokens",
+            "input token count",
+        ];
+        let message = self.message.to_lowercase();
+        self.is(&["context_length_exceeded", "exceed_context_size_error"])
+            || SIGNS.iter().any(|sign| message.contains(sign))
+    }
+}
+
+/// What to make of an error. `status` is 200 when it came inside an answer.
+pub(crate) fn fault(status: u16, after: Option<Duration>, told: Told) -> Fault {
+    let seen = if status < 300 { told.inner_status() } else { status };
+    // An account without credit answers 429 at some providers; waiting does not fill it.
+    let unpaid = told.is(&["insufficient_quota", "billing_error"]);
+    let too_long = matches!(seen, 400 | 413 | 422 | 500) && told.is_too_long();
+    let message = told.message;
+    match seen {
+        _ if too_long => Fault::TooLong { message },
+        _ if unpaid => Fault::Unauthorized { status: seen, message },
+        401..=403 => Fault::Unauthorized { status: seen, message },
+        404 => Fault::Missing { status: seen, message },
+        413 => Fault::TooLong { message },
+        429 => Fault::RateLimited { after, message },
+        408 | 409 | 425 | 500.. => Fault::Overloaded { status: seen, after, message },
+        300..=399 => Fault::Refused {
+            status: seen,
+            message: "it points to another address, and redirects are not followed".into(),
+        },
+        _ => Fault::Refused { status: seen, message },
+    }
+}
+
+/// How long the provider asks to wait: `Retry-After` in seconds or as a date, or
+/// `retry-after-ms`.
+pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
+    if let Some(ms) = text("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok()) {
+        return Duration::try_from_secs_f64(ms / 1000.0).ok();
+    }
+    let said = text("retry-after")?;
+    if let Ok(seconds) = said.parse::<f64>() {
+        return Duration::try_from_secs_f64(seconds).ok();
+    }
+    let date = httpdate::parse_http_date(said).ok()?;
+    let since_epoch = date.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    let now = Duration::from_millis(u64::try_from(now.as_millis()).unwrap_or(0));
+    // A date that has passed means: now.
+    Some(since_epoch.saturating_sub(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_status_says_what_can_be_done() {
+        let of = |status, body: &str| {
+            let fault = fault(status, None, Told::from_body(body.as_bytes()));
+            format!("{fault:?}").split([' ', '{']).next().unwrap().to_owned()
+        };
+        for (status, body, expected) in [
+            (401, "{}", "Unauthorized"),
+            (403, "no", "Unauthorized"),
+            (402, "{}", "Unauthorized"),
+            (429, r#"{"error":{"message":"m","code":"insufficient_quota"}}"#, "Unauthorized"),
+            (404, "{}", "Missing"),
+            (429, "{}", "RateLimited"),
+            (400, r#"{"error":{"message":"bad"}}"#, "Refused"),
+            (400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#, "TooLong"),
+            (400, r#"{"error":{"message":"prompt is too long: 9 tokens > 8"}}"#, "TooLong"),
+            (400, r#"{"error":{"message":"This model's maximum context length is 8"}}"#, "TooLong"),
+            (413, "", "TooLong"),
+            (422, r#"{"detail":"bad field"}"#, "Refused"),
+            (301, "", "Refused"),
+            (500, "<html>", "Overloaded"),
+            (503, "", "Overloaded"),
+            (529, "", "Overloaded"),
+            (200, r#"{"error":{"type":"overloaded_error"}}"#, "Overloaded"),
+            (200, r#"{"error":{"code":429,"message":"m"}}"#, "RateLimited"),
+            (200, r#"{"error":{"type":"invalid_request_error"}}"#, "Refused"),
+            (200, r#"{"error":"some words"}"#, "Overloaded"),
+        ] {
+            assert_eq!(of(status, body), expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn words_are_found_wherever_the_provider_put_them() {
+        for body in [
+            r#"{"error":{"message":"words"}}"#,
+            r#"{"error":"words"}"#,
+            r#"{"message":"words"}"#,
+            r#"{"detail":"words"}"#,
+            r#"[{"error":{"message":"words"}}]"#,
+            "words",
+        ] {
+            assert_eq!(Told::from_body(body.as_bytes()).message, "words", "{body}");
+        }
+    }
+
+    #[test]
+    fn retry_after_is_read_in_seconds_milliseconds_and_as_a_date() {
+        // 2026-01-01T00:00:00Z
+        let now = Timestamp::from_millis(1_767_225_600_000);
+        for (name, value, expected_ms) in [
+            ("retry-after", "7", Some(7000)),
+            ("retry-after", "0.5", Some(500)),
+            ("retry-after-ms", "250", Some(250)),
+            ("retry-after", "Thu, 01 Jan 2026 00:00:30 GMT", Some(30_000)),
+            ("retry-after", "Thu, 01 Jan 2015 00:00:30 GMT", Some(0)),
+            ("retry-after", "soon", None),
+            ("retry-after", "-1", None),
+            ("retry-after", "1e300", None),
+            ("x-other", "1", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            let got = retry_after(&headers, now);
+            assert_eq!(got, expected_ms.map(Duration::from_millis), "{name}: {value}");
+        }
+    }
+}

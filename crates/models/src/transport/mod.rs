@@ -1,0 +1,108 @@
+//! The way to providers: one pool of connections for everyone, over the network of the world.
+//!
+//! A connection carries no identity; keys are headers of single requests. It goes back to
+//! the pool only after its answer was read to the end, so that no byte of one answer can
+//! reach another. Redirects are not followed: a provider does not choose where keys go.
+
+mod body;
+mod connect;
+mod tls;
+
+pub(crate) use body::Body;
+
+use crate::error::{Fault, Phase};
+use crate::provider::Timeouts;
+use bytes::Bytes;
+use connect::{Connector, WorldTimer};
+use http_body_util::Full;
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::capture_connection;
+use hyper_util::rt::TokioExecutor;
+use insula_world::{Clock, World};
+use rustls::pki_types::CertificateDer;
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// Connections kept open to one provider while nobody uses them. More are made when needed;
+/// what is above this is closed after use.
+const IDLE_CONNECTIONS_MAX: usize = 128;
+/// How long an unused connection is kept. Below the minute after which common servers close.
+const IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(50);
+
+/// The pool of connections, shared by all who clone it.
+#[derive(Clone)]
+pub struct Transport {
+    client: Client<Connector, Full<Bytes>>,
+    clock: Arc<dyn Clock>,
+}
+
+/// TLS could not be set up, or a root certificate is not one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("TLS can't be set up: {0}")]
+pub struct TlsError(String);
+
+impl Transport {
+    /// A pool over the network of `world`. `roots` are certificate authorities, in DER, to
+    /// trust beside the public ones.
+    pub fn new(world: &World, roots: &[Vec<u8>]) -> Result<Self, TlsError> {
+        let roots = roots.iter().map(|der| CertificateDer::from(der.clone()));
+        let tls = tls::connector(world.clock.clone(), roots)
+            .map_err(|error| TlsError(error.to_string()))?;
+        let connector = Connector::new(world, tls);
+        let client = Client::builder(TokioExecutor::new())
+            .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)
+            .pool_idle_timeout(IDLE_CONNECTION_KEPT)
+            .pool_timer(WorldTimer(world.clock.clone()))
+            .build(connector);
+        Ok(Self { client, clock: world.clock.clone() })
+    }
+
+    /// The clock that answers are waited for by.
+    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+        &self.clock
+    }
+
+    /// Sends one request and waits for the head of its answer. Dropping the future closes
+    /// the connection the request went out on.
+    pub(crate) async fn send(
+        &self,
+        mut request: http::Request<Full<Bytes>>,
+        limits: &Timeouts,
+        cancel: &CancellationToken,
+    ) -> Result<http::Response<Body>, Fault> {
+        let mut connection = capture_connection(&mut request);
+        let late = async {
+            tokio::select! {
+                _ = connection.wait_for_connection_metadata() => {}
+                () = self.clock.sleep(limits.connect) => {
+                    return Fault::TimedOut { phase: Phase::Connect, waited: limits.connect };
+                }
+            }
+            self.clock.sleep(limits.first_byte).await;
+            Fault::TimedOut { phase: Phase::FirstByte, waited: limits.first_byte }
+        };
+        let response = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(Fault::Cancelled),
+            response = self.client.request(request) => response.map_err(|error| fault(&error))?,
+            fault = late => return Err(fault),
+        };
+        Ok(response.map(|incoming| Body::new(incoming, self.clock.clone(), limits, cancel)))
+    }
+}
+
+/// What a failed exchange means. The innermost cause is the one worth telling.
+fn fault(error: &hyper_util::client::legacy::Error) -> Fault {
+    let mut why = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        why = inner.to_string();
+        if inner.downcast_ref::<hyper::Error>().is_some_and(hyper::Error::is_parse) {
+            return Fault::Garbage { what: format!("not HTTP: {why}") };
+        }
+        cause = inner.source();
+    }
+    Fault::Unreachable { why }
+}

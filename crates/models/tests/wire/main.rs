@@ -1,0 +1,14 @@
+//! Providers against servers that speak their real protocols, on the wire.
+//!
+//! Most run in the virtual world, where a time-out takes no time; what is about sockets runs
+//! on loopback.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "tests")]
+
+mod anthropic;
+mod faults;
+mod isolation;
+mod ollama;
+mod openai;
+mod retrying;
+mod support;
+mod tls;

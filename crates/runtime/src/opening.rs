@@ -1,0 +1,153 @@
+//! Opens a house: configuration, store, what a crash interrupted, every agent.
+
+use crate::apply::{self, Record};
+use crate::context::Generation;
+use crate::error::RuntimeError;
+use crate::home::{Home, HomeLock};
+use crate::house::{Actor, House, Ledger, Purpose, parse, read_files};
+use crate::registry::{Entry, Registry, Snapshot, State};
+use arc_swap::{ArcSwap, ArcSwapOption};
+use insula_config::daemon::Durability;
+use insula_config::{DaemonConfig, Loaded, Report};
+use insula_store::{AuditKey, DaemonCommand, Fence, Store, StoreOptions};
+use insula_world::World;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use tokio::sync::Mutex;
+
+impl House {
+    /// Opens a home whose lock the caller holds.
+    pub async fn open(
+        home: Home,
+        lock: HomeLock,
+        world: World,
+        env: BTreeMap<String, String>,
+        purpose: Purpose,
+    ) -> Result<Self, RuntimeError> {
+        if purpose != Purpose::Look {
+            home.sweep()?;
+        }
+        let files = read_files(&home, &world).await?;
+        let (digest, has_content) = (files.digest(), files.config.has_content());
+        let (report, loaded) = parse(files, &world, &env).await?;
+        if loaded.is_none() && purpose != Purpose::Look {
+            return Err(RuntimeError::Configuration(Box::new(report)));
+        }
+        let daemon = loaded.as_ref().map(|loaded| loaded.daemon.clone()).unwrap_or_default();
+        let mut options = store_options(&home, &world)?;
+        options.open_max = daemon.store.open_max;
+        options.durability = match daemon.store.durability {
+            Durability::Power => insula_store::Durability::Power,
+            Durability::Process => insula_store::Durability::Process,
+        };
+        let store = Store::open(options, world.clone()).await?;
+        let owner = world.random.stream(&["owner"]).id();
+        let fence = match purpose {
+            // Whoever only looks writes nothing that a fence would guard.
+            Purpose::Look => Fence { owner: owner.into(), epoch: 0 },
+            Purpose::Serve | Purpose::Change => store.daemon().claim(&owner).await?,
+        };
+        let mut records = BTreeMap::new();
+        for row in store.daemon().agents().await? {
+            let record =
+                Record { state: row.state, generation: row.generation, digest: row.digest };
+            records.insert(row.id, record);
+        }
+        let house = Self {
+            registry: Registry::new(before(&daemon, loaded.as_ref())),
+            home,
+            world,
+            store,
+            fence: Arc::new(fence),
+            env,
+            purpose,
+            report: ArcSwap::from_pointee(report),
+            refused: ArcSwapOption::empty(),
+            reloads_applied: AtomicU64::new(0),
+            reloads_refused: AtomicU64::new(0),
+            started_with: daemon,
+            changes: Mutex::new(Ledger {
+                records,
+                named_in_config: BTreeSet::new(),
+                implicit: None,
+                files: Some(digest),
+            }),
+            _lock: lock,
+        };
+        match loaded {
+            Some(loaded) => house.move_in(loaded, has_content).await?,
+            None => house.show_as_failed().await,
+        }
+        Ok(house)
+    }
+
+    /// Builds every agent, after what a crash interrupted is finished.
+    async fn move_in(&self, mut loaded: Loaded, has_content: bool) -> Result<(), RuntimeError> {
+        let mut ledger = self.changes.lock().await;
+        if self.purpose != Purpose::Look && self.finish_deletions(&mut ledger).await? {
+            // Their files were still there when they were read.
+            let files = read_files(&self.home, &self.world).await?;
+            ledger.files = Some(files.digest());
+            let (report, again) = parse(files, &self.world, &self.env).await?;
+            let Some(again) = again else {
+                return Err(RuntimeError::Configuration(Box::new(report)));
+            };
+            self.report.store(Arc::new(report));
+            loaded = again;
+        }
+        let mut batch = Vec::new();
+        if self.purpose == Purpose::Serve {
+            let content = serde_json::json!({ "version": env!("CARGO_PKG_VERSION") });
+            let entry = self.entry(&Actor::Daemon, "daemon.started", 0, content);
+            batch.push(DaemonCommand::Audit(entry));
+        }
+        apply::apply(self, &mut ledger, loaded, None, &Actor::Daemon, batch).await?;
+        if self.purpose != Purpose::Look {
+            self.home.mark_configured(has_content)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the agents that are known from before, none of which can serve: the
+    /// configuration does not say any more what they may do.
+    async fn show_as_failed(&self) {
+        let ledger = self.changes.lock().await;
+        let reason: Arc<str> =
+            RuntimeError::Configuration(Box::new(Report::clone(&self.report()))).to_string().into();
+        let failed = |record: &Record| Entry {
+            generation: Generation(record.generation),
+            state: State::Failed(reason.clone()),
+        };
+        let agents =
+            ledger.records.iter().map(|(id, record)| (id.clone(), failed(record))).collect();
+        let now = self.snapshot();
+        self.registry.swap(Snapshot {
+            router: now.router.clone(),
+            binding_places: now.binding_places.clone(),
+            agents,
+            daemon: now.daemon.clone(),
+        });
+        self.refused.store(Some(Arc::new(reason.to_string())));
+    }
+}
+
+/// The registry before anybody moved in.
+fn before(daemon: &DaemonConfig, loaded: Option<&Loaded>) -> Snapshot {
+    Snapshot {
+        router: loaded.map(|loaded| loaded.router.clone()).unwrap_or_default(),
+        binding_places: loaded
+            .map(|loaded| loaded.binding_places.clone())
+            .unwrap_or_default()
+            .into(),
+        agents: BTreeMap::new(),
+        daemon: Arc::new(daemon.clone()),
+    }
+}
+
+/// How the store of a home is opened.
+pub(crate) fn store_options(home: &Home, world: &World) -> Result<StoreOptions, RuntimeError> {
+    home.refuse_lost_audit_key()?;
+    let (key, _) = AuditKey::load_or_create(&home.audit_key(), &world.random)?;
+    Ok(StoreOptions::new(home.root(), key))
+}

@@ -1,0 +1,92 @@
+//! The handles a tool gets for one call, bound to this turn's agent, session and scope.
+
+use crate::context::AgentContext;
+use async_trait::async_trait;
+use insula_store::{Message, MessageSeq, Part, SessionId, SessionRef};
+use insula_tools::hands::{HandError, History, Hit, Order, Search};
+
+/// What was said before, as far as one scope reaches.
+pub struct ScopedHistory<'c> {
+    agent: &'c AgentContext,
+    scope: &'c str,
+}
+
+impl<'c> ScopedHistory<'c> {
+    /// A handle on what was said in `scope`.
+    pub fn new(agent: &'c AgentContext, scope: &'c str) -> Self {
+        Self { agent, scope }
+    }
+}
+
+#[async_trait]
+impl History for ScopedHistory<'_> {
+    async fn search(&self, search: Search<'_>) -> Result<Vec<Hit>, HandError> {
+        let found = self.agent.store.search(self.scope, search.query, search.limit).await;
+        let mut found = found.map_err(|error| HandError(error.to_string()))?;
+        if search.order == Order::Newest {
+            found.sort_by_key(|hit| std::cmp::Reverse(hit.at));
+        }
+        let hits = found.into_iter().map(|hit| Hit {
+            session: hit.session.0,
+            message: i64::try_from(hit.seq.0).unwrap_or(i64::MAX),
+            at: hit.at.to_string(),
+            role: hit.role.as_str().to_owned(),
+            text: hit.snippet,
+        });
+        Ok(hits.collect())
+    }
+
+    async fn around(
+        &self,
+        session: i64,
+        message: i64,
+        window: usize,
+    ) -> Result<Vec<Hit>, HandError> {
+        let failed = |error: insula_store::StoreError| HandError(error.to_string());
+        let id = SessionId(session);
+        // A session of another scope is, from here, one that does not exist.
+        let known = self.agent.store.session(SessionRef::Id(id)).await.map_err(failed)?;
+        if known.is_none_or(|session| *session.scope != *self.scope) {
+            return Ok(Vec::new());
+        }
+        let first = u64::try_from(message).unwrap_or(0).saturating_sub(window as u64 + 1);
+        let limit = window.saturating_mul(2) + 1;
+        let messages =
+            self.agent.store.messages_after(id, MessageSeq(first), limit).await.map_err(failed)?;
+        let here = messages.iter().filter(|message| *message.scope == *self.scope);
+        Ok(here.map(hit).collect())
+    }
+}
+
+fn hit(message: &Message) -> Hit {
+    Hit {
+        session: message.session.0,
+        message: i64::try_from(message.seq.0).unwrap_or(i64::MAX),
+        at: message.at.to_string(),
+        role: message.role.as_str().to_owned(),
+        text: text_of(&message.parts),
+    }
+}
+
+/// The words of a message.
+pub fn text_of(parts: &[Part]) -> String {
+    let words = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// What `tool` last gave back, by the calls and results of `history`.
+pub fn last_output<'h>(history: &'h [Message], tool: &str) -> Option<&'h str> {
+    let parts = || history.iter().flat_map(|message| &message.parts);
+    parts().rev().find_map(|part| match part {
+        Part::ToolResult { call, text, is_error: false } => {
+            let is_of_tool = parts().any(|other| {
+                matches!(other, Part::ToolCall { id, name, .. } if id == call && **name == *tool)
+            });
+            is_of_tool.then_some(text.as_str())
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,54 @@
+//! What happens in a turn, as it happens.
+
+use insula_store::{TurnId, Usage};
+use tokio::sync::mpsc;
+
+/// One thing that happened. Deltas are provisional: what counts is the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEvent {
+    /// More of the reply.
+    Text(String),
+    /// More of what the model thinks.
+    Reasoning(String),
+    /// A tool was called.
+    ToolCall {
+        /// The tool.
+        name: String,
+    },
+    /// A tool came back, or was refused.
+    ToolDone {
+        /// The tool.
+        name: String,
+        /// Whether that is a failure.
+        is_error: bool,
+    },
+    /// It is over. Always the last.
+    Ended(TurnEnd),
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// With a reply.
+    Replied {
+        /// The reply.
+        text: String,
+        /// What it took.
+        usage: Usage,
+    },
+    /// With an error.
+    Failed {
+        /// What went wrong, for people.
+        error: String,
+    },
+    /// Because somebody said stop.
+    Stopped,
+}
+
+/// A turn that was accepted: it is durable, and goes on whether or not anybody listens.
+pub struct TurnHandle {
+    /// The turn.
+    pub turn: TurnId,
+    /// What happens in it. A listener that does not keep up misses deltas, never the end.
+    pub events: mpsc::Receiver<TurnEvent>,
+}

@@ -1,0 +1,101 @@
+//! Who goes next: one turn at a time in a session, in order; a few at once for an agent;
+//! and no agent in another's way.
+//!
+//! Every session with work has a lane: a bounded queue and one task that empties it. A turn
+//! waits first for a place of its own agent, then for one of the house, so that however
+//! much one agent asks, it competes with others by a few turns only.
+
+use insula_domain::{AgentId, SessionKey};
+use std::collections::HashMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Semaphore, mpsc};
+
+/// Turns that may wait in one session; one more is told to come back.
+pub const QUEUE_LEN_MAX: usize = 32;
+/// Turns of one agent at once.
+pub const AGENT_TURNS_MAX: usize = 16;
+/// Turns of the whole house at once.
+pub const HOUSE_TURNS_MAX: usize = 512;
+
+/// One turn's work.
+pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// The session has as many turns waiting as it may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Busy;
+
+/// The lanes of a house.
+#[derive(Clone)]
+pub struct Lanes {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    sessions: Mutex<HashMap<SessionKey, mpsc::Sender<Work>>>,
+    agents: Mutex<HashMap<AgentId, Arc<Semaphore>>>,
+    house: Arc<Semaphore>,
+}
+
+impl Lanes {
+    /// Empty lanes.
+    pub fn new() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                sessions: Mutex::default(),
+                agents: Mutex::default(),
+                house: Arc::new(Semaphore::new(HOUSE_TURNS_MAX)),
+            }),
+        }
+    }
+
+    /// Puts work at the end of its session's lane.
+    pub fn enter(&self, key: &SessionKey, work: Work) -> Result<(), Busy> {
+        // A panic under this lock is impossible: nothing below it runs foreign code.
+        let mut sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = match sessions.get(key) {
+            Some(lane) => match lane.try_send(work) {
+                Ok(()) => return Ok(()),
+                Err(mpsc::error::TrySendError::Full(_)) => return Err(Busy),
+                Err(mpsc::error::TrySendError::Closed(work)) => work,
+            },
+            None => work,
+        };
+        let (lane, queue) = mpsc::channel(QUEUE_LEN_MAX);
+        lane.try_send(work).map_err(|_| Busy)?;
+        sessions.insert(key.clone(), lane);
+        tokio::spawn(empty(self.shared.clone(), key.clone(), queue));
+        Ok(())
+    }
+}
+
+/// Works through one lane, and ends when it is empty.
+async fn empty(shared: Arc<Shared>, key: SessionKey, mut queue: mpsc::Receiver<Work>) {
+    let agent = {
+        let mut agents = shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = || Arc::new(Semaphore::new(AGENT_TURNS_MAX));
+        agents.entry(key.agent.clone()).or_insert_with(places).clone()
+    };
+    loop {
+        let work = match queue.try_recv() {
+            Ok(work) => work,
+            Err(_) => {
+                let mut sessions = shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+                // Under the lock nobody can enter: what is not there now will never be.
+                match queue.try_recv() {
+                    Ok(work) => work,
+                    Err(_) => {
+                        sessions.remove(&key);
+                        return;
+                    }
+                }
+            }
+        };
+        let (Ok(_own), Ok(_house)) = (agent.acquire().await, shared.house.acquire().await) else {
+            return;
+        };
+        // In a task of its own: a turn that panics ends alone.
+        let _ = tokio::spawn(work).await;
+    }
+}

@@ -1,0 +1,254 @@
+//! What a backend owes about sessions, their messages, and search in them.
+
+use super::sample::*;
+use super::{Opener, agent};
+use crate::{
+    AgentCommand, MessageSeq, OpenSession, Outcome, Part, Role, Session, SessionId, SessionRef,
+    SessionState, StoreError, Summary, TurnStatus, Window,
+};
+
+/// Runs every check.
+pub(super) async fn run(opener: &dyn Opener) {
+    a_key_means_its_newest_session(opener).await;
+    a_session_of_another_scope_begins_anew(opener).await;
+    messages_come_back_as_they_were(opener).await;
+    windows_end_where_they_should(opener).await;
+    search_stays_in_its_scope(opener).await;
+    a_forgotten_session_leaves_a_row_without_words(opener).await;
+}
+
+fn key(key: &str) -> SessionRef {
+    SessionRef::Key(key.into())
+}
+
+async fn a_key_means_its_newest_session(opener: &dyn Opener) {
+    let store = opener.open("sessions").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    assert_eq!(a.session(key("k")).await.unwrap(), None);
+    let open = || AgentCommand::OpenSession(opening("k"));
+    let title = |title: &str| AgentCommand::TitleSession {
+        session: key("k"),
+        title: Some(title.to_owned()),
+    };
+    let done = a.commit(vec![open(), open(), title("one")], &fence).await.unwrap();
+    let first = done.session().unwrap();
+    assert_eq!(done.outcomes[1], Outcome::Session(first));
+    take(&a, &fence, "k", "hello").await;
+    let end = || AgentCommand::EndSession { session: key("k"), at: at(7) };
+    a.commit(vec![end(), end()], &fence).await.unwrap();
+    assert_eq!(a.session(key("k")).await.unwrap(), None);
+    let missing = a.commit(vec![title("?")], &fence).await;
+    assert!(matches!(missing, Err(StoreError::NoSession { .. })), "{missing:?}");
+
+    let second = take(&a, &fence, "k", "again").await.session();
+    assert!(second > first);
+    let touch = AgentCommand::TouchSession { session: key("k"), at: at(50) };
+    let append = AgentCommand::Append { session: key("k"), messages: vec![said("x"), said("y")] };
+    let done = a.commit(vec![touch, append], &fence).await.unwrap();
+    let appended = Outcome::Appended { session: second, first: MessageSeq(2), count: 2 };
+    assert_eq!(done.outcomes[1], appended);
+    let summary = Some(Summary { upto: MessageSeq(1), message: MessageSeq(3) });
+    let summarise = |summary| AgentCommand::SummariseSession { session: key("k"), summary };
+    a.commit(vec![summarise(summary)], &fence).await.unwrap();
+    let beyond = Some(Summary { upto: MessageSeq(9), message: MessageSeq(3) });
+    assert!(a.commit(vec![summarise(beyond)], &fence).await.is_err());
+    let current = a.session(key("k")).await.unwrap().unwrap();
+    assert_eq!(
+        current,
+        Session {
+            id: second,
+            key: "k".into(),
+            scope: "chat:1".into(),
+            label: "private".into(),
+            title: None,
+            created_at: at(0),
+            active_at: at(50),
+            state: SessionState::Current,
+            summary,
+            last: MessageSeq(3),
+        }
+    );
+    let old = a.session(SessionRef::Id(first)).await.unwrap().unwrap();
+    assert_eq!((old.title.as_deref(), old.state), (Some("one"), SessionState::Ended));
+    assert_eq!(old.last, MessageSeq(1));
+    let ids = |page: Vec<Session>| page.into_iter().map(|session| session.id).collect::<Vec<_>>();
+    assert_eq!(ids(a.sessions(None, 9).await.unwrap()), [second, first]);
+    assert_eq!(ids(a.sessions(Some(second), 9).await.unwrap()), [first]);
+    assert_eq!(ids(a.sessions(None, 1).await.unwrap()), [second]);
+    store.shutdown().await;
+}
+
+async fn a_session_of_another_scope_begins_anew(opener: &dyn Opener) {
+    let store = opener.open("rescoped").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let first = take(&a, &fence, "k", "hello").await.session();
+    let open = OpenSession { scope: "chat:2".into(), ..opening("k") };
+    let done = a.commit(vec![AgentCommand::OpenSession(open)], &fence).await.unwrap();
+    let second = done.session().unwrap();
+    assert_ne!(first, second);
+    let old = a.session(SessionRef::Id(first)).await.unwrap().unwrap();
+    assert_eq!(old.state, SessionState::Ended);
+    assert_eq!(a.message_count(second).await.unwrap(), 0);
+    store.shutdown().await;
+}
+
+async fn messages_come_back_as_they_were(opener: &dyn Opener) {
+    let store = opener.open("messages").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let mut message = message_in("topic:ä", Role::Tool, "");
+    message.parts = vec![
+        Part::Text("ünï \0 code".to_owned()),
+        Part::Attachment {
+            hash: [200; 32],
+            name: "a b.pdf".into(),
+            media_type: "application/pdf".into(),
+            bytes: u64::MAX,
+        },
+        Part::Image { source: "blake3:00".into(), media_type: "image/png".into() },
+        Part::ToolCall { id: "c".into(), name: "todo".into(), arguments: "{\"a\":1}".to_owned() },
+        Part::ToolResult { call: "c".into(), text: String::new(), is_error: true },
+        Part::ToolResult { call: "c".into(), text: "fine".to_owned(), is_error: false },
+        Part::Reasoning { text: "hm".to_owned(), signature: None },
+        Part::Reasoning { text: String::new(), signature: Some("sealed".to_owned()) },
+    ];
+    message.generation = u64::MAX;
+    let session = take(&a, &fence, "k", "hello").await.session();
+    let append = |messages| AgentCommand::Append { session: SessionRef::Id(session), messages };
+    a.commit(vec![append(vec![message.clone()])], &fence).await.unwrap();
+    let back = a.messages_tail(session, ALL).await.unwrap().pop().unwrap();
+    assert_eq!((back.session, back.seq, back.turn), (session, MessageSeq(2), None));
+    assert_eq!((back.role, &back.parts), (message.role, &message.parts));
+    assert_eq!((back.principal, back.scope), (message.principal, message.scope));
+    assert_eq!((back.label, back.generation, back.at), (message.label, u64::MAX, message.at));
+    store.shutdown().await;
+}
+
+async fn windows_end_where_they_should(opener: &dyn Opener) {
+    let store = opener.open("windows").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let mut sessions = Vec::new();
+    for session in ["k", "l", "m"] {
+        let append = |from: u64| AgentCommand::Append {
+            session: key(session),
+            messages: (from..from + 20).map(|n| said(&format!("{session}{n:03}"))).collect(),
+        };
+        let open = AgentCommand::OpenSession(opening(session));
+        let done = a.commit(vec![open, append(1), append(21)], &fence).await.unwrap();
+        sessions.push(done.session().unwrap());
+    }
+    let l = sessions[1];
+    let seqs = |messages: Vec<crate::Message>| {
+        assert!(messages.iter().all(|message| text(message) == format!("l{:03}", message.seq.0)));
+        messages.iter().map(|message| message.seq.0).collect::<Vec<_>>()
+    };
+    let span = |from: u64, to: u64| (from..=to).collect::<Vec<_>>();
+    let tail =
+        async |messages, bytes| seqs(a.messages_tail(l, Window { messages, bytes }).await.unwrap());
+    assert_eq!(tail(3, usize::MAX).await, span(38, 40));
+    assert_eq!(tail(0, usize::MAX).await, []);
+    assert_eq!(tail(100, usize::MAX).await, span(1, 40));
+    assert_eq!(tail(9, 0).await, span(40, 40));
+    let few = tail(99, 50).await;
+    assert!(few.len() > 1 && few.len() < 20 && few.last() == Some(&40), "{few:?}");
+    let after = async |seq, n| seqs(a.messages_after(l, MessageSeq(seq), n).await.unwrap());
+    assert_eq!(after(0, 5).await, span(1, 5));
+    assert_eq!(after(38, 5).await, span(39, 40));
+    assert_eq!(after(40, 5).await, []);
+    assert_eq!(after(u64::MAX, 5).await, []);
+    let before = async |seq, n| seqs(a.messages_before(l, MessageSeq(seq), n).await.unwrap());
+    assert_eq!(before(1, 5).await, []);
+    assert_eq!(before(0, 5).await, []);
+    assert_eq!(before(10, 5).await, span(5, 9));
+    assert_eq!(before(u64::MAX, 2).await, span(39, 40));
+    assert_eq!(a.message_count(l).await.unwrap(), 40);
+    assert_eq!(a.message_count(SessionId(99)).await.unwrap(), 0);
+    store.shutdown().await;
+}
+
+async fn search_stays_in_its_scope(opener: &dyn Opener) {
+    let store = opener.open("search").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let open = AgentCommand::OpenSession(opening("k"));
+    let session = a.commit(vec![open], &fence).await.unwrap().session().unwrap();
+    let say = async |scope: &str, texts: &[&str]| {
+        let say = |text: &&str| message_in(scope, Role::User, text);
+        let messages = texts.iter().map(say).collect();
+        let append = AgentCommand::Append { session: SessionRef::Id(session), messages };
+        a.commit(vec![append], &fence).await.unwrap();
+    };
+    say("chat:1", &["The RIVER is wide", "a café by the river, the river", "東京都に行く"]).await;
+    say("chat:2", &["river secrets"]).await;
+    let hits = a.search("chat:1", "river", 9).await.unwrap();
+    assert_eq!(hits.iter().map(|hit| hit.seq.0).collect::<Vec<_>>(), [2, 1]);
+    assert_eq!(hits[0].session, session);
+    let marked: Vec<_> = hits[0].marks.iter().map(|mark| &hits[0].snippet[mark.clone()]).collect();
+    assert_eq!(marked, ["river", "river"]);
+    let seqs = async |query: &str| {
+        let hits = a.search("chat:1", query, 9).await.unwrap();
+        hits.into_iter().map(|hit| hit.seq.0).collect::<Vec<_>>()
+    };
+    assert_eq!(seqs("Cafe").await, [2]);
+    assert_eq!(seqs("京都").await, [3]);
+    assert_eq!(seqs("secrets").await, []);
+    assert_eq!(seqs("").await, []);
+    assert_eq!(a.search("chat:1", "river", 1).await.unwrap().len(), 1);
+    assert_eq!(a.search("chat:3", "river", 9).await.unwrap(), []);
+
+    // More in other scopes, enough for any index to change shape, changes nothing here.
+    for round in 0..20 {
+        let text = format!("river café {round} wide wide");
+        say("chat:2", &[text.as_str(); 20]).await;
+    }
+    assert_eq!(a.search("chat:1", "river", 9).await.unwrap(), hits);
+    // Nor does more in this scope that has other words, but for the scores.
+    say("chat:1", &["nothing"; 60]).await;
+    say("chat:1", &["to see"; 60]).await;
+    say("chat:1", &["here"; 60]).await;
+    assert_eq!(seqs("river").await, [2, 1]);
+    store.shutdown().await;
+}
+
+async fn a_forgotten_session_leaves_a_row_without_words(opener: &dyn Opener) {
+    let store = opener.open("forgotten").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    for _ in 0..70 {
+        turn(&a, &fence, "kept", "the river").await;
+    }
+    let before = a.search("chat:1", "river", 9).await.unwrap();
+    let first = turn(&a, &fence, "k", "a secret river").await;
+    for _ in 0..70 {
+        turn(&a, &fence, "k", "more secret").await;
+    }
+    let open = take(&a, &fence, "k", "secret").await;
+    let title = AgentCommand::TitleSession { session: key("k"), title: Some("secret".to_owned()) };
+    a.commit(vec![title], &fence).await.unwrap();
+    assert_eq!(a.search("chat:1", "secret", 100).await.unwrap().len(), 72);
+    let session = first.session();
+    let forget = AgentCommand::ForgetSession { session, at: at(9) };
+    a.commit(vec![forget.clone(), forget], &fence).await.unwrap();
+
+    assert_eq!(a.message_count(session).await.unwrap(), 0);
+    assert_eq!(a.messages_tail(session, ALL).await.unwrap(), []);
+    assert_eq!(a.search("chat:1", "secret", 9).await.unwrap(), []);
+    assert_eq!(a.search("chat:1", "river", 9).await.unwrap(), before);
+    let left = a.session(SessionRef::Id(session)).await.unwrap().unwrap();
+    assert_eq!((left.state, left.title), (SessionState::Forgotten, None));
+    let stopped = a.turn(open.turn()).await.unwrap().unwrap();
+    assert_eq!(stopped.status, TurnStatus::Stopped);
+    assert_eq!(a.unfinished().await.unwrap(), []);
+    let late = a.commit(vec![conclude(open.turn(), "late")], &fence).await;
+    assert!(matches!(late, Err(StoreError::TurnOver { .. })), "{late:?}");
+    let append =
+        AgentCommand::Append { session: SessionRef::Id(session), messages: vec![said("late")] };
+    let late = a.commit(vec![append], &fence).await;
+    assert!(matches!(late, Err(StoreError::NoSession { .. })), "{late:?}");
+    let next = take(&a, &fence, "k", "new").await;
+    assert_ne!(next.session(), session);
+    store.shutdown().await;
+}

@@ -1,0 +1,322 @@
+//! What a backend owes about turns, steps, usage and repetition.
+
+use super::sample::*;
+use super::{Opener, agent, audit, entry};
+use crate::{
+    Accepted, AgentCommand, Conclude, Join, MessageSeq, NewStep, Outcome, Part, Role, StepKind,
+    StoreError, Totals, TurnId, TurnOutcome, TurnStatus, Usage, UsageOf,
+};
+
+/// Runs every check.
+pub(super) async fn run(opener: &dyn Opener) {
+    a_message_becomes_a_turn_and_a_turn_a_reply(opener).await;
+    a_turn_is_concluded_once(opener).await;
+    a_repeated_message_is_known_and_writes_nothing(opener).await;
+    a_turn_goes_on_from_its_last_step(opener).await;
+    busy_agents_are_known_without_opening_them(opener).await;
+    usage_adds_up(opener).await;
+    a_failing_batch_fails_alone(opener).await;
+    batches_keep_their_order(opener).await;
+    what_is_too_large_is_refused(opener).await;
+}
+
+async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {
+    let store = opener.open("turn").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    assert_eq!(a.unfinished().await.unwrap(), []);
+    let taken = take(&a, &fence, "k", "ping").await;
+    let Accepted::New { turn, session, seq } = taken else { panic!("{taken:?}") };
+    assert_eq!(seq, MessageSeq(1));
+    let begun = a.turn(turn).await.unwrap().unwrap();
+    assert_eq!((begun.session, begun.message), (session, seq));
+    assert_eq!((begun.status, begun.reply, begun.ended_at), (TurnStatus::Accepted, None, None));
+
+    let done = a.commit(vec![conclude(turn, "pong"), audit("turn")], &fence).await.unwrap();
+    assert_eq!(done.reply(), Some(MessageSeq(2)));
+    assert_eq!(done.outcomes.len(), 2);
+    assert_eq!(done.outcomes[1], Outcome::Audited(done.audit[0]));
+    let over = a.turn(turn).await.unwrap().unwrap();
+    assert_eq!((over.status, over.reply), (TurnStatus::Replied, Some(MessageSeq(2))));
+    assert_eq!((over.usage, over.ended_at), (usage(1), Some(at(2))));
+    assert_eq!(texts(&a, session).await, ["ping", "pong"]);
+    let messages = a.messages_tail(session, ALL).await.unwrap();
+    assert!(messages.iter().all(|message| message.turn == Some(turn) && message.generation == 3));
+
+    let other = take(&a, &fence, "k", "fail").await.turn();
+    let failed = Conclude {
+        turn: other,
+        messages: Vec::new(),
+        usage: Usage::default(),
+        outcome: TurnOutcome::Failed { error: "no model".to_owned() },
+        at: at(5),
+    };
+    a.commit(vec![AgentCommand::Conclude(Box::new(failed))], &fence).await.unwrap();
+    let over = a.turn(other).await.unwrap().unwrap();
+    assert_eq!((over.status, over.error.as_deref()), (TurnStatus::Failed, Some("no model")));
+    assert_eq!(a.turn(TurnId(99)).await.unwrap(), None);
+    store.shutdown().await;
+}
+
+async fn a_turn_is_concluded_once(opener: &dyn Opener) {
+    let store = opener.open("once").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let taken = turn(&a, &fence, "k", "ping").await;
+    let again = a.commit(vec![conclude(taken.turn(), "pong again")], &fence).await;
+    assert!(
+        matches!(again, Err(StoreError::TurnOver { status: TurnStatus::Replied, .. })),
+        "{again:?}"
+    );
+    let step = NewStep::CallBegun { call: "1".into(), name: "todo".into(), at: at(3) };
+    let step = AgentCommand::Step { turn: taken.turn(), step: Box::new(step) };
+    let late = a.commit(vec![step], &fence).await;
+    assert!(matches!(late, Err(StoreError::TurnOver { .. })), "{late:?}");
+    let missing = a.commit(vec![conclude(TurnId(99), "?")], &fence).await;
+    assert!(matches!(missing, Err(StoreError::NoTurn { turn: TurnId(99) })), "{missing:?}");
+    assert_eq!(texts(&a, taken.session()).await, ["ping", "done"]);
+    store.shutdown().await;
+}
+
+async fn a_repeated_message_is_known_and_writes_nothing(opener: &dyn Opener) {
+    let store = opener.open("repeat").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let take = async |who, key| {
+        let batch = vec![accept_keyed("k", "ping", who, key)];
+        a.commit(batch, &fence).await.unwrap().accepted().unwrap()
+    };
+    let first = take("token", "1").await;
+    assert!(matches!(first, Accepted::New { .. }));
+    let (turn, session) = (first.turn(), first.session());
+    let known = |status| Accepted::Known { turn, session, status };
+    assert_eq!(take("token", "1").await, known(TurnStatus::Accepted));
+    a.commit(vec![conclude(turn, "pong")], &fence).await.unwrap();
+    assert_eq!(take("token", "1").await, known(TurnStatus::Replied));
+    assert_eq!(texts(&a, session).await, ["ping", "pong"]);
+    // In one batch too, and each caller has keys of its own.
+    let twice = vec![accept_keyed("k", "x", "token", "2"), accept_keyed("k", "x", "token", "2")];
+    let outcomes = a.commit(twice, &fence).await.unwrap().outcomes;
+    assert!(matches!(outcomes[0], Outcome::Accepted(Accepted::New { .. })));
+    assert!(matches!(outcomes[1], Outcome::Accepted(Accepted::Known { .. })));
+    assert!(matches!(take("other", "1").await, Accepted::New { .. }));
+    a.commit(vec![AgentCommand::PruneIdempotency { before: at(100) }], &fence).await.unwrap();
+    assert!(matches!(take("token", "1").await, Accepted::New { .. }));
+    store.shutdown().await;
+}
+
+fn step(turn: TurnId, step: NewStep) -> AgentCommand {
+    AgentCommand::Step { turn, step: Box::new(step) }
+}
+
+async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
+    let (turn, other);
+    let mut call = replied("");
+    call.parts = vec![
+        Part::ToolCall { id: "c1".into(), name: "todo".into(), arguments: "{}".to_owned() },
+        Part::ToolCall { id: "c2".into(), name: "terminal".into(), arguments: "{}".to_owned() },
+    ];
+    let begin =
+        |id: &str, name: &str| NewStep::CallBegun { call: id.into(), name: name.into(), at: at(3) };
+    let mut result = message_in("chat:1", Role::Tool, "");
+    result.parts =
+        vec![Part::ToolResult { call: "c1".into(), text: "ok".to_owned(), is_error: false }];
+    {
+        let store = opener.open("steps").await;
+        let fence = store.daemon().claim("suite").await.unwrap();
+        let a = store.agent(&agent("a"));
+        turn = take(&a, &fence, "k", "do it").await.turn();
+        other = take(&a, &fence, "l", "wait").await.turn();
+        let answered = NewStep::Answered { message: call.clone(), usage: usage(2) };
+        let batch = vec![step(turn, answered), step(turn, begin("c1", "todo"))];
+        let outcomes = a.commit(batch, &fence).await.unwrap().outcomes;
+        assert_eq!(outcomes[0], Outcome::Stepped { number: 1, message: Some(MessageSeq(2)) });
+        assert_eq!(outcomes[1], Outcome::Stepped { number: 2, message: None });
+        let ended = NewStep::CallEnded { call: "c1".into(), message: result.clone() };
+        let batch = vec![step(turn, ended), step(turn, begin("c2", "terminal"))];
+        a.commit(batch, &fence).await.unwrap();
+        let join = Join { turn, message: said("and hurry"), idempotency: None };
+        a.commit(vec![AgentCommand::Join(Box::new(join))], &fence).await.unwrap();
+        store.shutdown().await;
+    }
+    let store = opener.open("steps").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    assert_eq!(store.daemon().busy().await.unwrap(), [agent("a")]);
+    let a = store.agent(&agent("a"));
+    let unfinished = a.unfinished().await.unwrap();
+    assert_eq!(unfinished.iter().map(|it| it.turn.id).collect::<Vec<_>>(), [turn, other]);
+    assert_eq!(unfinished.iter().map(|it| &*it.key).collect::<Vec<_>>(), ["k", "l"]);
+    assert_eq!(unfinished[0].turn.usage, usage(2));
+    assert_eq!(unfinished[0].interrupted(), [("c2", "terminal")]);
+    assert_eq!(unfinished[1].steps, []);
+    let kinds: Vec<_> = unfinished[0].steps.iter().map(|step| (step.number, &step.kind)).collect();
+    let begun =
+        |call: &str, name: &str| StepKind::CallBegun { call: call.into(), name: name.into() };
+    assert_eq!(
+        kinds,
+        [
+            (1, &StepKind::Answered { message: MessageSeq(2) }),
+            (2, &begun("c1", "todo")),
+            (3, &StepKind::CallEnded { call: "c1".into(), message: MessageSeq(3) }),
+            (4, &begun("c2", "terminal")),
+            (5, &StepKind::Joined { message: MessageSeq(4) }),
+        ]
+    );
+    assert_eq!(a.steps(turn).await.unwrap(), unfinished[0].steps);
+    let session = unfinished[0].turn.session;
+    let messages = a.messages_tail(session, ALL).await.unwrap();
+    assert_eq!(messages[1].parts, call.parts);
+    assert_eq!(messages[2].parts, result.parts);
+    // A turn whose answer was a step needs no more words.
+    let answered = NewStep::Answered { message: replied("did it"), usage: Usage::default() };
+    let end = Conclude {
+        turn,
+        messages: Vec::new(),
+        usage: Usage::default(),
+        outcome: TurnOutcome::Replied,
+        at: at(9),
+    };
+    let batch = vec![step(turn, answered), AgentCommand::Conclude(Box::new(end))];
+    assert_eq!(a.commit(batch, &fence).await.unwrap().reply(), Some(MessageSeq(5)));
+    assert_eq!(a.unfinished().await.unwrap().len(), 1);
+    store.shutdown().await;
+}
+
+async fn busy_agents_are_known_without_opening_them(opener: &dyn Opener) {
+    let store = opener.open("busy").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    store.agent(&agent("quiet")).commit(vec![audit("x")], &fence).await.unwrap();
+    turn(&store.agent(&agent("done")), &fence, "k", "ping").await;
+    let open = take(&store.agent(&agent("open")), &fence, "k", "ping").await;
+    store.shutdown().await;
+
+    let store = opener.open("busy").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    assert_eq!(store.daemon().busy().await.unwrap(), [agent("open")]);
+    assert_eq!(store.open_count(), 0);
+    let a = store.agent(&agent("open"));
+    a.commit(vec![conclude(open.turn(), "pong")], &fence).await.unwrap();
+    store.close_idle(std::time::Duration::ZERO).await;
+    assert_eq!(store.daemon().busy().await.unwrap(), []);
+    take(&a, &fence, "k", "again").await;
+    assert_eq!(store.daemon().busy().await.unwrap(), [agent("open")]);
+    store.retire(&agent("open")).await;
+    let gone = crate::DaemonCommand::ForgetAgent(agent("open"));
+    store.daemon().commit(vec![gone], &fence).await.unwrap();
+    assert_eq!(store.daemon().busy().await.unwrap(), []);
+    store.shutdown().await;
+}
+
+async fn usage_adds_up(opener: &dyn Opener) {
+    let store = opener.open("usage").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let day = 86_400_000;
+    let totals = |turns, n| Totals { turns, usage: usage(n) };
+    for (n, when) in [(1, 0), (2, 5), (4, day), (8, 2 * day)] {
+        let taken = take(&a, &fence, "k", "ping").await.turn();
+        let spent = NewStep::Spent { usage: usage(n), at: at(when) };
+        let end = Conclude {
+            turn: taken,
+            messages: Vec::new(),
+            usage: Usage::default(),
+            outcome: TurnOutcome::Stopped,
+            at: at(when),
+        };
+        let end = AgentCommand::Conclude(Box::new(end));
+        a.commit(vec![step(taken, spent), end], &fence).await.unwrap();
+    }
+    let report = a.usage_since(at(day)).await.unwrap();
+    assert_eq!(report.total, totals(2, 12));
+    let days: Vec<_> = report.days.iter().map(|(_, totals)| *totals).collect();
+    assert_eq!(days, [totals(1, 4), totals(1, 8)]);
+    assert!(report.days[0].0 <= at(day) && report.days[0].0 > at(0));
+    assert_eq!(report.principals, [("telegram:1".into(), totals(2, 12))]);
+    assert_eq!(report.scopes, [("chat:1".into(), totals(2, 12))]);
+    let of = async |of, since| a.usage_of(of, at(since)).await.unwrap();
+    assert_eq!(of(UsageOf::Agent, 0).await, totals(4, 15));
+    assert_eq!(of(UsageOf::Principal("telegram:1".into()), 2 * day).await, totals(1, 8));
+    assert_eq!(of(UsageOf::Scope("chat:1".into()), -3_000 * day).await, totals(4, 15));
+    assert_eq!(of(UsageOf::Scope("chat:2".into()), 0).await, Totals::default());
+    assert_eq!(of(UsageOf::Agent, 9 * day).await, Totals::default());
+    store.shutdown().await;
+}
+
+async fn a_failing_batch_fails_alone(opener: &dyn Opener) {
+    let store = opener.open("alone").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    // All in line before any is taken up: they share what can be shared.
+    let good = |n: i32| vec![accept("k", &n.to_string()), audit("good")];
+    let bad = || vec![accept("k", "bad"), audit("bad"), conclude(TurnId(99), "?")];
+    let (one, failed, two, refused, three) = tokio::join!(
+        a.commit(good(1), &fence),
+        a.commit(bad(), &fence),
+        a.commit(good(2), &fence),
+        a.commit(bad(), &fence),
+        a.commit(good(3), &fence),
+    );
+    assert!(matches!(failed, Err(StoreError::NoTurn { .. })), "{failed:?}");
+    assert!(matches!(refused, Err(StoreError::NoTurn { .. })), "{refused:?}");
+    let session = one.as_ref().unwrap().accepted().unwrap().session();
+    for (n, done) in [one, two, three].into_iter().enumerate() {
+        let done = done.unwrap();
+        assert_eq!(done.accepted().unwrap().turn(), TurnId(i64::try_from(n).unwrap() + 1));
+        assert_eq!(done.audit[0].0, n as u64 + 1);
+    }
+    assert_eq!(texts(&a, session).await, ["1", "2", "3"]);
+    assert!(a.audit_verify().await.unwrap().ok);
+    store.shutdown().await;
+}
+
+async fn batches_keep_their_order(opener: &dyn Opener) {
+    let store = opener.open("order").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let mut set = tokio::task::JoinSet::new();
+    for session in 0..8 {
+        let (a, fence) = (a.clone(), fence.clone());
+        set.spawn(async move {
+            let mut id = None;
+            for n in 0..20 {
+                let key = format!("k{session}");
+                id = Some(turn(&a, &fence, &key, &n.to_string()).await.session());
+            }
+            id.unwrap()
+        });
+    }
+    let expected: Vec<String> = (0..20).flat_map(|n| [n.to_string(), "done".into()]).collect();
+    for session in set.join_all().await {
+        assert_eq!(texts(&a, session).await, expected);
+    }
+    assert_eq!(a.unfinished().await.unwrap(), []);
+    store.shutdown().await;
+}
+
+async fn what_is_too_large_is_refused(opener: &dyn Opener) {
+    let store = opener.open("large").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let refuse = async |command: AgentCommand| {
+        let refused = a.commit(vec![accept("k", "fine"), command], &fence).await;
+        assert!(matches!(refused, Err(StoreError::TooLong { .. })), "{refused:?}");
+    };
+    refuse(accept("k", &"x".repeat(crate::message::MESSAGE_BYTES_MAX + 1))).await;
+    refuse(accept(&"k".repeat(crate::session::NAME_BYTES_MAX + 1), "x")).await;
+    let mut many = said("");
+    many.parts = vec![Part::Text(String::new()); crate::message::PARTS_MAX + 1];
+    let append =
+        |messages| AgentCommand::Append { session: crate::SessionRef::Key("k".into()), messages };
+    refuse(append(vec![many])).await;
+    refuse(append(vec![said("x"); crate::turn::MESSAGES_AT_ONCE_MAX + 1])).await;
+    let spent = Usage { input: u64::MAX, ..Usage::default() };
+    refuse(step(TurnId(1), NewStep::Spent { usage: spent, at: at(1) })).await;
+    let batch = vec![AgentCommand::Audit(entry("x")); crate::agent::BATCH_MAX + 1];
+    assert!(matches!(a.commit(batch, &fence).await, Err(StoreError::TooLong { .. })));
+    let query = "q".repeat(crate::search::QUERY_BYTES_MAX + 1);
+    assert!(matches!(a.search("chat:1", &query, 9).await, Err(StoreError::TooLong { .. })));
+    assert_eq!(a.sessions(None, 9).await.unwrap(), []);
+    let large = accept("k", &"x".repeat(crate::message::MESSAGE_BYTES_MAX));
+    a.commit(vec![large], &fence).await.unwrap();
+    store.shutdown().await;
+}

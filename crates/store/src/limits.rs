@@ -1,0 +1,133 @@
+//! What is refused before any backend sees it: commands that exceed their limits.
+
+use crate::agent::{AgentCommand, BATCH_MAX};
+use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AuditEntry};
+use crate::error::{Result, StoreError};
+use crate::message::{MESSAGE_BYTES_MAX, NewMessage, PARTS_MAX};
+use crate::parts;
+use crate::search::QUERY_BYTES_MAX;
+use crate::session::{NAME_BYTES_MAX, OpenSession, SessionRef, TITLE_BYTES_MAX};
+use crate::turn::{
+    CALL_NAME_BYTES_MAX, IDEMPOTENCY_BYTES_MAX, IdempotencyKey, MESSAGES_AT_ONCE_MAX, NewStep,
+    TURN_ERROR_BYTES_MAX, TurnOutcome,
+};
+use crate::usage::{USAGE_VALUE_MAX, Usage};
+
+fn within(what: &'static str, len: usize, max: usize) -> Result<()> {
+    if len > max { Err(StoreError::TooLong { what, len, max }) } else { Ok(()) }
+}
+
+/// Refuses a batch with a command that exceeds its limits.
+pub(crate) fn check(batch: &[AgentCommand]) -> Result<()> {
+    within("a batch of commands", batch.len(), BATCH_MAX)?;
+    batch.iter().try_for_each(command)
+}
+
+fn command(command: &AgentCommand) -> Result<()> {
+    match command {
+        AgentCommand::Audit(entry) => audit(entry),
+        AgentCommand::OpenSession(open) => session(open),
+        AgentCommand::TitleSession { session, title } => {
+            within("a title", title.as_ref().map_or(0, String::len), TITLE_BYTES_MAX)?;
+            reference(session)
+        }
+        AgentCommand::EndSession { session, .. }
+        | AgentCommand::SummariseSession { session, .. }
+        | AgentCommand::TouchSession { session, .. } => reference(session),
+        AgentCommand::Append { session, messages: all } => {
+            reference(session)?;
+            messages(all)
+        }
+        AgentCommand::Accept(accept) => {
+            session(&accept.session)?;
+            key(accept.idempotency.as_ref())?;
+            message(&accept.message)
+        }
+        AgentCommand::Join(join) => {
+            key(join.idempotency.as_ref())?;
+            message(&join.message)
+        }
+        AgentCommand::Step { step: new, .. } => step(new),
+        AgentCommand::Conclude(conclude) => {
+            if let TurnOutcome::Failed { error } = &conclude.outcome {
+                within("the error of a turn", error.len(), TURN_ERROR_BYTES_MAX)?;
+            }
+            usage(&conclude.usage)?;
+            messages(&conclude.messages)
+        }
+        AgentCommand::EraseAuditContent(_)
+        | AgentCommand::ForgetSession { .. }
+        | AgentCommand::PruneIdempotency { .. } => Ok(()),
+    }
+}
+
+/// Refuses an audit entry that exceeds its limits.
+pub(crate) fn audit(entry: &AuditEntry) -> Result<()> {
+    within("the actor of an audit record", entry.actor.len(), AUDIT_NAME_BYTES_MAX)?;
+    within("the kind of an audit record", entry.kind.len(), AUDIT_NAME_BYTES_MAX)?;
+    within("the content of an audit record", entry.content.len(), AUDIT_CONTENT_BYTES_MAX)
+}
+
+/// Refuses a query that exceeds its limits.
+pub(crate) fn query(scope: &str, query: &str) -> Result<()> {
+    within("a scope", scope.len(), NAME_BYTES_MAX)?;
+    within("a query", query.len(), QUERY_BYTES_MAX)
+}
+
+fn session(open: &OpenSession) -> Result<()> {
+    within("a session key", open.key.len(), NAME_BYTES_MAX)?;
+    within("a scope", open.scope.len(), NAME_BYTES_MAX)?;
+    within("a label", open.label.len(), NAME_BYTES_MAX)
+}
+
+fn reference(session: &SessionRef) -> Result<()> {
+    match session {
+        SessionRef::Id(_) => Ok(()),
+        SessionRef::Key(key) => within("a session key", key.len(), NAME_BYTES_MAX),
+    }
+}
+
+fn key(key: Option<&IdempotencyKey>) -> Result<()> {
+    let Some(IdempotencyKey { who, key }) = key else { return Ok(()) };
+    within("the owner of an idempotency key", who.len(), IDEMPOTENCY_BYTES_MAX)?;
+    within("an idempotency key", key.len(), IDEMPOTENCY_BYTES_MAX)
+}
+
+fn step(step: &NewStep) -> Result<()> {
+    match step {
+        NewStep::Answered { message: answer, usage: spent } => {
+            usage(spent)?;
+            message(answer)
+        }
+        NewStep::CallBegun { call, name, .. } => {
+            within("the id of a tool call", call.len(), CALL_NAME_BYTES_MAX)?;
+            within("the name of a tool", name.len(), CALL_NAME_BYTES_MAX)
+        }
+        NewStep::CallEnded { call, message: result } => {
+            within("the id of a tool call", call.len(), CALL_NAME_BYTES_MAX)?;
+            message(result)
+        }
+        NewStep::Spent { usage: spent, .. } => usage(spent),
+    }
+}
+
+fn messages(messages: &[NewMessage]) -> Result<()> {
+    within("a list of messages", messages.len(), MESSAGES_AT_ONCE_MAX)?;
+    messages.iter().try_for_each(message)
+}
+
+fn message(message: &NewMessage) -> Result<()> {
+    within("the list of parts of a message", message.parts.len(), PARTS_MAX)?;
+    within("a message", message.parts.iter().map(parts::size).sum(), MESSAGE_BYTES_MAX)?;
+    within("a principal", message.principal.len(), NAME_BYTES_MAX)?;
+    within("a scope", message.scope.len(), NAME_BYTES_MAX)?;
+    within("a label", message.label.len(), NAME_BYTES_MAX)
+}
+
+fn usage(usage: &Usage) -> Result<()> {
+    let Usage { input, output, cached, reasoning, cost_micros } = *usage;
+    let max = usize::try_from(USAGE_VALUE_MAX).unwrap_or(usize::MAX);
+    [input, output, cached, reasoning, cost_micros].into_iter().try_for_each(|value| {
+        within("the usage of a turn", usize::try_from(value).unwrap_or(usize::MAX), max)
+    })
+}

@@ -1,0 +1,49 @@
+//! Finding messages by their words, inside one scope.
+//!
+//! A query names its scope and sees nothing else: which messages match, how they rank and
+//! with what score depends only on the messages of that scope. How text becomes terms: `terms`.
+
+use crate::message::{MessageSeq, Role};
+use crate::session::SessionId;
+use insula_world::Timestamp;
+use std::ops::Range;
+
+/// Most different terms of a message that are indexed; the first ones win.
+pub const TERMS_PER_MESSAGE_MAX: usize = 1_024;
+
+/// Most terms of a query that are looked up; the rest is left out.
+pub const TERMS_PER_QUERY_MAX: usize = 16;
+
+/// Longest term, in bytes; a longer word is cut, in messages and queries alike.
+pub const TERM_BYTES_MAX: usize = 48;
+
+/// Longest query text, in bytes.
+pub const QUERY_BYTES_MAX: usize = 4_096;
+
+/// Most hits of a query.
+pub const HITS_MAX: usize = 100;
+
+/// Most matches of one term that are ranked: the newest. A term that common says little.
+pub const MATCHES_PER_TERM_MAX: usize = 20_000;
+
+/// Longest snippet, in bytes.
+pub const SNIPPET_BYTES_MAX: usize = 240;
+
+/// A message that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Its session.
+    pub session: SessionId,
+    /// Its place there.
+    pub seq: MessageSeq,
+    /// Whose voice it is in.
+    pub role: Role,
+    /// When it was said.
+    pub at: Timestamp,
+    /// How well it matches, compared to others of the same answer (BM25).
+    pub score: f64,
+    /// The words around the first match.
+    pub snippet: String,
+    /// Where in the snippet terms of the query are.
+    pub marks: Vec<Range<usize>>,
+}

@@ -1,0 +1,99 @@
+//! Conversations: what names them, where they stand, and how much of them is still in words.
+//!
+//! A session is one incarnation of a conversation. Its key is opaque here; the newest row of a
+//! key that has not ended is the current one, and ending it makes the next message begin a new
+//! row with an empty history.
+
+use crate::message::MessageSeq;
+use insula_world::Timestamp;
+use std::fmt;
+
+/// Longest session key, scope, label or principal, in bytes: names, not content.
+pub const NAME_BYTES_MAX: usize = 1_024;
+
+/// Longest title of a session, in bytes.
+pub const TITLE_BYTES_MAX: usize = 1_024;
+
+/// Most sessions one read returns.
+pub const SESSION_PAGE_MAX: usize = 1_000;
+
+/// Most sessions an agent can have over its life: half of what a message's place has room for.
+pub const SESSIONS_MAX: i64 = 1 << 30;
+
+/// One incarnation of a conversation, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SessionId(pub i64);
+
+impl fmt::Display for SessionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Which session a command means.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum SessionRef {
+    /// This one, whether it has ended or not.
+    Id(SessionId),
+    /// The current one of this key.
+    Key(Box<str>),
+}
+
+/// How to find a session, or begin it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenSession {
+    /// Its key.
+    pub key: Box<str>,
+    /// The scope its words belong to. A current session of another scope is ended and a new
+    /// one begins: words of one scope never become the history of another.
+    pub scope: Box<str>,
+    /// The audience label it begins with.
+    pub label: Box<str>,
+    /// When, should it begin now.
+    pub at: Timestamp,
+}
+
+/// Which messages of a session are represented by another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Summary {
+    /// All messages up to this one are.
+    pub upto: MessageSeq,
+    /// The message that stands for them.
+    pub message: MessageSeq,
+}
+
+/// Where a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SessionState {
+    /// It goes on.
+    Current,
+    /// It was ended: its key means another one, or none yet.
+    Ended,
+    /// It was ended and nothing that was said in it is left.
+    Forgotten,
+}
+
+/// A session as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Its number.
+    pub id: SessionId,
+    /// Its key.
+    pub key: Box<str>,
+    /// The scope its words belong to.
+    pub scope: Box<str>,
+    /// The audience label it began with.
+    pub label: Box<str>,
+    /// What people call it.
+    pub title: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// When something last happened in it.
+    pub active_at: Timestamp,
+    /// Where it stands.
+    pub state: SessionState,
+    /// The part of it that is represented by a summary.
+    pub summary: Option<Summary>,
+    /// The place of its newest message; 0 while there is none.
+    pub last: MessageSeq,
+}

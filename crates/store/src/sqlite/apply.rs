@@ -1,0 +1,130 @@
+//! What each command does to an agent's database. A new family is an arm here and a file.
+
+use super::sql::Fault;
+use super::{audit, index, messages, sessions, turns};
+use crate::agent::{AgentCommand, Committed, Outcome};
+use crate::chain::Chain;
+use crate::message::NewMessage;
+use crate::turn::NewStep;
+use insula_world::Random;
+use rusqlite::Connection;
+
+/// What commands need, besides the database.
+pub(crate) struct Means<'a> {
+    pub(crate) chain: &'a Chain,
+    pub(crate) random: &'a Random,
+}
+
+/// What commands of a batch will need or leave to do.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Traits {
+    /// One may begin a turn: the agent must be marked as busy first.
+    pub(crate) accepts: bool,
+    /// One appends to the audit chain: its head must be anchored after.
+    pub(crate) audits: bool,
+    /// One erases: the log must be emptied after.
+    pub(crate) erases: bool,
+    /// How many messages they bring, and how many bytes of words: the index may be due after.
+    pub(crate) said: (usize, usize),
+}
+
+impl Traits {
+    /// What a batch will need.
+    pub(crate) fn of(batch: &[AgentCommand]) -> Self {
+        let mut traits = Self::default();
+        for command in batch {
+            match command {
+                AgentCommand::Accept(accept) => {
+                    traits.accepts = true;
+                    traits.say(std::slice::from_ref(&accept.message));
+                }
+                AgentCommand::Join(join) => traits.say(std::slice::from_ref(&join.message)),
+                AgentCommand::Step { step, .. } => match &**step {
+                    NewStep::Answered { message, .. } | NewStep::CallEnded { message, .. } => {
+                        traits.say(std::slice::from_ref(message));
+                    }
+                    NewStep::CallBegun { .. } | NewStep::Spent { .. } => {}
+                },
+                AgentCommand::Append { messages, .. } => traits.say(messages),
+                AgentCommand::Conclude(conclude) => traits.say(&conclude.messages),
+                AgentCommand::Audit(_) => traits.audits = true,
+                AgentCommand::EraseAuditContent(_) | AgentCommand::ForgetSession { .. } => {
+                    traits.erases = true;
+                }
+                AgentCommand::OpenSession(_)
+                | AgentCommand::EndSession { .. }
+                | AgentCommand::TitleSession { .. }
+                | AgentCommand::SummariseSession { .. }
+                | AgentCommand::TouchSession { .. }
+                | AgentCommand::PruneIdempotency { .. } => {}
+            }
+        }
+        traits
+    }
+
+    fn say(&mut self, messages: &[NewMessage]) {
+        self.said.0 += messages.len();
+        self.said.1 += messages.iter().map(|message| index::words(&message.parts)).sum::<usize>();
+    }
+
+    /// What two batches will need.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            accepts: self.accepts || other.accepts,
+            audits: self.audits || other.audits,
+            erases: self.erases || other.erases,
+            said: (self.said.0 + other.said.0, self.said.1 + other.said.1),
+        }
+    }
+}
+
+/// Applies a batch, inside the caller's transaction.
+pub(crate) fn batch(
+    sql: &Connection,
+    means: &Means<'_>,
+    batch: &[AgentCommand],
+) -> Result<Committed, Fault> {
+    let mut committed = Committed::default();
+    committed.outcomes.reserve_exact(batch.len());
+    for command in batch {
+        let outcome = one(sql, means, command)?;
+        if let Outcome::Audited(seq) = outcome {
+            committed.audit.push(seq);
+        }
+        committed.outcomes.push(outcome);
+    }
+    Ok(committed)
+}
+
+fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Outcome, Fault> {
+    match command {
+        AgentCommand::Audit(entry) => {
+            let seq = audit::append(sql, means.chain, means.random, entry.clone())?;
+            return Ok(Outcome::Audited(seq));
+        }
+        AgentCommand::EraseAuditContent(range) => audit::erase(sql, range)?,
+        AgentCommand::OpenSession(open) => {
+            return Ok(Outcome::Session(sessions::open(sql, open)?.session));
+        }
+        AgentCommand::EndSession { session, at } => sessions::end(sql, session, *at)?,
+        AgentCommand::TitleSession { session, title } => {
+            sessions::title(sql, session, title.as_deref())?;
+        }
+        AgentCommand::SummariseSession { session, summary } => {
+            sessions::summarise(sql, session, *summary)?;
+        }
+        AgentCommand::TouchSession { session, at } => sessions::touch(sql, session, *at)?,
+        AgentCommand::ForgetSession { session, at } => sessions::forget(sql, *session, *at)?,
+        AgentCommand::Append { session, messages } => {
+            let place = sessions::resolve(sql, session)?;
+            let first = messages::append(sql, &place, None, messages)?;
+            return Ok(Outcome::Appended { session: place.session, first, count: messages.len() });
+        }
+        AgentCommand::Accept(accept) => return turns::accept(sql, accept),
+        AgentCommand::Join(join) => return turns::join(sql, join),
+        AgentCommand::Step { turn, step } => return turns::step(sql, *turn, step),
+        AgentCommand::Conclude(conclude) => return turns::conclude(sql, conclude),
+        AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,279 @@
+//! Group commit: batches that wait for the same file share a transaction and its flush.
+//!
+//! Whoever commits puts a batch in line and then waits for its answer or for the file,
+//! whichever comes first. Who gets the file commits for everyone in line, in the order of
+//! arrival; so nobody has to be there to serve the others, and nobody is in charge who could
+//! be cancelled. A batch whose caller has gone before it was taken up is left out; once taken
+//! up it runs to its end.
+
+use super::apply::{self, Means, Traits};
+use super::audit;
+use super::index::{self, Backlog};
+use super::pool::AgentFile;
+use super::sql::{Fault, explain, raise};
+use crate::agent::{AgentCommand, Committed};
+use crate::chain::Head;
+use crate::error::{Result, StoreError};
+use crate::fence::Fence;
+use insula_world::{Random, StorageStopped};
+use rusqlite::Connection;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// Most batches in line for one file; more callers than that are a fault of theirs.
+pub(crate) const WAITING_MAX: usize = 4_096;
+
+/// Most batches in one transaction: enough to make the flush cheap, few enough to be quick.
+const GROUP_MAX: usize = 64;
+
+type Reply = oneshot::Sender<Result<Committed>>;
+
+/// A batch in line.
+pub(crate) struct Waiting {
+    batch: Vec<AgentCommand>,
+    traits: Traits,
+    fence: Fence,
+    reply: Reply,
+}
+
+/// The line before one file.
+#[derive(Default)]
+pub(crate) struct Line(Mutex<VecDeque<Waiting>>);
+
+impl Line {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        // Valid after every single statement.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts a batch in line. How many there are, if they are too many.
+    pub(crate) fn join(
+        &self,
+        batch: Vec<AgentCommand>,
+        fence: Fence,
+    ) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
+        let (reply, answer) = oneshot::channel();
+        let traits = Traits::of(&batch);
+        let mut line = self.lock();
+        if line.len() >= WAITING_MAX {
+            line.retain(|waiting| !waiting.reply.is_closed());
+            if line.len() >= WAITING_MAX {
+                return Err(line.len());
+            }
+        }
+        line.push_back(Waiting { batch, traits, fence, reply });
+        Ok(answer)
+    }
+
+    /// Whether someone in line wants to begin a turn.
+    pub(crate) fn accepts(&self) -> bool {
+        self.lock().iter().any(|waiting| waiting.traits.accepts)
+    }
+
+    /// Takes the next ones out of the line, as far as `fit` goes.
+    pub(crate) fn take(&self, fit: impl Fn(Traits) -> bool) -> Vec<Waiting> {
+        let mut line = self.lock();
+        let mut group = Vec::new();
+        while group.len() < GROUP_MAX
+            && let Some(waiting) = line.pop_front()
+        {
+            if waiting.reply.is_closed() {
+                continue;
+            }
+            if !fit(waiting.traits) {
+                line.push_front(waiting);
+                break;
+            }
+            group.push(waiting);
+        }
+        group
+    }
+}
+
+/// Answers on their way. Given when dropped, so that none is ever lost.
+pub(crate) struct Answers(Vec<(Reply, Result<Committed>)>);
+
+impl Drop for Answers {
+    fn drop(&mut self) {
+        for (reply, answer) in self.0.drain(..) {
+            // Nobody waiting is not an error: the commit itself is what mattered.
+            let _ = reply.send(answer);
+        }
+    }
+}
+
+impl Answers {
+    /// An error after which the file can't be trusted.
+    pub(crate) fn worst(&self) -> Option<&StoreError> {
+        self.0
+            .iter()
+            .filter_map(|(_, answer)| answer.as_ref().err())
+            .find(|error| matches!(error, StoreError::Damaged { .. } | StoreError::Io { .. }))
+    }
+}
+
+/// A transaction, rolled back when dropped before it was committed; also by a panic.
+struct Transaction<'a>(&'a Connection);
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_autocommit()
+            && let Err(error) = run(self.0, "ROLLBACK")
+        {
+            tracing::warn!(%error, "a transaction could not be rolled back");
+        }
+    }
+}
+
+fn run(sql: &Connection, statement: &str) -> rusqlite::Result<()> {
+    sql.prepare_cached(statement)?.execute([]).map(drop)
+}
+
+/// Commits a group: their answers, and the head to be anchored before those are given.
+pub(crate) fn commit(
+    file: &mut AgentFile,
+    random: &Random,
+    group: Vec<Waiting>,
+) -> (Answers, Option<Head>) {
+    let AgentFile { db, chain, linked, backlog, .. } = file;
+    let (sql, path) = (db.connection(), db.file());
+    let work = Work { sql, path, means: Means { chain, random }, group: &group };
+    let traits = group.iter().fold(Traits::default(), |sum, next| sum.and(next.traits));
+    backlog.grow(traits.said);
+    // Failures are rare: only when there was one does each batch get a savepoint of its own.
+    let results = work
+        .transact(Isolation::Together, backlog)
+        .or_else(|| work.transact(Isolation::Apart, backlog))
+        .unwrap_or_default();
+    let replies = group.into_iter().map(|waiting| waiting.reply);
+    let answers = Answers(replies.zip(results).collect());
+    if answers.0.iter().all(|(_, answer)| answer.is_err()) {
+        return (answers, None);
+    }
+    if traits.erases
+        && let Err(error) = db.truncate_log()
+    {
+        // Committed all the same; closing the file truncates too.
+        tracing::warn!(%error, "erased content may stay in the log until it is closed");
+    }
+    if !traits.audits || !*linked {
+        return (answers, None);
+    }
+    let head = db.read(audit::head).inspect_err(|error| {
+        tracing::warn!(%error, "the head of an audit chain could not be read to be anchored");
+    });
+    (answers, head.ok())
+}
+
+/// Whether a batch that fails takes the others with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Isolation {
+    /// It does.
+    Together,
+    /// It is undone alone.
+    Apart,
+}
+
+/// A group and what it is applied with.
+struct Work<'a> {
+    sql: &'a Connection,
+    path: &'a Path,
+    means: Means<'a>,
+    group: &'a [Waiting],
+}
+
+impl Work<'_> {
+    /// Applies the group in one transaction: the result of each batch. `None` if one failed
+    /// that was to take others with it: nothing is written then.
+    fn transact(
+        &self,
+        isolation: Isolation,
+        backlog: &mut Backlog,
+    ) -> Option<Vec<Result<Committed>>> {
+        // Immediate, so that the fence is read under the lock it is then written under.
+        if let Err(error) = run(self.sql, "BEGIN IMMEDIATE") {
+            return Some(self.failed(&error));
+        }
+        let _transaction = Transaction(self.sql);
+        let mut results = Vec::with_capacity(self.group.len());
+        let mut seen = None;
+        for waiting in self.group {
+            let result = match isolation {
+                Isolation::Together => self.apply(waiting, &mut seen),
+                Isolation::Apart => apart(self.sql, || self.apply(waiting, &mut seen)),
+            };
+            if result.is_err() {
+                if isolation == Isolation::Together && self.group.len() > 1 {
+                    return None;
+                }
+                seen = None;
+            }
+            results.push(result.map_err(|fault| fault.explain(self.path)));
+            if self.sql.is_autocommit() {
+                // SQLite gave the transaction up: what went well in it is gone too.
+                results.iter_mut().filter(|result| result.is_ok()).for_each(|result| {
+                    *result = Err(StoreError::Stopped(StorageStopped));
+                });
+                let rest = self.group.len() - results.len();
+                results.extend((0..rest).map(|_| Err(StoreError::Stopped(StorageStopped))));
+                return Some(results);
+            }
+        }
+        if results.iter().all(Result::is_err) {
+            return Some(results);
+        }
+        if backlog.is_due() {
+            self.index(backlog);
+        }
+        match run(self.sql, "COMMIT") {
+            Ok(()) => Some(results),
+            Err(error) => Some(self.failed(&error)),
+        }
+    }
+
+    fn apply<'w>(
+        &self,
+        waiting: &'w Waiting,
+        seen: &mut Option<&'w Fence>,
+    ) -> Result<Committed, Fault> {
+        if *seen != Some(&waiting.fence) {
+            raise(self.sql, self.path, &waiting.fence)?;
+            *seen = Some(&waiting.fence);
+        }
+        apply::batch(self.sql, &self.means, &waiting.batch)
+    }
+
+    /// Indexes what waits. If that fails it waits on: search reads what is not indexed too.
+    fn index(&self, backlog: &mut Backlog) {
+        match apart(self.sql, || index::merge(self.sql)) {
+            Ok(()) => *backlog = Backlog::default(),
+            Err(error) => {
+                let file = self.path.display();
+                tracing::warn!(%file, %error, "messages could not be indexed yet");
+            }
+        }
+    }
+
+    /// The results when nothing was written.
+    fn failed(&self, error: &rusqlite::Error) -> Vec<Result<Committed>> {
+        self.group.iter().map(|_| Err(explain(self.path, error))).collect()
+    }
+}
+
+/// Runs work so that its failure undoes that work alone.
+fn apart<T, E: From<rusqlite::Error>>(
+    sql: &Connection,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    run(sql, "SAVEPOINT apart")?;
+    let result = work();
+    if result.is_ok() {
+        run(sql, "RELEASE apart")?;
+    } else if !sql.is_autocommit() {
+        run(sql, "ROLLBACK TO apart")?;
+        run(sql, "RELEASE apart")?;
+    }
+    result
+}

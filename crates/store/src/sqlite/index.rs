@@ -1,0 +1,177 @@
+//! The search index: terms of messages in a B-tree, scope first.
+//!
+//! A message goes in by its number only; when enough of them wait, they are indexed together,
+//! in the transaction of the message that was one too many. Sorted and at once, their terms
+//! share pages, which costs a fraction of what they cost one by one, and search reads those
+//! that wait as they are, so that nobody can tell the difference.
+
+use crate::message::Part;
+use crate::parts;
+use crate::search::TERMS_PER_MESSAGE_MAX;
+use crate::terms::{self, Flow};
+use rusqlite::Connection;
+use std::collections::BTreeMap;
+
+/// Most messages that wait: what a search can read beside the index without being slower.
+pub(crate) const UNINDEXED_MAX: usize = 128;
+
+/// Most bytes of words that wait, for the same reason.
+pub(crate) const UNINDEXED_BYTES_MAX: usize = 64 * 1024;
+
+/// The bits of a weight that say how often a message has a term.
+pub(crate) const COUNT_BITS: u32 = 10;
+
+/// The words of a message, as terms.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Document {
+    /// How often it has which term.
+    pub(crate) counts: BTreeMap<Box<str>, u32>,
+    /// How many terms it has in all.
+    pub(crate) length: u32,
+}
+
+impl Document {
+    /// What the words in a message's bytes come to. Bytes that can't be read have no words.
+    pub(crate) fn of(bytes: &[u8]) -> Self {
+        let mut document = Self::default();
+        let read = parts::words(bytes, |text| document.add(text));
+        if read.is_none() {
+            return Self::default();
+        }
+        document
+    }
+
+    fn add(&mut self, text: &str) {
+        terms::each(text, |term, _| {
+            if let Some(count) = self.counts.get_mut(term) {
+                *count += 1;
+            } else if self.counts.len() < TERMS_PER_MESSAGE_MAX {
+                self.counts.insert(term.into(), 1);
+            } else {
+                return Flow::Stop;
+            }
+            self.length += 1;
+            Flow::Go
+        });
+    }
+
+    /// The weight of a term in it.
+    fn weight(&self, count: u32) -> i64 {
+        let most = (1 << COUNT_BITS) - 1;
+        (i64::from(self.length) << COUNT_BITS) | i64::from(count.min(most))
+    }
+}
+
+/// How many bytes of words these parts have.
+pub(crate) fn words(parts: &[Part]) -> usize {
+    parts.iter().map(|part| if let Part::Text(text) = part { text.len() } else { 0 }).sum()
+}
+
+/// Puts a message on the list of those to be indexed, if it has words.
+pub(crate) fn add(sql: &Connection, message: i64, parts: &[Part]) -> rusqlite::Result<()> {
+    let bytes = words(parts);
+    if bytes == 0 {
+        return Ok(());
+    }
+    sql.prepare_cached("INSERT INTO unindexed VALUES (?1, ?2)")?
+        .execute((message, i64::try_from(bytes).unwrap_or(i64::MAX)))
+        .map(drop)
+}
+
+/// How much waits to be indexed, at most: messages and bytes of words.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Backlog {
+    messages: usize,
+    bytes: usize,
+}
+
+impl Backlog {
+    /// What waits in a database that was just opened.
+    pub(crate) fn read(sql: &Connection) -> rusqlite::Result<Self> {
+        let size = |value: i64| usize::try_from(value).unwrap_or(0);
+        sql.prepare("SELECT count(*), coalesce(sum(bytes), 0) FROM unindexed")?
+            .query_row([], |row| Ok(Self { messages: size(row.get(0)?), bytes: size(row.get(1)?) }))
+    }
+
+    /// Takes note of more.
+    pub(crate) fn grow(&mut self, (messages, bytes): (usize, usize)) {
+        self.messages = self.messages.saturating_add(messages);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// Whether that is enough to be indexed.
+    pub(crate) fn is_due(&self) -> bool {
+        self.messages >= UNINDEXED_MAX || self.bytes >= UNINDEXED_BYTES_MAX
+    }
+}
+
+/// Indexes the messages that wait.
+pub(crate) fn merge(sql: &Connection) -> rusqlite::Result<()> {
+    let mut postings: Vec<(i64, Box<str>, i64, i64)> = Vec::new();
+    let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    {
+        let mut waiting = sql.prepare_cached(
+            "SELECT message.id, message.scope, message.parts FROM unindexed
+             JOIN message ON message.id = unindexed.message",
+        )?;
+        let mut rows = waiting.query([])?;
+        while let Some(row) = rows.next()? {
+            let (message, scope): (i64, i64) = (row.get(0)?, row.get(1)?);
+            let document = row.get_ref(2)?.as_blob().map(Document::of).unwrap_or_default();
+            if document.length == 0 {
+                continue;
+            }
+            let sum = sums.entry(scope).or_default();
+            *sum = (sum.0 + 1, sum.1 + i64::from(document.length));
+            let weights: Vec<i64> =
+                document.counts.values().map(|count| document.weight(*count)).collect();
+            let terms = document.counts.into_keys().zip(weights);
+            postings.extend(terms.map(|(term, weight)| (scope, term, message, weight)));
+        }
+    }
+    postings.sort_unstable();
+    let mut insert = sql.prepare_cached("INSERT INTO posting VALUES (?1, ?2, ?3, ?4)")?;
+    for posting in &postings {
+        insert.execute((posting.0, &posting.1, posting.2, posting.3))?;
+    }
+    for (scope, (documents, terms)) in sums {
+        adjust(sql, scope, documents, terms)?;
+    }
+    sql.prepare_cached("DELETE FROM unindexed")?.execute([]).map(drop)
+}
+
+fn adjust(sql: &Connection, scope: i64, documents: i64, terms: i64) -> rusqlite::Result<()> {
+    sql.prepare_cached(
+        "UPDATE scope SET documents = documents + ?2, terms = terms + ?3 WHERE id = ?1",
+    )?
+    .execute((scope, documents, terms))
+    .map(drop)
+}
+
+/// Takes the messages with these ids out again, exactly as they went in: what they weigh is
+/// read from the index, not from their words, so that it does not matter which version of the
+/// program put them there.
+pub(crate) fn forget(sql: &Connection, low: i64, high: i64) -> rusqlite::Result<()> {
+    sql.prepare("DELETE FROM unindexed WHERE message BETWEEN ?1 AND ?2")?.execute((low, high))?;
+    let scopes: Vec<i64> = sql
+        .prepare("SELECT DISTINCT scope FROM message WHERE id BETWEEN ?1 AND ?2")?
+        .query_map((low, high), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for scope in scopes {
+        let (documents, terms) = sql
+            .prepare(
+                "SELECT count(*), coalesce(sum(length), 0) FROM
+                 (SELECT max(weight >> ?4) AS length FROM posting
+                  WHERE scope = ?1 AND message BETWEEN ?2 AND ?3 GROUP BY message)",
+            )?
+            .query_row((scope, low, high, COUNT_BITS), |row| {
+                Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?))
+            })?;
+        if documents > 0 {
+            sql.prepare("DELETE FROM posting WHERE scope = ?1 AND message BETWEEN ?2 AND ?3")?
+                .execute((scope, low, high))?;
+            adjust(sql, scope, -documents, -terms)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,212 @@
+//! Messages in SQLite: appended at the end of their session, read by keyset.
+
+use super::index;
+use super::sessions::Place;
+use super::sql::{Fault, bad_value};
+use crate::error::StoreError;
+use crate::message::{
+    MESSAGE_PAGE_BYTES_MAX, MESSAGE_PAGE_MAX, MESSAGES_PER_SESSION_MAX, Message, MessageSeq,
+    NewMessage, Role, Window,
+};
+use crate::parts;
+use crate::session::SessionId;
+use crate::turn::TurnId;
+use insula_world::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+const COLUMNS: &str = "message.id, turn, role, principal, scope.name, label, generation, at, parts";
+
+/// The id of a message: where its session begins, and its place there.
+pub(crate) fn id_of(session: SessionId, seq: MessageSeq) -> i64 {
+    (session.0 << 32) | seq.0.min(MESSAGES_PER_SESSION_MAX).cast_signed()
+}
+
+/// Before all messages of a session.
+pub(crate) fn first_id(session: SessionId) -> i64 {
+    id_of(session, MessageSeq::START)
+}
+
+/// Not before any message of a session.
+pub(crate) fn last_id(session: SessionId) -> i64 {
+    id_of(session, MessageSeq::END)
+}
+
+/// What an id says.
+pub(crate) fn split(id: i64) -> (SessionId, MessageSeq) {
+    (SessionId(id >> 32), MessageSeq((id & 0xffff_ffff).cast_unsigned()))
+}
+
+/// The place of the newest message; [`MessageSeq::START`] if there is none.
+pub(crate) fn last(sql: &Connection, session: SessionId) -> rusqlite::Result<MessageSeq> {
+    let id: Option<i64> = sql
+        .prepare_cached(
+            "SELECT id FROM message WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row((first_id(session), last_id(session)), |row| row.get(0))
+        .optional()?;
+    Ok(id.map_or(MessageSeq::START, |id| split(id).1))
+}
+
+/// The place and time of the newest message.
+pub(crate) fn newest(
+    sql: &Connection,
+    session: SessionId,
+) -> rusqlite::Result<Option<(MessageSeq, Timestamp)>> {
+    sql.prepare_cached(
+        "SELECT id, at FROM message WHERE id BETWEEN ?1 AND ?2 ORDER BY id DESC LIMIT 1",
+    )?
+    .query_row((first_id(session), last_id(session)), |row| {
+        Ok((split(row.get(0)?).1, Timestamp::from_millis(row.get(1)?)))
+    })
+    .optional()
+}
+
+/// The place after the newest message.
+pub(crate) fn next(sql: &Connection, session: SessionId) -> Result<MessageSeq, Fault> {
+    let last = last(sql, session)?.0;
+    if last >= MESSAGES_PER_SESSION_MAX {
+        return Err(full());
+    }
+    Ok(MessageSeq(last + 1))
+}
+
+fn full() -> Fault {
+    let max = usize::try_from(MESSAGES_PER_SESSION_MAX).unwrap_or(usize::MAX);
+    StoreError::TooLong { what: "a session", len: max.saturating_add(1), max }.into()
+}
+
+/// Writes a message at a place that [`next`] gave.
+pub(crate) fn put(
+    sql: &Connection,
+    place: &Place,
+    seq: MessageSeq,
+    turn: Option<TurnId>,
+    message: &NewMessage,
+) -> Result<(), Fault> {
+    let id = id_of(place.session, seq);
+    let scope = place.scope.or_intern(sql, &message.scope)?;
+    sql.prepare_cached("INSERT INTO message VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
+        .execute((
+            id,
+            turn.map(|turn| turn.0),
+            message.role.code(),
+            scope,
+            &message.principal,
+            &message.label,
+            message.generation.cast_signed(),
+            message.at.as_millis(),
+            parts::encode(&message.parts),
+        ))?;
+    index::add(sql, id, &message.parts)?;
+    Ok(())
+}
+
+/// Appends messages; the place of the first.
+pub(crate) fn append(
+    sql: &Connection,
+    place: &Place,
+    turn: Option<TurnId>,
+    messages: &[NewMessage],
+) -> Result<MessageSeq, Fault> {
+    let first = next(sql, place.session)?;
+    for (seq, message) in (first.0..).map(MessageSeq).zip(messages) {
+        if seq.0 > MESSAGES_PER_SESSION_MAX {
+            return Err(full());
+        }
+        put(sql, place, seq, turn, message)?;
+    }
+    Ok(first)
+}
+
+/// The end of a session.
+pub(crate) fn tail(
+    sql: &Connection,
+    session: SessionId,
+    window: Window,
+) -> rusqlite::Result<Vec<Message>> {
+    backwards(sql, session, MessageSeq::END, window)
+}
+
+/// Messages after a place.
+pub(crate) fn after(
+    sql: &Connection,
+    session: SessionId,
+    after: MessageSeq,
+    limit: usize,
+) -> rusqlite::Result<Vec<Message>> {
+    let mut statement = sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM message JOIN scope ON scope.id = message.scope
+         WHERE message.id > ?1 AND message.id <= ?2 ORDER BY message.id LIMIT ?3"
+    ))?;
+    let mut rows = statement.query((id_of(session, after), last_id(session), page(limit)))?;
+    take(&mut rows, MESSAGE_PAGE_BYTES_MAX)
+}
+
+/// Messages before a place, oldest first.
+pub(crate) fn before(
+    sql: &Connection,
+    session: SessionId,
+    before: MessageSeq,
+    limit: usize,
+) -> rusqlite::Result<Vec<Message>> {
+    // The id of a place that is too large is the last one there can be, which is not before it.
+    let before = MessageSeq(before.0.saturating_sub(1));
+    backwards(sql, session, before, Window { messages: limit, bytes: MESSAGE_PAGE_BYTES_MAX })
+}
+
+/// The messages that end at a place, oldest first.
+fn backwards(
+    sql: &Connection,
+    session: SessionId,
+    upto: MessageSeq,
+    window: Window,
+) -> rusqlite::Result<Vec<Message>> {
+    let mut statement = sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM message JOIN scope ON scope.id = message.scope
+         WHERE message.id > ?1 AND message.id <= ?2 ORDER BY message.id DESC LIMIT ?3"
+    ))?;
+    let limits = (first_id(session), id_of(session, upto), page(window.messages));
+    let mut rows = statement.query(limits)?;
+    let mut messages = take(&mut rows, window.bytes.min(MESSAGE_PAGE_BYTES_MAX))?;
+    messages.reverse();
+    Ok(messages)
+}
+
+/// Reads rows until their parts pass `bytes`. Rows beyond are never loaded.
+fn take(rows: &mut rusqlite::Rows<'_>, bytes: usize) -> rusqlite::Result<Vec<Message>> {
+    let (mut messages, mut used) = (Vec::new(), 0_usize);
+    while let Some(row) = rows.next()? {
+        used = used.saturating_add(row.get_ref(8)?.as_blob().map_err(|_| bad_value(8))?.len());
+        if used > bytes && !messages.is_empty() {
+            break;
+        }
+        messages.push(read(row)?);
+    }
+    Ok(messages)
+}
+
+/// How many messages a session has: places have no gaps.
+pub(crate) fn count(sql: &Connection, session: SessionId) -> rusqlite::Result<u64> {
+    last(sql, session).map(|last| last.0)
+}
+
+fn page(limit: usize) -> i64 {
+    i64::try_from(limit.min(MESSAGE_PAGE_MAX)).unwrap_or(i64::MAX)
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
+    let (session, seq) = split(row.get(0)?);
+    let parts = row.get_ref(8)?.as_blob().ok().and_then(parts::decode);
+    Ok(Message {
+        session,
+        seq,
+        turn: row.get::<_, Option<i64>>(1)?.map(TurnId),
+        role: Role::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
+        parts: parts.ok_or_else(|| bad_value(8))?,
+        principal: row.get(3)?,
+        scope: row.get(4)?,
+        label: row.get(5)?,
+        generation: row.get::<_, i64>(6)?.cast_unsigned(),
+        at: Timestamp::from_millis(row.get(7)?),
+    })
+}

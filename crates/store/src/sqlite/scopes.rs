@@ -1,0 +1,33 @@
+//! Scopes by number, so that rows and keys are short.
+
+use rusqlite::{Connection, OptionalExtension as _};
+
+/// A scope whose number is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Scope {
+    pub(crate) id: i64,
+    pub(crate) name: Box<str>,
+}
+
+impl Scope {
+    /// The number of a scope, which most often is this one.
+    pub(crate) fn or_intern(&self, sql: &Connection, name: &str) -> rusqlite::Result<i64> {
+        if *self.name == *name { Ok(self.id) } else { intern(sql, name) }
+    }
+}
+
+/// The number of a scope, given now if it has none.
+pub(crate) fn intern(sql: &Connection, name: &str) -> rusqlite::Result<i64> {
+    if let Some(id) = find(sql, name)? {
+        return Ok(id);
+    }
+    sql.prepare_cached("INSERT INTO scope (name, documents, terms) VALUES (?1, 0, 0)")?
+        .insert([name])
+}
+
+/// The number of a scope, if it has one.
+pub(crate) fn find(sql: &Connection, name: &str) -> rusqlite::Result<Option<i64>> {
+    sql.prepare_cached("SELECT id FROM scope WHERE name = ?1")?
+        .query_row([name], |row| row.get(0))
+        .optional()
+}

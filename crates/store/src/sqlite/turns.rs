@@ -1,0 +1,277 @@
+//! Turns and their steps in SQLite: taking in, going on, ending.
+
+use super::messages;
+use super::scopes::Scope;
+use super::sessions::{self, Place};
+use super::sql::{Fault, bad_value};
+use super::usage::{self, Payer};
+use crate::agent::Outcome;
+use crate::error::StoreError;
+use crate::message::{MessageSeq, NewMessage, Role};
+use crate::session::SessionId;
+use crate::turn::{
+    Accept, Accepted, Conclude, IdempotencyKey, Join, NewStep, STEPS_PER_TURN_MAX, TurnId,
+    TurnOutcome, TurnStatus,
+};
+use crate::usage::Usage;
+use insula_world::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _};
+use std::ops::RangeInclusive;
+
+/// The bits of a step's id below its turn's.
+const STEP_BITS: u32 = STEPS_PER_TURN_MAX.ilog2();
+
+/// How kinds of steps are stored. Never changed.
+pub(crate) mod kind {
+    pub(crate) const ANSWERED: i64 = 1;
+    pub(crate) const CALL_BEGUN: i64 = 2;
+    pub(crate) const CALL_ENDED: i64 = 3;
+    pub(crate) const JOINED: i64 = 4;
+    pub(crate) const SPENT: i64 = 5;
+}
+
+/// The ids that steps of a turn can have.
+pub(crate) fn steps_of(turn: i64) -> RangeInclusive<i64> {
+    (turn << STEP_BITS) + 1..=(turn << STEP_BITS) + i64::from(STEPS_PER_TURN_MAX) - 1
+}
+
+/// The number in a step's id.
+pub(crate) fn step_number(id: i64) -> u32 {
+    u32::try_from(id & (i64::from(STEPS_PER_TURN_MAX) - 1)).unwrap_or(0)
+}
+
+/// A turn that goes on.
+struct Going {
+    id: TurnId,
+    place: Place,
+    principal: Box<str>,
+}
+
+/// A turn, if it is there and goes on.
+fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
+    let found = sql
+        .prepare_cached(
+            "SELECT turn.session, scope.id, scope.name, turn.principal, turn.status FROM turn
+             JOIN session ON session.id = turn.session JOIN scope ON scope.id = session.scope
+             WHERE turn.id = ?1",
+        )?
+        .query_row([id.0], |row| {
+            let status = TurnStatus::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?;
+            let scope = Scope { id: row.get(1)?, name: row.get(2)? };
+            let place = Place { session: SessionId(row.get(0)?), scope };
+            Ok((Going { id, place, principal: row.get(3)? }, status))
+        })
+        .optional()?;
+    match found {
+        None => Err(StoreError::NoTurn { turn: id }.into()),
+        Some((turn, TurnStatus::Accepted)) => Ok(turn),
+        Some((_, status)) => Err(StoreError::TurnOver { turn: id, status }.into()),
+    }
+}
+
+/// What became of a message that came before.
+fn known(sql: &Connection, key: Option<&IdempotencyKey>) -> rusqlite::Result<Option<Accepted>> {
+    let Some(IdempotencyKey { who, key }) = key else { return Ok(None) };
+    sql.prepare_cached(
+        "SELECT turn.id, turn.session, turn.status FROM idempotency
+         JOIN turn ON turn.id = idempotency.turn WHERE who = ?1 AND key = ?2",
+    )?
+    .query_row((who, key), |row| {
+        Ok(Accepted::Known {
+            turn: TurnId(row.get(0)?),
+            session: SessionId(row.get(1)?),
+            status: TurnStatus::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
+        })
+    })
+    .optional()
+}
+
+fn remember(
+    sql: &Connection,
+    key: Option<&IdempotencyKey>,
+    turn: TurnId,
+    at: Timestamp,
+) -> rusqlite::Result<()> {
+    let Some(IdempotencyKey { who, key }) = key else { return Ok(()) };
+    sql.prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4)")?
+        .execute((who, key, turn.0, at.as_millis()))
+        .map(drop)
+}
+
+/// Forgets idempotency keys.
+pub(crate) fn prune_idempotency(sql: &Connection, before: Timestamp) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM idempotency WHERE at < ?1")?
+        .execute([before.as_millis()])
+        .map(drop)
+}
+
+/// Takes a message in and begins its turn.
+pub(crate) fn accept(sql: &Connection, accept: &Accept) -> Result<Outcome, Fault> {
+    if let Some(known) = known(sql, accept.idempotency.as_ref())? {
+        return Ok(Outcome::Accepted(known));
+    }
+    let place = sessions::open(sql, &accept.session)?;
+    let session = place.session;
+    let seq = messages::next(sql, session)?;
+    let at = accept.message.at;
+    let turn = sql
+        .prepare_cached(
+            "INSERT INTO turn (session, message, principal, status, accepted_at)
+             VALUES (?1, ?2, ?3, 0, ?4)",
+        )?
+        .insert((session.0, seq.0.cast_signed(), &accept.message.principal, at.as_millis()))?;
+    let turn = TurnId(turn);
+    messages::put(sql, &place, seq, Some(turn), &accept.message)?;
+    remember(sql, accept.idempotency.as_ref(), turn, at)?;
+    Ok(Outcome::Accepted(Accepted::New { turn, session, seq }))
+}
+
+/// Takes a message into a turn under way.
+pub(crate) fn join(sql: &Connection, join: &Join) -> Result<Outcome, Fault> {
+    if let Some(known) = known(sql, join.idempotency.as_ref())? {
+        return Ok(Outcome::Accepted(known));
+    }
+    let turn = going(sql, join.turn)?;
+    let at = join.message.at;
+    let seq = say(sql, &turn, &join.message)?;
+    journal(sql, &turn, kind::JOINED, at, (None, None), Some(seq))?;
+    remember(sql, join.idempotency.as_ref(), turn.id, at)?;
+    Ok(Outcome::Accepted(Accepted::New { turn: turn.id, session: turn.place.session, seq }))
+}
+
+/// Journals a step.
+pub(crate) fn step(sql: &Connection, turn: TurnId, step: &NewStep) -> Result<Outcome, Fault> {
+    let turn = going(sql, turn)?;
+    let (number, message) = match step {
+        NewStep::Answered { message, usage } => {
+            let seq = say(sql, &turn, message)?;
+            spend(sql, &turn, *usage, message.at)?;
+            let number = journal(sql, &turn, kind::ANSWERED, message.at, (None, None), Some(seq))?;
+            (number, Some(seq))
+        }
+        NewStep::CallBegun { call, name, at } => {
+            let names = (Some(&**call), Some(&**name));
+            (journal(sql, &turn, kind::CALL_BEGUN, *at, names, None)?, None)
+        }
+        NewStep::CallEnded { call, message } => {
+            let seq = say(sql, &turn, message)?;
+            let names = (Some(&**call), None);
+            (journal(sql, &turn, kind::CALL_ENDED, message.at, names, Some(seq))?, Some(seq))
+        }
+        NewStep::Spent { usage, at } => {
+            spend(sql, &turn, *usage, *at)?;
+            (journal(sql, &turn, kind::SPENT, *at, (None, None), None)?, None)
+        }
+    };
+    Ok(Outcome::Stepped { number, message })
+}
+
+fn say(sql: &Connection, turn: &Going, message: &NewMessage) -> Result<MessageSeq, Fault> {
+    messages::append(sql, &turn.place, Some(turn.id), std::slice::from_ref(message))
+}
+
+fn journal(
+    sql: &Connection,
+    turn: &Going,
+    kind: i64,
+    at: Timestamp,
+    (call, name): (Option<&str>, Option<&str>),
+    message: Option<MessageSeq>,
+) -> Result<u32, Fault> {
+    let ids = steps_of(turn.id.0);
+    let last: Option<i64> = sql
+        .prepare_cached("SELECT max(id) FROM step WHERE id BETWEEN ?1 AND ?2")?
+        .query_row((*ids.start(), *ids.end()), |row| row.get(0))?;
+    let id = last.map_or(*ids.start(), |last| last + 1);
+    if !ids.contains(&id) {
+        let max = STEPS_PER_TURN_MAX as usize - 1;
+        return Err(StoreError::TooLong { what: "a turn", len: max + 1, max }.into());
+    }
+    sql.prepare_cached("INSERT INTO step VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute((
+        id,
+        kind,
+        at.as_millis(),
+        call,
+        name,
+        message.map(|seq| seq.0.cast_signed()),
+    ))?;
+    Ok(step_number(id))
+}
+
+/// Adds to what a turn, and whoever pays for it, has used.
+fn spend(sql: &Connection, turn: &Going, usage: Usage, at: Timestamp) -> Result<(), Fault> {
+    if usage.is_zero() {
+        return Ok(());
+    }
+    let [input, output, cached, reasoning, cost] = usage::columns(usage);
+    sql.prepare_cached(
+        "UPDATE turn SET input = input + ?2, output = output + ?3, cached = cached + ?4,
+             reasoning = reasoning + ?5, cost_micros = cost_micros + ?6 WHERE id = ?1",
+    )?
+    .execute((turn.id.0, input, output, cached, reasoning, cost))?;
+    usage::add(sql, payer(turn), at, 0, usage)?;
+    Ok(())
+}
+
+fn payer(turn: &Going) -> Payer<'_> {
+    Payer { principal: &turn.principal, scope: &turn.place.scope.name }
+}
+
+/// Ends a turn.
+pub(crate) fn conclude(sql: &Connection, conclude: &Conclude) -> Result<Outcome, Fault> {
+    let turn = going(sql, conclude.turn)?;
+    let messages = &conclude.messages;
+    let first = match messages.is_empty() {
+        true => None,
+        false => Some(messages::append(sql, &turn.place, Some(turn.id), messages)?),
+    };
+    let reply = match conclude.outcome {
+        TurnOutcome::Replied => match first.zip(last_said(messages)) {
+            Some((first, index)) => Some(MessageSeq(first.0 + index)),
+            None => last_answer(sql, turn.id)?,
+        },
+        TurnOutcome::Failed { .. } | TurnOutcome::Stopped => None,
+    };
+    let error = match &conclude.outcome {
+        TurnOutcome::Failed { error } => Some(error),
+        TurnOutcome::Replied | TurnOutcome::Stopped => None,
+    };
+    let [input, output, cached, reasoning, cost] = usage::columns(conclude.usage);
+    sql.prepare_cached(
+        "UPDATE turn SET status = ?2, reply = ?3, error = ?4, ended_at = ?5, input = input + ?6,
+             output = output + ?7, cached = cached + ?8, reasoning = reasoning + ?9,
+             cost_micros = cost_micros + ?10 WHERE id = ?1",
+    )?
+    .execute((
+        turn.id.0,
+        conclude.outcome.status().code(),
+        reply.map(|seq| seq.0.cast_signed()),
+        error,
+        conclude.at.as_millis(),
+        input,
+        output,
+        cached,
+        reasoning,
+        cost,
+    ))?;
+    usage::add(sql, payer(&turn), conclude.at, 1, conclude.usage)?;
+    Ok(Outcome::Concluded { first, reply })
+}
+
+/// Which of these messages is the assistant's last.
+fn last_said(messages: &[NewMessage]) -> Option<u64> {
+    messages.iter().rposition(|message| message.role == Role::Assistant).map(|index| index as u64)
+}
+
+/// The last answer among a turn's steps.
+fn last_answer(sql: &Connection, turn: TurnId) -> rusqlite::Result<Option<MessageSeq>> {
+    let ids = steps_of(turn.0);
+    let seq: Option<i64> = sql
+        .prepare_cached(
+            "SELECT message FROM step WHERE id BETWEEN ?1 AND ?2 AND kind = ?3
+             ORDER BY id DESC LIMIT 1",
+        )?
+        .query_row((*ids.start(), *ids.end(), kind::ANSWERED), |row| row.get(0))
+        .optional()?;
+    Ok(seq.map(|seq| MessageSeq(seq.cast_unsigned())))
+}

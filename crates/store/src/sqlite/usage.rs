@@ -1,0 +1,161 @@
+//! Usage in SQLite: sums by day, kept up with every turn.
+
+use crate::usage::{DAY_MS, Totals, USAGE_ROWS_MAX, Usage, UsageOf, UsageReport};
+use insula_world::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+/// Most days that are looked up one by one; beyond, one scan is cheaper.
+const DAYS_LOOKED_UP_MAX: i64 = 400;
+
+const AGENT: i64 = 0;
+const PRINCIPAL: i64 = 1;
+const SCOPE: i64 = 2;
+
+const SUMS: &str = "total(turns), total(input), total(output), total(cached), total(reasoning),
+    total(cost_micros)";
+
+/// Whose account usage goes to, besides the agent's.
+#[derive(Clone, Copy)]
+pub(crate) struct Payer<'a> {
+    pub(crate) principal: &'a str,
+    pub(crate) scope: &'a str,
+}
+
+fn day(at: Timestamp) -> i64 {
+    at.as_millis().div_euclid(DAY_MS)
+}
+
+fn signed(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// Usage as columns hold it.
+pub(crate) fn columns(usage: Usage) -> [i64; 5] {
+    [usage.input, usage.output, usage.cached, usage.reasoning, usage.cost_micros].map(signed)
+}
+
+/// Adds to the sums of the day.
+pub(crate) fn add(
+    sql: &Connection,
+    payer: Payer<'_>,
+    at: Timestamp,
+    turns: i64,
+    usage: Usage,
+) -> rusqlite::Result<()> {
+    let day = day(at);
+    let [input, output, cached, reasoning, cost] = columns(usage);
+    let mut statement = sql.prepare_cached(
+        "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+         ON CONFLICT DO UPDATE SET turns = turns + excluded.turns,
+             input = input + excluded.input, output = output + excluded.output,
+             cached = cached + excluded.cached, reasoning = reasoning + excluded.reasoning,
+             cost_micros = cost_micros + excluded.cost_micros",
+    )?;
+    for (kind, name) in [(AGENT, ""), (PRINCIPAL, payer.principal), (SCOPE, payer.scope)] {
+        statement.execute((day, kind, name, turns, input, output, cached, reasoning, cost))?;
+    }
+    Ok(())
+}
+
+/// Usage in the columns from this one on.
+pub(crate) fn read(row: &Row<'_>, from: usize) -> rusqlite::Result<Usage> {
+    let column =
+        |offset| row.get::<_, i64>(from + offset).map(|value| value.max(0).cast_unsigned());
+    Ok(Usage {
+        input: column(0)?,
+        output: column(1)?,
+        cached: column(2)?,
+        reasoning: column(3)?,
+        cost_micros: column(4)?,
+    })
+}
+
+/// Sums that SQLite made, which are floating so that they can't overflow.
+fn sums(row: &Row<'_>, from: usize) -> rusqlite::Result<Totals> {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
+    let column = |offset| row.get::<_, f64>(from + offset).map(|sum| sum as u64);
+    Ok(Totals {
+        turns: column(0)?,
+        usage: Usage {
+            input: column(1)?,
+            output: column(2)?,
+            cached: column(3)?,
+            reasoning: column(4)?,
+            cost_micros: column(5)?,
+        },
+    })
+}
+
+/// Usage since the beginning of a day.
+pub(crate) fn since(sql: &Connection, since: Timestamp) -> rusqlite::Result<UsageReport> {
+    let from = day(since);
+    let total = sql
+        .prepare_cached(&format!("SELECT {SUMS} FROM usage WHERE day >= ?1 AND kind = 0"))?
+        .query_row([from], |row| sums(row, 0))?;
+    let days = sql
+        .prepare_cached(&format!(
+            "SELECT day, {SUMS} FROM usage WHERE day >= ?1 AND kind = 0
+             GROUP BY day ORDER BY day DESC LIMIT ?2"
+        ))?
+        .query_map((from, limit()), |row| {
+            let midnight = row.get::<_, i64>(0)?.saturating_mul(DAY_MS);
+            Ok((Timestamp::from_millis(midnight), sums(row, 1)?))
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    let by = |kind: i64| -> rusqlite::Result<Vec<(Box<str>, Totals)>> {
+        sql.prepare_cached(&format!(
+            "SELECT name, {SUMS} FROM usage WHERE day >= ?1 AND kind = ?2
+             GROUP BY name ORDER BY 7 DESC, 3 DESC, name LIMIT ?3"
+        ))?
+        .query_map((from, kind, limit()), |row| Ok((row.get(0)?, sums(row, 1)?)))?
+        .collect()
+    };
+    Ok(UsageReport {
+        total,
+        days: days.into_iter().rev().collect(),
+        principals: by(PRINCIPAL)?,
+        scopes: by(SCOPE)?,
+    })
+}
+
+fn limit() -> i64 {
+    i64::try_from(USAGE_ROWS_MAX).unwrap_or(i64::MAX)
+}
+
+/// Somebody's usage since the beginning of a day.
+pub(crate) fn of(sql: &Connection, of: &UsageOf, since: Timestamp) -> rusqlite::Result<Totals> {
+    let (kind, name) = match of {
+        UsageOf::Agent => (AGENT, ""),
+        UsageOf::Principal(name) => (PRINCIPAL, &**name),
+        UsageOf::Scope(name) => (SCOPE, &**name),
+    };
+    let newest: Option<i64> = sql
+        .prepare_cached("SELECT day FROM usage ORDER BY day DESC LIMIT 1")?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    let (from, Some(newest)) = (day(since), newest) else { return Ok(Totals::default()) };
+    if newest.saturating_sub(from) > DAYS_LOOKED_UP_MAX {
+        return sql
+            .prepare_cached(&format!(
+                "SELECT {SUMS} FROM usage WHERE day >= ?1 AND kind = ?2 AND name = ?3"
+            ))?
+            .query_row((from, kind, name), |row| sums(row, 0));
+    }
+    let mut statement = sql.prepare_cached(
+        "SELECT turns, input, output, cached, reasoning, cost_micros FROM usage
+         WHERE day = ?1 AND kind = ?2 AND name = ?3",
+    )?;
+    let mut total = Totals::default();
+    for day in from..=newest {
+        let row = statement
+            .query_row((day, kind, name), |row| {
+                Ok((row.get::<_, i64>(0)?.max(0).cast_unsigned(), read(row, 1)?))
+            })
+            .optional()?;
+        if let Some((turns, usage)) = row {
+            total.turns = total.turns.saturating_add(turns);
+            total.usage += usage;
+        }
+    }
+    Ok(total)
+}

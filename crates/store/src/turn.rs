@@ -1,0 +1,307 @@
+//! Turns: from an accepted message to its conclusion, and the steps between.
+//!
+//! A turn is accepted in the commit that journals its message, and concluded in the commit
+//! that journals its last words; both are one command. Steps are for turns that call tools:
+//! each completed one is a place from which a turn goes on after a crash, and a call that
+//! began and did not end is seen to have done just that.
+
+use crate::message::{MessageSeq, NewMessage};
+use crate::session::{OpenSession, SessionId};
+use crate::usage::Usage;
+use insula_world::Timestamp;
+use std::fmt;
+
+/// Most steps of one turn; far above any iteration limit.
+pub const STEPS_PER_TURN_MAX: u32 = 4_096;
+
+/// Longest id or name of a tool call, in bytes.
+pub const CALL_NAME_BYTES_MAX: usize = 256;
+
+/// Longest error text of a turn, in bytes.
+pub const TURN_ERROR_BYTES_MAX: usize = 16 * 1024;
+
+/// Longest part of an idempotency key, in bytes.
+pub const IDEMPOTENCY_BYTES_MAX: usize = 512;
+
+/// Most messages one conclusion or one append brings.
+pub const MESSAGES_AT_ONCE_MAX: usize = 64;
+
+/// Most turns one read of unfinished ones returns; conclude some, then read again.
+pub const UNFINISHED_MAX: usize = 1_000;
+
+/// A turn, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TurnId(pub i64);
+
+impl fmt::Display for TurnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What makes a request the same request when it comes again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct IdempotencyKey {
+    /// Whose key it is: two callers may choose the same one.
+    pub who: Box<str>,
+    /// The key.
+    pub key: Box<str>,
+}
+
+/// Takes a message in: session, message and turn, in one commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Accept {
+    /// The session, which begins if it is not there.
+    pub session: OpenSession,
+    /// The message.
+    pub message: NewMessage,
+    /// What a repetition of it would carry. One that was seen writes nothing.
+    pub idempotency: Option<IdempotencyKey>,
+}
+
+/// Takes a message into a turn under way (steering), in one commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Join {
+    /// The turn. One that is over refuses with [`TurnOver`](crate::StoreError::TurnOver).
+    pub turn: TurnId,
+    /// The message.
+    pub message: NewMessage,
+    /// What a repetition of it would carry. One that was seen writes nothing.
+    pub idempotency: Option<IdempotencyKey>,
+}
+
+/// Whether a message came for the first time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Accepted {
+    /// It is journalled now.
+    New {
+        /// Its turn.
+        turn: TurnId,
+        /// Its session.
+        session: SessionId,
+        /// Its place there.
+        seq: MessageSeq,
+    },
+    /// It came before. Nothing was written.
+    Known {
+        /// The turn it became then.
+        turn: TurnId,
+        /// The session of that turn.
+        session: SessionId,
+        /// How that turn stands.
+        status: TurnStatus,
+    },
+}
+
+impl Accepted {
+    /// The turn, new or known.
+    pub const fn turn(self) -> TurnId {
+        match self {
+            Self::New { turn, .. } | Self::Known { turn, .. } => turn,
+        }
+    }
+
+    /// The session, new or known.
+    pub const fn session(self) -> SessionId {
+        match self {
+            Self::New { session, .. } | Self::Known { session, .. } => session,
+        }
+    }
+}
+
+/// How a turn stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TurnStatus {
+    /// It is not finished.
+    Accepted,
+    /// It ended with a reply.
+    Replied,
+    /// It ended with an error.
+    Failed,
+    /// It was stopped.
+    Stopped,
+}
+
+impl TurnStatus {
+    /// Every status, at the index of its code.
+    pub const ALL: [Self; 4] = [Self::Accepted, Self::Replied, Self::Failed, Self::Stopped];
+
+    pub(crate) const fn code(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn from_code(code: i64) -> Option<Self> {
+        usize::try_from(code).ok().and_then(|code| Self::ALL.get(code).copied())
+    }
+}
+
+/// Something completed, or begun, in a turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewStep {
+    /// The model answered, and will be asked again.
+    Answered {
+        /// The answer.
+        message: NewMessage,
+        /// What it cost.
+        usage: Usage,
+    },
+    /// A tool call is about to have effects. Its arguments are in the answer that asked.
+    CallBegun {
+        /// The call's id.
+        call: Box<str>,
+        /// The tool.
+        name: Box<str>,
+        /// When.
+        at: Timestamp,
+    },
+    /// A tool call came back.
+    CallEnded {
+        /// The call's id.
+        call: Box<str>,
+        /// The message with its result.
+        message: NewMessage,
+    },
+    /// The model was paid for something that is no answer, such as a summary or a failed try.
+    Spent {
+        /// What it cost.
+        usage: Usage,
+        /// When.
+        at: Timestamp,
+    },
+}
+
+/// A step as it was journalled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// Its place in the turn, from 1.
+    pub number: u32,
+    /// When.
+    pub at: Timestamp,
+    /// What it was.
+    pub kind: StepKind,
+}
+
+/// What a step was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepKind {
+    /// The model answered.
+    Answered {
+        /// The answer.
+        message: MessageSeq,
+    },
+    /// A tool call began.
+    CallBegun {
+        /// The call's id.
+        call: Box<str>,
+        /// The tool.
+        name: Box<str>,
+    },
+    /// A tool call came back.
+    CallEnded {
+        /// The call's id.
+        call: Box<str>,
+        /// The message with its result.
+        message: MessageSeq,
+    },
+    /// A message joined the turn.
+    Joined {
+        /// The message.
+        message: MessageSeq,
+    },
+    /// Something was paid for without an answer.
+    Spent,
+}
+
+/// How a turn ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnOutcome {
+    /// With a reply: the last message of the assistant's that the conclusion brings, or else
+    /// that the turn's steps brought.
+    Replied,
+    /// With an error.
+    Failed {
+        /// What went wrong, for people.
+        error: String,
+    },
+    /// Because somebody said stop, or the session was forgotten.
+    Stopped,
+}
+
+impl TurnOutcome {
+    /// How a turn stands that ended so.
+    pub const fn status(&self) -> TurnStatus {
+        match self {
+            Self::Replied => TurnStatus::Replied,
+            Self::Failed { .. } => TurnStatus::Failed,
+            Self::Stopped => TurnStatus::Stopped,
+        }
+    }
+}
+
+/// Ends a turn: its last messages, what they cost and the outcome, in one commit. A turn is
+/// concluded once; a second time refuses with [`TurnOver`](crate::StoreError::TurnOver).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conclude {
+    /// The turn.
+    pub turn: TurnId,
+    /// Its last messages, in order; may be none.
+    pub messages: Vec<NewMessage>,
+    /// What was spent and is in no step.
+    pub usage: Usage,
+    /// How it ends.
+    pub outcome: TurnOutcome,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A turn as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Turn {
+    /// Its number.
+    pub id: TurnId,
+    /// Its session.
+    pub session: SessionId,
+    /// The message that began it.
+    pub message: MessageSeq,
+    /// Who said that.
+    pub principal: Box<str>,
+    /// How it stands.
+    pub status: TurnStatus,
+    /// The message that is its reply.
+    pub reply: Option<MessageSeq>,
+    /// What went wrong.
+    pub error: Option<String>,
+    /// What was spent in it so far.
+    pub usage: Usage,
+    /// When it was accepted.
+    pub accepted_at: Timestamp,
+    /// When it ended.
+    pub ended_at: Option<Timestamp>,
+}
+
+/// A turn to go on with, and how far it got.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnfinishedTurn {
+    /// The turn.
+    pub turn: Turn,
+    /// The key of its session.
+    pub key: Box<str>,
+    /// Its steps, in order.
+    pub steps: Vec<Step>,
+}
+
+impl UnfinishedTurn {
+    /// The calls that began and did not come back: id and tool, in order. What they did to
+    /// the world is unknown.
+    pub fn interrupted(&self) -> Vec<(&str, &str)> {
+        let mut begun: Vec<(&str, &str)> = Vec::new();
+        for step in &self.steps {
+            match &step.kind {
+                StepKind::CallBegun { call, name } => begun.push((call, name)),
+                StepKind::CallEnded { call, .. } => begun.retain(|(open, _)| *open != &**call),
+                _ => {}
+            }
+        }
+        begun
+    }
+}

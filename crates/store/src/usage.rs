@@ -1,0 +1,78 @@
+//! What turns cost: per turn, and per day for the agent, its principals and its scopes.
+
+use insula_world::Timestamp;
+use std::ops::AddAssign;
+
+/// Most rows of each kind in one report; the costliest come first.
+pub const USAGE_ROWS_MAX: usize = 1_000;
+
+/// Most of anything one step or conclusion can have used, so that sums can't overflow.
+pub const USAGE_VALUE_MAX: u64 = 1 << 40;
+
+/// The length of a day, which begins at midnight UTC.
+pub(crate) const DAY_MS: i64 = 86_400_000;
+
+/// Tokens and money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Tokens sent, the cached ones included.
+    pub input: u64,
+    /// Tokens received, the reasoning ones included.
+    pub output: u64,
+    /// Of those sent, how many the provider had cached.
+    pub cached: u64,
+    /// Of those received, how many were reasoning.
+    pub reasoning: u64,
+    /// Money, in millionths of a dollar.
+    pub cost_micros: u64,
+}
+
+impl Usage {
+    /// Whether nothing was used.
+    pub fn is_zero(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl AddAssign for Usage {
+    fn add_assign(&mut self, more: Self) {
+        self.input = self.input.saturating_add(more.input);
+        self.output = self.output.saturating_add(more.output);
+        self.cached = self.cached.saturating_add(more.cached);
+        self.reasoning = self.reasoning.saturating_add(more.reasoning);
+        self.cost_micros = self.cost_micros.saturating_add(more.cost_micros);
+    }
+}
+
+/// Sums over some days.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Turns that were concluded.
+    pub turns: u64,
+    /// What was used.
+    pub usage: Usage,
+}
+
+/// Whose usage is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum UsageOf {
+    /// All of the agent's.
+    Agent,
+    /// That of turns which this principal began.
+    Principal(Box<str>),
+    /// That of turns in sessions of this scope.
+    Scope(Box<str>),
+}
+
+/// Usage since the beginning of a day.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct UsageReport {
+    /// All of it.
+    pub total: Totals,
+    /// By day, the first moment of each, oldest first. Days without usage are left out.
+    pub days: Vec<(Timestamp, Totals)>,
+    /// By principal, the costliest first.
+    pub principals: Vec<(Box<str>, Totals)>,
+    /// By scope, the costliest first.
+    pub scopes: Vec<(Box<str>, Totals)>,
+}

@@ -1,0 +1,47 @@
+//! Secrets: encrypted at rest, one namespace an agent, and kept out of every text.
+//!
+//! A [`Vault`] hands out handles: an [`AgentSecrets`] is bound to one agent from birth and no
+//! method on it names another; a [`DaemonSecrets`] has the secrets of the daemon's channels
+//! and shared providers. `${secret:NAME}` in a text is replaced by [`resolve()`], from the
+//! namespace of the handle it is given and no other. A [`Redactor`] knows the values of all
+//! namespaces and takes them out of what leaves the daemon.
+//!
+//! On disk, below `<home>/vault`:
+//!
+//! ```text
+//! key                  32 random bytes, for the owner only
+//! agents/<id>/<NAME>   one sealed secret of an agent
+//! daemon/<NAME>        one sealed secret of the daemon
+//! new/                 files being written; what a killed writer left is swept on opening
+//! ```
+//!
+//! The key lies beside what it opens. That keeps secrets out of backups of single files, of
+//! logs and of other users' reach, and ties every file to its agent and name; it does not
+//! protect against someone who can read the whole home. [`KeySource`] is the seam for keeping
+//! the key elsewhere, such as in the system's keyring; the file is the only source so far.
+//!
+//! This crate does not know which agent is granted which secret: that is the boundary's.
+
+pub mod error;
+mod files;
+mod handle;
+pub mod key;
+pub mod name;
+mod namespace;
+mod owner;
+pub mod redact;
+mod resolve;
+mod seal;
+pub mod secret;
+mod vault;
+
+pub use error::{Result, VaultError};
+pub use handle::{AgentSecrets, DaemonSecrets, OfAgent, OfDaemon, Secrets};
+pub use key::{KeyExposure, KeySource, VaultKey};
+pub use name::{SecretEntry, SecretName, SecretNameError};
+pub use namespace::{SECRET_BYTES_MAX, SECRETS_MAX};
+pub use owner::Owner;
+pub use redact::{ByteStreamRedactor, Redactor, StreamRedactor};
+pub use resolve::{RESOLVED_BYTES_MAX, resolve};
+pub use secret::Secret;
+pub use vault::{Redaction, Vault};

@@ -1,0 +1,222 @@
+//! The vault of a home: makes handles, forgets agents, and tells a redactor what to look for.
+
+use crate::error::{Result, VaultError};
+use crate::files;
+use crate::handle::{AgentSecrets, DaemonSecrets, Secrets};
+use crate::key::{KeyExposure, KeyFile, KeySource, Scratch, VaultKey};
+use crate::name::SecretName;
+use crate::namespace::Namespace;
+use crate::owner::Owner;
+use crate::redact::Redactor;
+use crate::secret::Secret;
+use insula_domain::id::AgentId;
+use insula_world::{Random, StorageExecutor, World};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// The secrets of a home. Cheap to clone.
+#[derive(Clone)]
+pub struct Vault {
+    shared: Arc<Shared>,
+}
+
+/// A redactor, and what it could not be told.
+#[derive(Debug)]
+pub struct Redaction {
+    /// Knows every value that could be read.
+    pub redactor: Arc<Redactor>,
+    /// One for each secret that does not open, naming its file: a matter for the health of its
+    /// owner. What the daemon can't read it can't let out either.
+    pub unreadable: Vec<VaultError>,
+}
+
+/// What all handles of a vault share.
+pub(crate) struct Shared {
+    /// `<home>/vault`.
+    pub(crate) folder: PathBuf,
+    pub(crate) random: Random,
+    pub(crate) storage: Arc<dyn StorageExecutor>,
+    pub(crate) scratch: Scratch,
+    pub(crate) lives: RwLock<Lives>,
+    keys: Arc<dyn KeySource>,
+    key: Mutex<Option<(Arc<VaultKey>, KeyExposure)>>,
+    count: AtomicU64,
+}
+
+/// How often each agent was forgotten: a handle made before is refused, so that what still
+/// runs for a deleted agent neither brings its secrets back nor reads its namesake's.
+#[derive(Default)]
+pub(crate) struct Lives(BTreeMap<AgentId, u64>);
+
+impl Lives {
+    pub(crate) fn of(&self, owner: &Owner) -> u64 {
+        match owner {
+            Owner::Agent(agent) => self.0.get(agent).copied().unwrap_or(0),
+            Owner::Daemon => 0,
+        }
+    }
+}
+
+impl Shared {
+    /// A number that was not given out before in this run.
+    pub(crate) fn next_count(&self) -> u64 {
+        self.count.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// The key, for a file that exists.
+    pub(crate) fn key_to_read(&self) -> Result<Arc<VaultKey>> {
+        self.load_key(&mut self.locked_key())?
+            .ok_or_else(|| VaultError::KeyMissing { file: self.keys.place() })
+    }
+
+    /// The key; makes one if there is none and nothing that an earlier one closed.
+    pub(crate) fn key_to_write(&self) -> Result<Arc<VaultKey>> {
+        let mut cached = self.locked_key();
+        if let Some(key) = self.load_key(&mut cached)? {
+            return Ok(key);
+        }
+        self.refuse_orphans()?;
+        let fresh = VaultKey::from_bytes(self.random.stream(&["vault", "key"]).bytes());
+        let key = Arc::new(self.keys.keep(fresh)?);
+        *cached = Some((key.clone(), KeyExposure::Private));
+        Ok(key)
+    }
+
+    fn locked_key(&self) -> MutexGuard<'_, Option<(Arc<VaultKey>, KeyExposure)>> {
+        self.key.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn load_key(
+        &self,
+        cached: &mut Option<(Arc<VaultKey>, KeyExposure)>,
+    ) -> Result<Option<Arc<VaultKey>>> {
+        if cached.is_none() {
+            *cached = self.keys.load()?.map(|(key, exposure)| (Arc::new(key), exposure));
+        }
+        Ok(cached.as_ref().map(|(key, _)| key.clone()))
+    }
+
+    /// Secrets without the key that closed them must not get a new one, which would hide that
+    /// the old one is lost.
+    fn refuse_orphans(&self) -> Result<()> {
+        for owner in self.owners()? {
+            let files = files::list_files(&owner.folder(&self.folder))?;
+            if files.iter().any(|(name, _)| SecretName::new(name).is_ok()) {
+                return Err(VaultError::KeyMissing { file: self.keys.place() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Everyone who has a namespace.
+    fn owners(&self) -> Result<Vec<Owner>> {
+        let mut names = files::list_folders(&self.folder.join("agents"))?;
+        names.sort();
+        let agents = names.iter().filter_map(|name| AgentId::new(name).ok()).map(Owner::Agent);
+        Ok(std::iter::once(Owner::Daemon).chain(agents).collect())
+    }
+}
+
+impl Vault {
+    /// Opens the vault of a home, with its key in a file there. Creates nothing: the key is
+    /// made when the first secret is set. Sweeps what a killed writer left.
+    ///
+    /// Fails when the key is not one, or is missing while there are secrets.
+    pub async fn open(home: &Path, world: &World) -> Result<Self> {
+        let folder = home.join("vault");
+        let scratch = Scratch::new(&folder, &world.random, "key");
+        Self::open_with(home, world, Arc::new(KeyFile::new(&folder, scratch))).await
+    }
+
+    /// Opens the vault of a home whose key is kept elsewhere.
+    pub async fn open_with(home: &Path, world: &World, keys: Arc<dyn KeySource>) -> Result<Self> {
+        let folder = home.join("vault");
+        let shared = Arc::new(Shared {
+            scratch: Scratch::new(&folder, &world.random, "secret"),
+            folder,
+            random: world.random.clone(),
+            storage: world.storage.clone(),
+            lives: RwLock::default(),
+            keys,
+            key: Mutex::default(),
+            count: AtomicU64::new(0),
+        });
+        let opening = shared.clone();
+        let open = move || -> Result<()> {
+            files::sweep(opening.scratch.folder());
+            match opening.load_key(&mut opening.locked_key())? {
+                Some(_) => Ok(()),
+                None => opening.refuse_orphans(),
+            }
+        };
+        shared.storage.run(open).await??;
+        Ok(Self { shared })
+    }
+
+    /// Whether others on this machine could have read the key when it was loaded.
+    pub fn exposure(&self) -> KeyExposure {
+        self.shared.locked_key().as_ref().map_or(KeyExposure::Private, |(_, exposure)| *exposure)
+    }
+
+    /// The secrets of one agent. A handle for an agent without secrets is as good as any.
+    pub fn agent(&self, agent: &AgentId) -> AgentSecrets {
+        Secrets::new(self.namespace(Owner::Agent(agent.clone())))
+    }
+
+    /// The secrets of the daemon.
+    pub fn daemon(&self) -> DaemonSecrets {
+        Secrets::new(self.namespace(Owner::Daemon))
+    }
+
+    /// Removes every secret of an agent that is deleted, and ends the handles there are. May
+    /// be called again when it failed or when there is nothing.
+    pub async fn forget(&self, agent: &AgentId) -> Result<()> {
+        let (shared, agent) = (self.shared.clone(), agent.clone());
+        let forget = move || {
+            let mut lives = shared.lives.write().unwrap_or_else(PoisonError::into_inner);
+            *lives.0.entry(agent.clone()).or_default() += 1;
+            files::remove_folder(&Owner::Agent(agent).folder(&shared.folder))
+        };
+        self.shared.storage.run(forget).await?
+    }
+
+    /// A redactor that knows every value of every namespace as they are now. Make a new one
+    /// whenever a secret was set, removed or forgotten.
+    pub async fn redactor(&self) -> Result<Redaction> {
+        let vault = self.clone();
+        self.shared.storage.run(move || vault.build_redactor()).await?
+    }
+
+    fn build_redactor(&self) -> Result<Redaction> {
+        let mut values: Vec<Secret> = vec![];
+        let mut unreadable = vec![];
+        for owner in self.shared.owners()? {
+            let namespace = self.namespace(owner);
+            let entries = namespace.names().unwrap_or_else(|error| {
+                unreadable.push(error);
+                vec![]
+            });
+            for entry in entries {
+                match namespace.get(&entry.name) {
+                    Ok(value) => values.extend(value),
+                    Err(error) => unreadable.push(error),
+                }
+            }
+        }
+        Ok(Redaction { redactor: Arc::new(Redactor::new(&values)), unreadable })
+    }
+
+    fn namespace(&self, owner: Owner) -> Namespace {
+        let life = self.shared.lives.read().unwrap_or_else(PoisonError::into_inner).of(&owner);
+        Namespace { shared: self.shared.clone(), owner, life }
+    }
+}
+
+impl fmt::Debug for Vault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Vault({})", self.shared.folder.display())
+    }
+}
