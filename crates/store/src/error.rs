@@ -56,6 +56,14 @@ pub enum StoreError {
         /// What was found.
         what: String,
     },
+    /// The key of the audit chains is not one: restore it. Another would verify nothing.
+    #[error("{} is not an audit key ({what}): restore it from a backup", file.display())]
+    BadKey {
+        /// The file.
+        file: PathBuf,
+        /// What was found.
+        what: String,
+    },
     /// The file can't be reached with the rights we have: fix them.
     #[error("{} can't be used ({what}): check its owner, its mode and its folder's", file.display())]
     NotAllowed {

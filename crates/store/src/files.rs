@@ -36,9 +36,18 @@ pub(crate) fn create_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether there is anything at `path`. What can't be told is an error, never "no".
+/// Whether there is a file at `path`. What can't be told is an error, never "no"; so is a link,
+/// which could lead to somebody else's file.
 pub(crate) fn exists(path: &Path) -> Result<bool> {
-    path.try_exists().map_err(|error| explain(path, &error))
+    match path.symlink_metadata() {
+        Ok(found) if found.is_symlink() => Err(StoreError::NotAllowed {
+            file: path.to_owned(),
+            what: "it is a link, and must be a file of its own".into(),
+        }),
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(explain(path, &error)),
+    }
 }
 
 /// A small file's bytes and permission bits; `None` if there is no file.

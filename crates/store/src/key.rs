@@ -41,7 +41,7 @@ impl AuditKey {
     pub fn load_or_create(path: &Path, random: &Random) -> Result<(Self, KeyExposure)> {
         if let Some((bytes, mode)) = files::read_small(path)? {
             let key =
-                <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).map_err(|_| StoreError::Damaged {
+                <[u8; KEY_BYTES]>::try_from(bytes.as_slice()).map_err(|_| StoreError::BadKey {
                     file: path.to_owned(),
                     what: format!("a key has {KEY_BYTES} bytes, this has {}", bytes.len()),
                 })?;

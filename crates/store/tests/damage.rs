@@ -46,6 +46,16 @@ async fn a_file_that_is_no_database_is_damaged() {
 }
 
 #[tokio::test]
+async fn a_link_in_place_of_a_database_is_not_followed() {
+    let error = spoiled(|path| {
+        let elsewhere = path.with_file_name("elsewhere.db");
+        fs::rename(path, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, path).unwrap();
+    });
+    assert!(matches!(error.await, StoreError::NotAllowed { .. }));
+}
+
+#[tokio::test]
 async fn a_truncated_file_is_damaged() {
     for keep in [100, 4_096, 8_192] {
         let error = spoiled(|path| {

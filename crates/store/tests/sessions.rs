@@ -90,9 +90,11 @@ async fn a_home_of_format_1_is_upgraded_in_place() {
     store.shutdown().await;
     let sql = rusqlite::Connection::open(&path).unwrap();
     let (version, taken): (i64, i64) = sql
-        .query_row("SELECT (SELECT user_version FROM pragma_user_version), id FROM taken_in", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+        .query_row(
+            "SELECT (SELECT user_version FROM pragma_user_version), id FROM taken_in",
+            [],
+            |row| Ok((row.get(0)?, row.get(1)?)),
+        )
         .unwrap();
     assert_eq!((version, taken), (2, 7));
 }
@@ -136,7 +138,8 @@ async fn a_forgotten_session_is_in_no_file() {
 
 /// A few words of a small vocabulary, so that messages share them.
 fn words() -> impl Strategy<Value = String> {
-    let word = proptest::sample::select(vec!["river", "Wide", "café", "東京", "the", "x1", "naïve"]);
+    let word =
+        proptest::sample::select(vec!["river", "Wide", "café", "東京", "the", "x1", "naïve"]);
     proptest::collection::vec(word, 1..9).prop_map(|words| words.join(" "))
 }
 
@@ -159,7 +162,8 @@ fn what_is_in_other_scopes_changes_neither_hits_nor_scores() {
     // Whose it is, where it goes in, and what it says.
     let other = (0_usize..3, any::<prop::sample::Index>(), words());
     let strategy = (mine, proptest::collection::vec(other, 0..200));
-    let mut runner = TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
+    let mut runner =
+        TestRunner::new(Config { cases: 24, failure_persistence: None, ..Config::default() });
     let case = std::cell::Cell::new(0);
     let check = |(mine, others): (Vec<String>, Vec<(usize, prop::sample::Index, String)>)| {
         case.set(case.get() + 1);
@@ -174,7 +178,8 @@ fn what_is_in_other_scopes_changes_neither_hits_nor_scores() {
         }
         runtime.block_on(async {
             let (one, two) = (store.agent(&agent(&alone)), store.agent(&agent(&mixed)));
-            let (own, foreign) = (session(&one, &fence, "k").await, session(&two, &fence, "k").await);
+            let (own, foreign) =
+                (session(&one, &fence, "k").await, session(&two, &fence, "k").await);
             let apart = session(&two, &fence, "l").await;
             say(&one, &fence, own, &quiet).await;
             for group in messages {

@@ -175,7 +175,7 @@ async fn a_key_is_made_once_and_a_wrong_one_is_refused() {
     for wrong in [&b""[..], b"short", &[1; 33]] {
         fs::write(&path, wrong).unwrap();
         let error = AuditKey::load_or_create(&path, &random).unwrap_err();
-        assert!(matches!(error, StoreError::Damaged { .. }));
+        assert!(matches!(error, StoreError::BadKey { .. }));
         assert!(error.to_string().contains("audit.key"));
         assert_eq!(fs::read(&path).unwrap(), wrong);
     }

@@ -103,7 +103,8 @@ async fn serve(a: AgentStore, fence: Fence, session: u64) {
             let message = message(Role::Assistant, format!("s{n}"));
             let answered = NewStep::Answered { message, usage: Usage::default() };
             let begun = NewStep::CallBegun { call: "c".into(), name: "t".into(), at: NOW };
-            let steps = [answered, begun].map(|step| AgentCommand::Step { turn, step: Box::new(step) });
+            let steps =
+                [answered, begun].map(|step| AgentCommand::Step { turn, step: Box::new(step) });
             a.commit(steps.into(), &fence).await.unwrap();
             println!("s {session} {n}");
         }
@@ -128,8 +129,9 @@ async fn turns_until_killed() {
         assert_eq!(unfinished.interrupted().len(), usize::from(began));
         a.commit(vec![conclude(unfinished.turn.id, n)], &fence).await.unwrap();
     }
-    let tasks: Vec<_> =
-        (0..SESSIONS).map(|session| tokio::spawn(serve(a.clone(), fence.clone(), session))).collect();
+    let tasks: Vec<_> = (0..SESSIONS)
+        .map(|session| tokio::spawn(serve(a.clone(), fence.clone(), session)))
+        .collect();
     for round in 0_u64.. {
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
         if round % 5 == 0 {

@@ -5,6 +5,7 @@
     reason = "a measuring program: it reads clocks and /proc, and stops at the first surprise"
 )]
 
+mod search;
 mod turns;
 
 use insula_domain::id::AgentId;
@@ -154,6 +155,7 @@ async fn main() {
     let home = tempfile::tempdir_in(folder).unwrap();
     flush_latency(home.path());
     turns::run(&home.path().join("turns")).await;
+    search::run(&home.path().join("search")).await;
     commits(&home.path().join("power"), Durability::Power).await;
     commits(&home.path().join("process"), Durability::Process).await;
     opens(&home.path().join("opens")).await;

@@ -100,7 +100,7 @@ fn waiting(sql: &Connection, scope: i64) -> rusqlite::Result<Vec<(i64, Document)
     let waiting: Vec<(i64, Document)> = sql
         .prepare_cached(
             "SELECT message.id, message.parts FROM unindexed
-             JOIN message ON message.id = unindexed.message WHERE message.scope = ?1",
+             JOIN message ON message.id = unindexed.message WHERE unindexed.scope = ?1",
         )?
         .query_map([scope], |row| {
             let document = row.get_ref(1)?.as_blob().map(Document::of).unwrap_or_default();

@@ -7,10 +7,10 @@
 //! up it runs to its end.
 
 use super::apply::{self, Means, Traits};
-use super::audit;
 use super::index::{self, Backlog};
 use super::pool::AgentFile;
 use super::sql::{Fault, explain, raise};
+use super::{audit, turn_reads};
 use crate::agent::{AgentCommand, Committed};
 use crate::chain::Head;
 use crate::error::{Result, StoreError};
@@ -225,7 +225,7 @@ impl Work<'_> {
             return Some(results);
         }
         if backlog.is_due() {
-            self.index(backlog);
+            self.tidy(backlog);
         }
         match run(self.sql, "COMMIT") {
             Ok(()) => Some(results),
@@ -245,9 +245,11 @@ impl Work<'_> {
         apply::batch(self.sql, &self.means, &waiting.batch)
     }
 
-    /// Indexes what waits. If that fails it waits on: search reads what is not indexed too.
-    fn index(&self, backlog: &mut Backlog) {
-        match apart(self.sql, || index::merge(self.sql)) {
+    /// Indexes what waits, and moves the mark of unfinished turns. If that fails both wait on:
+    /// search reads what is not indexed too, and a mark further back is as good.
+    fn tidy(&self, backlog: &mut Backlog) {
+        let tidy = || index::merge(self.sql).and_then(|()| turn_reads::settle(self.sql));
+        match apart(self.sql, tidy) {
             Ok(()) => *backlog = Backlog::default(),
             Err(error) => {
                 let file = self.path.display();

@@ -68,13 +68,18 @@ pub(crate) fn words(parts: &[Part]) -> usize {
 }
 
 /// Puts a message on the list of those to be indexed, if it has words.
-pub(crate) fn add(sql: &Connection, message: i64, parts: &[Part]) -> rusqlite::Result<()> {
+pub(crate) fn add(
+    sql: &Connection,
+    message: i64,
+    scope: i64,
+    parts: &[Part],
+) -> rusqlite::Result<()> {
     let bytes = words(parts);
     if bytes == 0 {
         return Ok(());
     }
-    sql.prepare_cached("INSERT INTO unindexed VALUES (?1, ?2)")?
-        .execute((message, i64::try_from(bytes).unwrap_or(i64::MAX)))
+    sql.prepare_cached("INSERT INTO unindexed VALUES (?1, ?2, ?3)")?
+        .execute((message, scope, i64::try_from(bytes).unwrap_or(i64::MAX)))
         .map(drop)
 }
 
@@ -111,7 +116,7 @@ pub(crate) fn merge(sql: &Connection) -> rusqlite::Result<()> {
     let mut sums: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
     {
         let mut waiting = sql.prepare_cached(
-            "SELECT message.id, message.scope, message.parts FROM unindexed
+            "SELECT message.id, unindexed.scope, message.parts FROM unindexed
              JOIN message ON message.id = unindexed.message",
         )?;
         let mut rows = waiting.query([])?;

@@ -97,7 +97,7 @@ pub(crate) fn put(
             message.at.as_millis(),
             parts::encode(&message.parts),
         ))?;
-    index::add(sql, id, &message.parts)?;
+    index::add(sql, id, scope, &message.parts)?;
     Ok(())
 }
 

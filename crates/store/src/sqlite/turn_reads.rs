@@ -13,6 +13,9 @@ const COLUMNS: &str = "turn.id, turn.session, turn.message, turn.principal, turn
     turn.reply, turn.error, turn.accepted_at, turn.ended_at, turn.input, turn.output, turn.cached,
     turn.reasoning, turn.cost_micros";
 
+/// Which turns are not finished.
+const UNFINISHED: &str = "turn.id >= (SELECT from_turn FROM unfinished) AND turn.status = 0";
+
 /// A turn, if it is there.
 pub(crate) fn get(sql: &Connection, turn: TurnId) -> rusqlite::Result<Option<Turn>> {
     sql.prepare_cached(&format!("SELECT {COLUMNS} FROM turn WHERE id = ?1"))?
@@ -33,7 +36,18 @@ pub(crate) fn steps(sql: &Connection, turn: TurnId) -> rusqlite::Result<Vec<Step
 
 /// Whether a turn is not finished.
 pub(crate) fn any_unfinished(sql: &Connection) -> rusqlite::Result<bool> {
-    sql.prepare_cached("SELECT 1 FROM turn WHERE status = 0 LIMIT 1")?.exists([])
+    sql.prepare_cached(&format!("SELECT 1 FROM turn WHERE {UNFINISHED} LIMIT 1"))?.exists([])
+}
+
+/// Moves the mark before which all turns are finished. Called now and then.
+pub(crate) fn settle(sql: &Connection) -> rusqlite::Result<()> {
+    sql.prepare_cached(&format!(
+        "UPDATE unfinished SET from_turn = coalesce(
+             (SELECT min(turn.id) FROM turn WHERE {UNFINISHED}), (SELECT max(id) + 1 FROM turn),
+             from_turn)"
+    ))?
+    .execute([])
+    .map(drop)
 }
 
 /// The turns that are not finished, oldest first, with their steps.
@@ -42,7 +56,7 @@ pub(crate) fn unfinished(sql: &Connection) -> rusqlite::Result<Vec<UnfinishedTur
     let mut turns: Vec<UnfinishedTurn> = sql
         .prepare_cached(&format!(
             "SELECT {COLUMNS}, session.key FROM turn JOIN session ON session.id = turn.session
-             WHERE turn.status = 0 ORDER BY turn.id LIMIT ?1"
+             WHERE {UNFINISHED} ORDER BY turn.id LIMIT ?1"
         ))?
         .query_map([limit], |row| {
             Ok(UnfinishedTurn { turn: read(row)?, key: row.get(14)?, steps: Vec::new() })

@@ -56,7 +56,13 @@ CREATE TABLE turn (
     accepted_at INTEGER NOT NULL,
     ended_at    INTEGER
 ) STRICT;
-CREATE INDEX turn_unfinished ON turn (id) WHERE status = 0;
+-- All turns before this one are finished: one row, moved now and then. Those after it are few,
+-- and looking through them is cheaper than an index that every turn enters and leaves.
+CREATE TABLE unfinished (
+    one       INTEGER NOT NULL PRIMARY KEY CHECK (one = 1),
+    from_turn INTEGER NOT NULL
+) STRICT;
+INSERT INTO unfinished VALUES (1, 1);
 
 -- Steps. The id is the turn's in the upper bits and the number in the lower 12.
 CREATE TABLE step (
@@ -104,5 +110,6 @@ CREATE TABLE posting (
 -- Messages that are not in the index yet; search reads them as they are.
 CREATE TABLE unindexed (
     message INTEGER NOT NULL PRIMARY KEY,
+    scope   INTEGER NOT NULL,
     bytes   INTEGER NOT NULL
 ) STRICT;
