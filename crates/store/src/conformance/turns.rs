@@ -13,6 +13,7 @@ pub(super) async fn run(opener: &dyn Opener) {
     a_turn_is_concluded_once(opener).await;
     a_repeated_message_is_known_and_writes_nothing(opener).await;
     a_turn_goes_on_from_its_last_step(opener).await;
+    a_turn_that_waits_long_stays_unfinished(opener).await;
     busy_agents_are_known_without_opening_them(opener).await;
     usage_adds_up(opener).await;
     a_failing_batch_fails_alone(opener).await;
@@ -179,6 +180,34 @@ async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
     let batch = vec![step(turn, answered), AgentCommand::Conclude(Box::new(end))];
     assert_eq!(a.commit(batch, &fence).await.unwrap().reply(), Some(MessageSeq(5)));
     assert_eq!(a.unfinished().await.unwrap().len(), 1);
+    store.shutdown().await;
+}
+
+async fn a_turn_that_waits_long_stays_unfinished(opener: &dyn Opener) {
+    let store = opener.open("long").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let unfinished = async || -> Vec<TurnId> {
+        a.unfinished().await.unwrap().into_iter().map(|it| it.turn.id).collect()
+    };
+    turn(&a, &fence, "k", "first").await;
+    let waits = take(&a, &fence, "waits", "for an approval").await.turn();
+    let mut last = waits;
+    for _ in 0..200 {
+        last = turn(&a, &fence, "k", "meanwhile").await.turn();
+    }
+    assert_eq!(unfinished().await, [waits]);
+    store.close_idle(std::time::Duration::ZERO).await;
+    assert_eq!(store.daemon().busy().await.unwrap(), [agent("a")]);
+    assert_eq!(unfinished().await, [waits]);
+    a.commit(vec![conclude(waits, "at last")], &fence).await.unwrap();
+    for _ in 0..200 {
+        turn(&a, &fence, "k", "later").await;
+    }
+    assert_eq!(unfinished().await, []);
+    let next = take(&a, &fence, "k", "one more").await.turn();
+    assert!(next > last);
+    assert_eq!(unfinished().await, [next]);
     store.shutdown().await;
 }
 

@@ -279,3 +279,31 @@ fn apart<T, E: From<rusqlite::Error>>(
     }
     result
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn join(line: &Line) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
+        line.join(Vec::new(), Fence { owner: "test".into(), epoch: 1 })
+    }
+
+    #[test]
+    fn a_line_is_bounded_and_drops_those_who_left() {
+        let line = Line::default();
+        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join(&line).unwrap()).collect();
+        assert_eq!(join(&line).unwrap_err(), WAITING_MAX);
+        waiting.drain(..2);
+        waiting.push(join(&line).unwrap());
+        let mut taken = 0;
+        loop {
+            let group = line.take(|_| true);
+            assert!(group.len() <= GROUP_MAX);
+            if group.is_empty() {
+                break;
+            }
+            taken += group.len();
+        }
+        assert_eq!(taken, WAITING_MAX - 1);
+    }
+}

@@ -180,3 +180,21 @@ pub(crate) fn forget(sql: &Connection, low: i64, high: i64) -> rusqlite::Result<
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_with_too_many_words_is_indexed_in_part() {
+        let text: String = (0..TERMS_PER_MESSAGE_MAX * 2).map(|n| format!("w{n} w0 ")).collect();
+        let document = Document::of(&parts::encode(&[Part::Text(text)]));
+        assert_eq!(document.counts.len(), TERMS_PER_MESSAGE_MAX);
+        let often = document.counts["w0"];
+        assert_eq!(document.length as usize, TERMS_PER_MESSAGE_MAX - 1 + often as usize);
+        let weight = document.weight(often);
+        assert_eq!(weight & ((1 << COUNT_BITS) - 1), (1 << COUNT_BITS) - 1);
+        assert_eq!(weight >> COUNT_BITS, i64::from(document.length));
+        assert_eq!(Document::of(&[9, 9]), Document::default());
+    }
+}

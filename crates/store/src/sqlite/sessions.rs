@@ -140,8 +140,10 @@ pub(crate) fn touch(sql: &Connection, session: &SessionRef, at: Timestamp) -> Re
 /// Erases all that was said in a session. A session that is not there, or was forgotten
 /// already, has nothing to erase.
 pub(crate) fn forget(sql: &Connection, session: SessionId, at: Timestamp) -> Result<(), Fault> {
-    if resolve(sql, &SessionRef::Id(session)).is_err() {
-        return Ok(());
+    match resolve(sql, &SessionRef::Id(session)) {
+        Ok(_) => {}
+        Err(Fault::Refused(StoreError::NoSession { .. })) => return Ok(()),
+        Err(fault) => return Err(fault),
     }
     let (low, high) = (first_id(session), last_id(session));
     index::forget(sql, low, high)?;
