@@ -50,6 +50,11 @@ pub enum Command {
     /// Read and verify audit chains
     #[command(subcommand)]
     Audit(Audit),
+    /// Talk to an agent
+    Chat(Chat),
+    /// Make, list and revoke tokens of the API
+    #[command(subcommand)]
+    Token(Token),
     /// Work with the configuration format
     #[command(subcommand)]
     Config(Config),
@@ -216,6 +221,44 @@ pub enum Audit {
     Export {
         /// The agent; without it, the daemon's own chain
         agent: Option<String>,
+    },
+}
+
+/// Talk to an agent.
+#[derive(Debug, Args)]
+pub struct Chat {
+    /// The agent [default: the one that answers the command line]
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// Say this and print the reply; without it, lines are read from standard input
+    #[arg(short, long, allow_hyphen_values = true)]
+    pub message: Option<String>,
+    /// The conversation to continue
+    #[arg(long, default_value = "terminal")]
+    pub session: String,
+}
+
+/// Make, list and revoke tokens of the API.
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token; its text is shown once
+    Create {
+        /// An agent it is for; may be given several times
+        #[arg(long = "agent", value_name = "AGENT", required = true)]
+        agents: Vec<String>,
+        /// What it may do: chat, read, approve, manage [default: chat]
+        #[arg(long = "verb", value_name = "VERB")]
+        verbs: Vec<String>,
+        /// What it is for, in your words
+        #[arg(long, allow_hyphen_values = true)]
+        note: Option<String>,
+    },
+    /// List every token, without the part that is secret
+    List,
+    /// Revoke a token at once
+    Revoke {
+        /// Its id
+        id: String,
     },
 }
 

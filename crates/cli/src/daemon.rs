@@ -6,8 +6,10 @@ use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_config::starter;
 use insula_http::{AdminToken, Listening, Surface};
+use insula_models::Transport;
 use insula_runtime::home::Mode;
 use insula_runtime::house::Purpose;
+use insula_runtime::turn::Engine;
 use insula_runtime::watch::{ConfigWatch, Method, WatchError};
 use insula_runtime::{Actor, Home, House, RuntimeError};
 use insula_world::{Listener, World};
@@ -78,8 +80,13 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         tracing::warn!(%address, "others on the network can reach this address; use a tunnel or a proxy that authenticates");
     }
 
+    let transport = Transport::new(&setting.world, &[])
+        .map_err(|error| Failure::Failed(format!("TLS can't be set up: {error}")))?;
+    let engine = Engine::new(house.clone(), transport);
+    engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
     let stop = CancellationToken::new();
-    let surface = Surface { house: house.clone(), admin, listening: Some(listening) };
+    let surface =
+        Surface { house: house.clone(), admin, engine: Some(engine), listening: Some(listening) };
     let router = insula_http::router(surface);
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));

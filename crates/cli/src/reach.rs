@@ -99,8 +99,12 @@ impl Reach {
                 let house = House::open(home.clone(), lock, world.clone(), env, purpose).await?;
                 let house = Arc::new(house);
                 let token = AdminToken::generate(world);
-                let surface =
-                    Surface { house: house.clone(), admin: token.clone(), listening: None };
+                let surface = Surface {
+                    house: house.clone(),
+                    admin: token.clone(),
+                    engine: None,
+                    listening: None,
+                };
                 Ok(Self::Here { router: insula_http::router(surface), house, token })
             }
         }
@@ -123,17 +127,27 @@ impl Reach {
 
     /// Reads.
     pub async fn get(&self, path: &str) -> Result<Value, Failure> {
-        self.request(Method::GET, path, None).await
+        self.request(Method::GET, path, None, None).await
     }
 
     /// Changes, or asks with a body.
     pub async fn post(&self, path: &str, body: Option<Value>) -> Result<Value, Failure> {
-        self.request(Method::POST, path, body).await
+        self.request(Method::POST, path, body, None).await
+    }
+
+    /// Says something in a conversation.
+    pub async fn post_in_session(
+        &self,
+        path: &str,
+        session: &str,
+        body: Value,
+    ) -> Result<Value, Failure> {
+        self.request(Method::POST, path, Some(body), Some(session)).await
     }
 
     /// Deletes.
     pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
-        self.request(Method::DELETE, path, None).await
+        self.request(Method::DELETE, path, None, None).await
     }
 
     /// Lets go of the home properly.
@@ -148,6 +162,7 @@ impl Reach {
         method: Method,
         path: &str,
         body: Option<Value>,
+        session: Option<&str>,
     ) -> Result<Value, Failure> {
         let (status, bytes) = match self {
             Self::Daemon { client, running, token } => {
@@ -155,6 +170,9 @@ impl Reach {
                 let mut request = client.request(method, url).bearer_auth(token);
                 if let Some(body) = &body {
                     request = request.json(body);
+                }
+                if let Some(session) = session {
+                    request = request.header("X-Insula-Session", session);
                 }
                 let failed = |error: reqwest::Error| {
                     Failure::Failed(format!(

@@ -64,7 +64,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("model", "no model is called yet: the turn engine is not built"),
     ("skills", "skills are not loaded yet"),
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
     ("files.shared", "no tool reads or writes files yet"),
@@ -77,7 +76,7 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("access", "no message arrives from a platform yet"),
     ("approvals", "nothing asks for approval yet"),
     ("links", "agents can't ask each other yet"),
-    ("sessions.reset", "sessions are named and not kept yet"),
+    ("sessions.reset", "sessions do not start afresh by themselves yet"),
     ("group", "no message arrives from a platform yet"),
     ("channels", "no platform is connected yet"),
     ("boards", "boards are not built yet"),

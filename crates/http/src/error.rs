@@ -49,6 +49,11 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid", message)
     }
 
+    /// What went wrong, for an answer of another shape.
+    pub fn message(&self) -> String {
+        self.body.error.message.clone()
+    }
+
     /// There is no such agent, or not for you: the same answer.
     pub fn no_agent(id: &str) -> Self {
         RuntimeError::NoSuchAgent(id.into()).into()
@@ -111,6 +116,7 @@ impl From<RuntimeError> for ApiError {
     fn from(error: RuntimeError) -> Self {
         let (status, code) = match &error {
             RuntimeError::NoSuchAgent(_) => (StatusCode::NOT_FOUND, "no_such_agent"),
+            RuntimeError::NoSuchToken(_) => (StatusCode::NOT_FOUND, "no_such_token"),
             RuntimeError::WrongState { .. } => (StatusCode::CONFLICT, "wrong_state"),
             RuntimeError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             RuntimeError::Configuration(_) => (StatusCode::UNPROCESSABLE_ENTITY, "configuration"),

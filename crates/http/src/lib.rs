@@ -14,6 +14,8 @@ mod openapi;
 mod route;
 mod serve;
 mod system;
+mod tokens;
+mod v1;
 
 pub use auth::AdminToken;
 pub use serve::serve;
@@ -23,6 +25,7 @@ use axum::Router;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{get, post};
 use insula_runtime::House;
+use insula_runtime::turn::Engine;
 use std::sync::Arc;
 
 /// What every handler works with.
@@ -32,6 +35,8 @@ pub struct Surface {
     pub house: Arc<House>,
     /// What the local command line shows to be let in.
     pub admin: AdminToken,
+    /// What runs turns; `None` for a command without a daemon.
+    pub engine: Option<Engine>,
     /// Where the daemon listens; `None` for a command without a daemon.
     pub listening: Option<Listening>,
 }
@@ -47,6 +52,8 @@ pub fn router(surface: Surface) -> Router {
         .route("/audit", get(audit::daemon))
         .route("/audit/verify", get(audit::verify_daemon))
         .route("/audit/chains", get(audit::chains))
+        .route("/tokens", get(tokens::list).post(tokens::create))
+        .route("/tokens/{id}", axum::routing::delete(tokens::revoke))
         .route("/agents", get(agents::list).post(agents::add))
         .route("/agents/{id}", get(agents::show).delete(agents::delete))
         .route("/agents/{id}/pause", post(agents::pause))
@@ -65,6 +72,8 @@ pub fn router(surface: Surface) -> Router {
         .route("/readyz", get(system::readyz))
         .route("/metrics", get(metrics::scrape))
         .method_not_allowed_fallback(error::wrong_method)
+        .route("/v1/models", get(v1::models))
+        .route("/v1/chat/completions", post(v1::completions))
         .nest("/api", api)
         .fallback(error::not_found)
         .layer(from_fn_with_state(surface.clone(), auth::refuse_foreign_hosts))

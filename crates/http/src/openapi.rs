@@ -1,6 +1,6 @@
 //! The description of the API for programs and their authors.
 
-use crate::{agents, audit, metrics, route, system};
+use crate::{agents, audit, metrics, route, system, tokens, v1};
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -22,6 +22,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         audit::chains,
         audit::agent,
         audit::verify_agent,
+        tokens::list,
+        tokens::create,
+        tokens::revoke,
+        v1::models,
+        v1::completions,
         agents::list,
         agents::add,
         agents::show,

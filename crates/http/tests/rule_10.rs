@@ -73,7 +73,8 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     let house = House::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve).await;
     let house = Arc::new(house.unwrap());
     let admin = AdminToken::generate(&world);
-    let surface = Surface { house: house.clone(), admin: admin.clone(), listening: None };
+    let surface =
+        Surface { house: house.clone(), admin: admin.clone(), engine: None, listening: None };
     let router = insula_http::router(surface);
     let mut answers = vec![admin.reveal().to_owned()];
     for (call, body) in [

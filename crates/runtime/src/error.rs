@@ -11,6 +11,9 @@ pub enum RuntimeError {
     /// There is no such agent.
     #[error("no agent `{0}` here")]
     NoSuchAgent(Box<str>),
+    /// There is no such token.
+    #[error("no token `{0}` here")]
+    NoSuchToken(Box<str>),
     /// The agent is not in a state that allows it.
     #[error("agent `{agent}` is {state}; {help}")]
     WrongState {
@@ -41,6 +44,16 @@ pub enum RuntimeError {
     /// The store could not do it.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+impl RuntimeError {
+    /// What is wrong, without what that means.
+    pub fn reason(&self) -> String {
+        match self {
+            Self::Configuration(report) => summary(report),
+            other => other.to_string(),
+        }
+    }
 }
 
 /// The first error that concerns everybody, with its place.

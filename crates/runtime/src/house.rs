@@ -6,6 +6,7 @@ use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
 use crate::opening;
 use crate::registry::{Registry, Snapshot};
+use crate::tokens::Tokens;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
@@ -67,12 +68,15 @@ pub struct House {
     pub registry: Registry,
     /// Proof that this process may write.
     pub fence: Arc<Fence>,
+    /// The tokens of the API.
+    pub tokens: Tokens,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) purpose: Purpose,
     pub(crate) report: ArcSwap<Report>,
     pub(crate) refused: ArcSwapOption<String>,
     pub(crate) reloads_applied: AtomicU64,
     pub(crate) reloads_refused: AtomicU64,
+    pub(crate) one_off: AtomicU64,
     /// What can't change without a restart.
     pub(crate) started_with: DaemonConfig,
     pub(crate) changes: Mutex<Ledger>,
@@ -126,8 +130,8 @@ impl House {
             Err(RuntimeError::NoSuchAgent(_)) => {}
             Err(error) => {
                 self.reloads_refused.fetch_add(1, Ordering::Relaxed);
-                self.refused.store(Some(Arc::new(error.to_string())));
-                tracing::error!(%actor, %error, "configuration not applied; what ran before still runs");
+                self.refused.store(Some(Arc::new(error.reason())));
+                tracing::error!(%actor, error = error.reason(), "configuration not applied; what ran before still runs");
             }
         }
         result
@@ -178,6 +182,13 @@ impl House {
     /// Why the files as they are now were not applied; `None` when they were.
     pub fn refused(&self) -> Option<Arc<String>> {
         self.refused.load_full()
+    }
+
+    /// A name for a conversation that has no other: nobody else has it or can guess it.
+    pub fn one_off_name(&self) -> String {
+        let number = self.one_off.fetch_add(1, Ordering::Relaxed).to_string();
+        let at = self.world.clock.now().as_millis().to_string();
+        format!("once-{}", self.world.random.stream(&["one-off", &at, &number]).id())
     }
 
     /// How reloads went since the start.

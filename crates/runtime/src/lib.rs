@@ -15,8 +15,10 @@ pub mod home;
 pub mod house;
 pub mod lifecycle;
 mod opening;
+pub mod providers;
 pub mod registry;
 pub mod routing;
+pub mod tokens;
 pub mod turn;
 pub mod watch;
 

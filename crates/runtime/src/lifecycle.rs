@@ -152,6 +152,7 @@ impl House {
         if still_named {
             batch.push(DaemonCommand::PutAgent(row(id, Lifecycle::Deleted)));
         }
+        batch.extend(self.tokens_without(id));
         let content = json!({ "agent": id.as_str() });
         batch.push(DaemonCommand::Audit(self.entry(actor, "agent.deleted", 0, content)));
         self.store.daemon().commit(batch, &self.fence).await?;

@@ -54,7 +54,9 @@ impl House {
                 Record { state: row.state, generation: row.generation, digest: row.digest };
             records.insert(row.id, record);
         }
+        let tokens = Self::kept_tokens(&store).await?;
         let house = Self {
+            tokens,
             registry: Registry::new(before(&daemon, loaded.as_ref())),
             home,
             world,
@@ -66,6 +68,7 @@ impl House {
             refused: ArcSwapOption::empty(),
             reloads_applied: AtomicU64::new(0),
             reloads_refused: AtomicU64::new(0),
+            one_off: AtomicU64::new(0),
             started_with: daemon,
             changes: Mutex::new(Ledger {
                 records,
@@ -114,7 +117,7 @@ impl House {
     async fn show_as_failed(&self) {
         let ledger = self.changes.lock().await;
         let reason: Arc<str> =
-            RuntimeError::Configuration(Box::new(Report::clone(&self.report()))).to_string().into();
+            RuntimeError::Configuration(Box::new(Report::clone(&self.report()))).reason().into();
         let failed = |record: &Record| Entry {
             generation: Generation(record.generation),
             state: State::Failed(reason.clone()),

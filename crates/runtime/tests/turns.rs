@@ -5,7 +5,7 @@
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
-use insula_models::{Providers, Transport};
+use insula_models::Transport;
 use insula_runtime::house::Purpose;
 use insula_runtime::turn::gate::admit;
 use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnEnd, TurnEvent};
@@ -30,11 +30,9 @@ async fn open() -> Fixture {
     home.prepare().unwrap();
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
-    let (providers, broken) = Providers::build(&transport, &[]);
-    assert!(broken.is_empty());
     let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
     let house = Arc::new(house);
-    let engine = Engine::new(house.clone(), providers);
+    let engine = Engine::new(house.clone(), transport);
     Fixture { _files: files, house, engine }
 }
 
@@ -63,6 +61,7 @@ impl Fixture {
             scope: agent.scope(&address),
             label: Label::anyone(),
             principal: "api:ann".into(),
+            history: vec![],
             parts: vec![Part::Text(text.to_owned())],
             idempotency: None,
             agent,

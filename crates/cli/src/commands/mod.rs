@@ -2,13 +2,15 @@
 
 mod agents;
 mod audit;
+mod chat;
 mod check;
 mod context;
 mod route;
 mod system;
+mod token;
 mod tools;
 
-use crate::arguments::{Agents, Arguments, Command, Config};
+use crate::arguments::{Agents, Arguments, Command, Config, Token};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
@@ -70,6 +72,8 @@ async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {
 fn purpose(command: &Command) -> Purpose {
     match command {
         Command::Reload => Purpose::Change,
+        Command::Token(Token::List) => Purpose::Look,
+        Command::Token(_) => Purpose::Change,
         Command::Agents(agents) => match agents {
             Agents::List | Agents::Show(_) => Purpose::Look,
             _ => Purpose::Change,
@@ -91,6 +95,8 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Context(context) => context::run(reach, answer, context).await,
         Command::Tools(tools) => tools::run(reach, answer, tools).await,
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
+        Command::Chat(chat) => chat::run(reach, answer, chat).await,
+        Command::Token(token) => token::run(reach, answer, token).await,
         Command::Status => system::status(reach, answer).await,
         Command::Reload => system::reload(reach, answer).await,
         Command::Doctor => system::doctor(reach, answer).await,

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 27] = [
+const COMMANDS: [&str; 32] = [
     "",
     "up",
     "check",
@@ -36,6 +36,11 @@ const COMMANDS: [&str; 27] = [
     "audit tail",
     "audit verify",
     "audit export",
+    "chat",
+    "token",
+    "token create",
+    "token list",
+    "token revoke",
     "config",
     "config schema",
     "completions",

@@ -71,7 +71,8 @@ fn the_description_and_the_router_name_the_same_paths() {
         let code = serde_json::from_str::<Value>(&answer.body);
         let code = code.map(|body| body["error"]["code"].clone()).unwrap_or_default();
         if path.contains("{id}") {
-            assert_eq!((answer.status, code), (404, json!("no_such_agent")), "{method} {path}");
+            let missing = if path.contains("tokens") { "no_such_token" } else { "no_such_agent" };
+            assert_eq!((answer.status, code), (404, json!(missing)), "{method} {path}");
         } else {
             assert!(![404, 405, 401].contains(&answer.status), "{method} {path}: {answer:?}");
         }
@@ -82,7 +83,7 @@ fn the_description_and_the_router_name_the_same_paths() {
 fn what_is_nowhere_is_404_and_says_so_in_json() {
     let (home, daemon) = served();
     for path in
-        ["/", "/api", "/api/", "/api/agents/", "/api/agents/main/secrets", "/v1/models", "//"]
+        ["/", "/api", "/api/", "/api/agents/", "/api/agents/main/secrets", "/v1/nothing", "//"]
     {
         let answer = call(&daemon, &home, "GET", path, "");
         assert_eq!(answer.status, 404, "{path}: {answer:?}");

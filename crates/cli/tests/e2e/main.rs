@@ -16,3 +16,4 @@ mod reload_thousand;
 mod routes;
 mod rules;
 mod support;
+mod talk;

@@ -2,16 +2,19 @@
 
 use crate::context::AgentContext;
 use crate::house::House;
+use crate::registry::State;
 use crate::turn::event::{TurnEvent, TurnHandle};
 use crate::turn::lanes::{Busy, Lanes};
 use crate::turn::{prompt, run};
+use arc_swap::ArcSwap;
+use insula_config::DaemonConfig;
 use insula_domain::{Label, Scope, SessionKey};
-use insula_models::{Chain, Link, Providers, RetryPolicy, ToolSchema};
+use insula_models::{Chain, Link, Providers, RetryPolicy, ToolSchema, Transport};
 use insula_store::{
     Accept, Accepted, AgentCommand, IdempotencyKey, NewMessage, OpenSession, Part, Role,
-    StoreError, TurnStatus,
+    SessionRef, StoreError, TurnStatus,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -31,6 +34,8 @@ pub struct Inbound {
     pub label: Label,
     /// Who said it, as records name them.
     pub principal: Box<str>,
+    /// What was said before, where the caller brings its own history.
+    pub history: Vec<(Role, Vec<Part>)>,
     /// What was said.
     pub parts: Vec<Part>,
     /// What a repetition of it would carry.
@@ -62,9 +67,16 @@ pub enum SubmitError {
 /// Everything a turn needs besides its agent.
 pub(crate) struct Shop {
     pub(crate) house: Arc<House>,
-    pub(crate) providers: Providers,
+    transport: Transport,
+    /// The providers, and the configuration they were built from.
+    providers: ArcSwap<Built>,
     pub(crate) schemas: BTreeMap<&'static str, ToolSchema>,
     pub(crate) house_text: Arc<str>,
+}
+
+struct Built {
+    from: Arc<DaemonConfig>,
+    providers: Providers,
 }
 
 /// Takes messages and runs their turns.
@@ -75,27 +87,35 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// An engine over a house and its model providers.
-    pub fn new(house: Arc<House>, providers: Providers) -> Self {
+    /// An engine over a house; its providers are made by `transport`.
+    pub fn new(house: Arc<House>, transport: Transport) -> Self {
         let schemas = insula_tools::BUILT_IN.iter().filter_map(|tool| {
             // The tools' own tests parse every schema.
             let schema =
                 ToolSchema::new(tool.name(), tool.description(), tool.parameters()).ok()?;
             Some((tool.name(), schema))
         });
-        let shop =
-            Shop { house, providers, schemas: schemas.collect(), house_text: prompt::house_text() };
+        let from = house.snapshot().daemon.clone();
+        let providers = house.providers(&from, &transport);
+        let shop = Shop {
+            providers: ArcSwap::from_pointee(Built { from, providers }),
+            house,
+            transport,
+            schemas: schemas.collect(),
+            house_text: prompt::house_text(),
+        };
         Self { shop: Arc::new(shop), lanes: Lanes::new() }
     }
 
     /// Takes a message: when this returns it is durable, and its turn will be run.
     pub async fn submit(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
-        let Inbound { agent, session, scope, label, principal, parts, idempotency } = inbound;
+        let Inbound { agent, session, scope, label, principal, history, parts, idempotency } =
+            inbound;
         let at = self.shop.house.world.clock.now();
         let (scope, label): (Box<str>, Box<str>) =
             (scope.to_string().into(), label.to_string().into());
-        let message = NewMessage {
-            role: Role::User,
+        let message = |role, parts| NewMessage {
+            role,
             parts,
             principal: principal.clone(),
             scope: scope.clone(),
@@ -109,8 +129,17 @@ impl Engine {
             label: label.clone(),
             at,
         };
-        let accept = Accept { session: open, message, idempotency };
-        let batch = vec![AgentCommand::Accept(Box::new(accept))];
+        let mut batch = Vec::new();
+        if !history.is_empty() {
+            batch.push(AgentCommand::OpenSession(open.clone()));
+            let messages = history.into_iter().map(|(role, parts)| message(role, parts)).collect();
+            batch.push(AgentCommand::Append {
+                session: SessionRef::Key(open.key.clone()),
+                messages,
+            });
+        }
+        let accept = Accept { session: open, message: message(Role::User, parts), idempotency };
+        batch.push(AgentCommand::Accept(Box::new(accept)));
         let done = agent.store.commit(batch, &self.shop.house.fence).await?;
         let (turn, id) = match done.accepted() {
             Some(Accepted::New { turn, session, .. }) => (turn, session),
@@ -127,6 +156,7 @@ impl Engine {
             principal,
             scope,
             label,
+            interrupted: BTreeSet::new(),
             cancel: CancellationToken::new(),
         };
         let work = Box::pin(run::run(self.shop.clone(), context, events));
@@ -137,17 +167,79 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Goes on with the turns that a crash cut off, each from its last completed step. Before
+    /// anything new is taken, so that every conversation keeps its order.
+    pub async fn resume(&self) -> Result<(), StoreError> {
+        let snapshot = self.shop.house.snapshot();
+        for id in self.shop.house.store.daemon().busy().await? {
+            let Some(State::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)
+            else {
+                tracing::warn!(agent = %id, "unfinished turns wait until the agent serves again");
+                continue;
+            };
+            if let Err(error) = self.resume_agent(agent).await {
+                tracing::error!(agent = %id, %error, "unfinished turns can't be read");
+            }
+        }
+        Ok(())
+    }
+
+    async fn resume_agent(&self, agent: &Arc<AgentContext>) -> Result<(), StoreError> {
+        for unfinished in agent.store.unfinished().await? {
+            let session = SessionRef::Id(unfinished.turn.session);
+            let session = agent.store.session(session).await?;
+            let (Some(session), Ok(key)) = (session, unfinished.key.parse::<SessionKey>()) else {
+                continue;
+            };
+            tracing::info!(agent = %agent.id, turn = %unfinished.turn.id, "going on with a turn");
+            let interrupted = unfinished.interrupted().iter().map(|(id, _)| (*id).into()).collect();
+            let context = run::TurnContext {
+                agent: agent.clone(),
+                session: session.id,
+                turn: unfinished.turn.id,
+                principal: unfinished.turn.principal.clone(),
+                scope: session.scope,
+                label: session.label,
+                interrupted,
+                cancel: CancellationToken::new(),
+            };
+            let (events, _) = mpsc::channel(1);
+            let work = Box::pin(run::run(self.shop.clone(), context, events));
+            if self.lanes.enter(&key, work).is_err() {
+                tracing::warn!(agent = %agent.id, turn = %unfinished.turn.id, "too many unfinished turns in one conversation; the rest waits for the next start");
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Shop {
+    /// The providers of the configuration that holds now, built anew when it changed.
+    fn providers(&self) -> Arc<Built> {
+        let from = self.house.snapshot().daemon.clone();
+        let built = self.providers.load_full();
+        if Arc::ptr_eq(&built.from, &from) {
+            return built;
+        }
+        let providers = self.house.providers(&from, &self.transport);
+        let built = Arc::new(Built { from, providers });
+        self.providers.store(built.clone());
+        built
+    }
+
     /// The models of an agent, in order; an error says which one leads nowhere.
     pub(crate) fn chain(&self, agent: &AgentContext) -> Result<Chain, String> {
+        let built = self.providers();
         let links: Result<Vec<Link>, String> = agent
             .models
             .models
             .iter()
             .map(|model| {
-                let provider = self.providers.get(&model.provider).cloned();
+                let provider = built.providers.get(&model.provider).cloned();
                 let provider = provider.ok_or_else(|| {
-                    format!("provider `{}` of agent `{}` is not usable", model.provider, agent.id)
+                    let name = &model.provider;
+                    format!("provider `{name}` can't be used; give it a key under `providers.{name}` in config.yaml")
                 })?;
                 Ok(Link { provider, model: (*model.name).into() })
             })

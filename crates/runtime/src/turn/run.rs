@@ -13,7 +13,7 @@ use insula_store::{
 };
 use insula_tools::{Hands, Output, Recall};
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -33,6 +33,8 @@ pub(crate) struct TurnContext {
     pub(crate) principal: Box<str>,
     pub(crate) scope: Box<str>,
     pub(crate) label: Box<str>,
+    /// Calls that had begun when a crash came: what they did is unknown.
+    pub(crate) interrupted: BTreeSet<Box<str>>,
     pub(crate) cancel: CancellationToken,
 }
 
@@ -77,7 +79,11 @@ impl Turn<'_> {
         let cx = self.cx;
         let chain = self.shop.chain(&cx.agent).map_err(Broken::Said)?;
         let tools = self.shop.tools(&cx.agent);
-        let mut history = cx.agent.store.messages_tail(cx.session, WINDOW).await?;
+        let mut history =
+            in_order(cx.agent.store.messages_tail(cx.session, WINDOW).await?, cx.turn);
+        if let Some(end) = self.catch_up(&mut history).await? {
+            return Ok(end);
+        }
         for step in 0..ITERATIONS_MAX {
             let request =
                 prompt::request(&cx.agent, &self.shop.house_text, tools.clone(), &history);
@@ -103,19 +109,58 @@ impl Turn<'_> {
             history.push(self.placed(&message, &history));
             let step = NewStep::Answered { message, usage };
             self.commit(vec![self.step(step)]).await?;
-            for (id, name, arguments) in calls {
-                let done = self.call(&id, &name, &arguments, &history).await?;
-                match done {
-                    Called::Result(message) => history.push(self.placed(&message, &history)),
-                    Called::Ask(text, result) => {
-                        let question =
-                            self.message(Role::Assistant, vec![Part::Text(text.clone())]);
-                        return self.reply(text, vec![result, question], Usage::default()).await;
-                    }
-                }
+            if let Some(end) = self.calls(calls, &mut history).await? {
+                return Ok(end);
             }
         }
         Err(Broken::Said(format!("the turn did not end after {ITERATIONS_MAX} model calls")))
+    }
+
+    /// Ends what a crash left open: calls that the last answer asked for and that have no
+    /// result. One that had begun is not repeated; the model is told that nobody knows.
+    async fn catch_up(&mut self, history: &mut Vec<Message>) -> Result<Option<TurnEnd>, Broken> {
+        let is_mine = |message: &&Message| message.turn == Some(self.cx.turn);
+        let Some(last) = history.iter().rev().filter(is_mine).find(|it| it.role == Role::Assistant)
+        else {
+            return Ok(None);
+        };
+        let answered = |id: &str| {
+            history
+                .iter()
+                .flat_map(|message| &message.parts)
+                .any(|part| matches!(part, Part::ToolResult { call, .. } if **call == *id))
+        };
+        let mut open = calls(&last.parts);
+        open.retain(|(id, ..)| !answered(id));
+        let (begun, fresh): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|(id, ..)| self.cx.interrupted.contains(id.as_str()));
+        for (id, name, _) in begun {
+            let text = "this call was interrupted and its outcome is unknown; find out before you repeat it";
+            let result = self.result(&id, text.to_owned(), true);
+            let ended = NewStep::CallEnded { call: id.as_str().into(), message: result.clone() };
+            self.commit(vec![self.step(ended), self.audit(&name, "interrupted", None)]).await?;
+            history.push(self.placed(&result, history));
+        }
+        self.calls(fresh, history).await
+    }
+
+    /// Makes the calls of one answer; the end of the turn, if one of them is it.
+    async fn calls(
+        &mut self,
+        calls: Vec<(String, String, String)>,
+        history: &mut Vec<Message>,
+    ) -> Result<Option<TurnEnd>, Broken> {
+        for (id, name, arguments) in calls {
+            match self.call(&id, &name, &arguments, history).await? {
+                Called::Result(message) => history.push(self.placed(&message, history)),
+                Called::Ask(text, result) => {
+                    let question = self.message(Role::Assistant, vec![Part::Text(text.clone())]);
+                    let end = self.reply(text, vec![result, question], Usage::default()).await?;
+                    return Ok(Some(end));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// Passes on what the model says while it says it.
@@ -296,6 +341,14 @@ impl Turn<'_> {
             content: content.to_string(),
         })
     }
+}
+
+/// The conversation as this turn sees it. A message that came while an earlier turn ran was
+/// journalled before that turn's reply; it is said after it, and later ones not at all yet.
+fn in_order(mut history: Vec<Message>, turn: TurnId) -> Vec<Message> {
+    history.retain(|message| message.turn.is_none_or(|of| of <= turn));
+    history.sort_by_key(|message| (message.turn, message.seq));
+    history
 }
 
 enum Called {

@@ -81,7 +81,7 @@ impl SqliteAgent {
                 Err(error)
             }
         };
-        self.pool.world.storage.run(job).await?
+        self.pool.run(job).await?
     }
 
     /// Moves the waiting audit records into the agent's chain.
@@ -90,7 +90,7 @@ impl SqliteAgent {
         loop {
             let records = self.pool.daemon.waiting(&self.slot.id).await?;
             let Some(last) = records.last().map(|record| record.id) else { break };
-            let random = self.pool.world.random.clone();
+            let random = self.pool.random().clone();
             let moved = self.job(held, move |file| {
                 let AgentFile { db, chain, linked, .. } = file;
                 db.write(|sql| {
@@ -119,7 +119,7 @@ impl SqliteAgent {
                 let ended = drain(&pool, &slot, &mut ready);
                 (ended, ready)
             };
-            let (ended, next) = self.pool.world.storage.run(job).await?;
+            let (ended, next) = self.pool.run(job).await?;
             match ended {
                 Ended::Enough => return Ok(()),
                 Ended::Prepare => held = next,
@@ -157,7 +157,7 @@ fn drain(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
         }
         // The file was opened before, and nobody closes it while it is held.
         let Ok(file) = held.file() else { return Ended::Enough };
-        let (answers, head) = group::commit(file, &pool.world.random, group);
+        let (answers, head) = group::commit(file, pool.random(), group);
         if let Some(error) = answers.worst() {
             held.close_after(error);
             return Ended::Enough;

@@ -14,21 +14,27 @@ use crate::error::{Result, StoreError};
 use crate::key::AuditKey;
 use crate::store::StoreOptions;
 use insula_domain::id::AgentId;
-use insula_world::World;
+use insula_world::{Random, World};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
-use tokio::sync::{Notify, OwnedMutexGuard};
+use tokio::sync::{Notify, OwnedMutexGuard, Semaphore};
 
 /// Slots kept before those that nobody holds are looked for and dropped.
 const SLOTS_KEPT_MIN: usize = 1_024;
 
+/// Jobs on agents' files that run at once. More than a small machine has cores, since they wait
+/// for the disk; few, since many that are ready to run get in each other's way: a job takes a
+/// fraction of a millisecond, and a thread that has lost its turn waits for several.
+const JOBS_MAX: usize = 12;
+
 /// All agents' files of one home.
 pub(crate) struct Pool {
-    pub(crate) world: World,
+    world: World,
+    jobs: Arc<Semaphore>,
     pub(crate) daemon: Arc<DaemonFile>,
     options: StoreOptions,
     slots: Mutex<BTreeMap<AgentId, Arc<Slot>>>,
@@ -137,6 +143,7 @@ impl Pool {
         });
         Self {
             world,
+            jobs: Arc::new(Semaphore::new(JOBS_MAX)),
             daemon,
             options,
             slots: Mutex::default(),
@@ -149,6 +156,25 @@ impl Pool {
 
     pub(crate) fn audit_key(&self) -> &AuditKey {
         &self.options.audit_key
+    }
+
+    /// Where randomness comes from.
+    pub(crate) fn random(&self) -> &Random {
+        &self.world.random
+    }
+
+    /// Runs a job on the storage executor, when its turn comes, and to its end.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T> {
+        let permit = self.jobs.clone().acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let job = move || {
+            // To the end of the job, whoever waits for it.
+            let _permit = permit;
+            job()
+        };
+        Ok(self.world.storage.run(job).await?)
     }
 
     /// The slot of an agent's present incarnation.
@@ -215,7 +241,7 @@ impl Pool {
             *held.state = State::Open(Box::new(file));
             Ok(Some(held))
         };
-        self.world.storage.run(job).await?
+        self.run(job).await?
     }
 
     fn path(&self, id: &AgentId) -> PathBuf {
@@ -269,14 +295,14 @@ impl Pool {
             *state = next;
             (done, Held { state, _told: told })
         };
-        let cleared = match self.world.storage.run(job).await {
+        let cleared = match self.run(job).await {
             Ok((true, held)) if self.daemon.is_busy(&slot.id) => {
                 let cleared = self.daemon.clear_busy(&slot.id).await;
                 drop(held);
                 cleared
             }
             Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(error),
         };
         if let Err(error) = cleared {
             tracing::warn!(agent = %slot.id, %error, "a database could not be closed in order");

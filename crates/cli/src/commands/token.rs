@@ -1,0 +1,46 @@
+//! `insula token …`
+
+use super::text;
+use crate::arguments::Token;
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::{Reach, part};
+use crate::setting::Answer;
+use serde_json::{Value, json};
+
+/// Runs it.
+pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Failure> {
+    match command {
+        Token::Create { agents, verbs, note } => {
+            let verbs = if verbs.is_empty() { Value::Null } else { json!(verbs) };
+            let body = json!({ "agents": agents, "verbs": verbs, "note": note });
+            let made = reach.post("/api/tokens", Some(body)).await?;
+            answer.give(&made, |made| {
+                output::line(&text(made, "token"));
+                output::line("keep it: it is not shown again");
+            });
+        }
+        Token::List => {
+            let tokens = reach.get("/api/tokens").await?;
+            answer.give(&tokens, |tokens| {
+                let rows = tokens.as_array().into_iter().flatten().map(|token| {
+                    vec![
+                        text(token, "id"),
+                        super::list(&token["agents"]),
+                        super::list(&token["verbs"]),
+                        text(token, "created"),
+                        text(token, "note"),
+                    ]
+                });
+                output::table(&["id", "agents", "may", "created", "note"], rows);
+            });
+        }
+        Token::Revoke { id } => {
+            reach.delete(&format!("/api/tokens/{}", part(&id))).await?;
+            answer.give(&json!({ "id": id, "revoked": true }), |_| {
+                output::line(&format!("revoked {id}"))
+            });
+        }
+    }
+    Ok(0)
+}

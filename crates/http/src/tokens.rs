@@ -1,0 +1,97 @@
+//! Tokens of the API: make, list, revoke.
+
+use crate::Surface;
+use crate::error::{ApiError, ErrorBody};
+use crate::id::Id;
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::StatusCode;
+use insula_domain::AgentId;
+use insula_runtime::Actor;
+use insula_runtime::tokens::{Token, Verb};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use utoipa::ToSchema;
+
+/// What a token is to be for.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateToken {
+    agents: Vec<String>,
+    /// `chat` alone where nothing is said.
+    verbs: Option<Vec<String>>,
+    note: Option<String>,
+}
+
+/// A token with its text, which is shown once.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct CreatedToken {
+    id: String,
+    token: String,
+}
+
+/// A token, without the part that is secret.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokenView {
+    id: String,
+    agents: Vec<String>,
+    verbs: Vec<&'static str>,
+    note: Option<String>,
+    created: String,
+}
+
+impl TokenView {
+    fn of(token: &Token) -> Self {
+        Self {
+            id: token.id.to_string(),
+            agents: token.agents.iter().map(ToString::to_string).collect(),
+            verbs: token.verbs.iter().map(|verb| verb.as_str()).collect(),
+            note: token.note.as_deref().map(Into::into),
+            created: token.created.to_string(),
+        }
+    }
+}
+
+/// Makes a token for some agents and verbs.
+#[utoipa::path(post, path = "/api/tokens", request_body = CreateToken,
+    responses((status = 201, body = CreatedToken), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn create(
+    State(surface): State<Surface>,
+    body: Result<Json<CreateToken>, JsonRejection>,
+) -> Result<(StatusCode, Json<CreatedToken>), ApiError> {
+    let Json(asked) = body?;
+    let agents: Result<BTreeSet<AgentId>, ApiError> = asked
+        .agents
+        .iter()
+        .map(|id| AgentId::new(id).map_err(|_| ApiError::no_agent(id)))
+        .collect();
+    let verbs = asked.verbs.unwrap_or_else(|| vec!["chat".to_owned()]);
+    let verbs: Result<BTreeSet<Verb>, ApiError> = verbs
+        .iter()
+        .map(|verb| {
+            let known = Verb::ALL.map(|verb| verb.as_str()).join(", ");
+            Verb::parse(verb)
+                .ok_or_else(|| ApiError::invalid(format!("`{verb}` is no verb: {known}")))
+        })
+        .collect();
+    let note = asked.note.map(Into::into);
+    let (token, text) =
+        surface.house.create_token(agents?, verbs?, note, &Actor::CommandLine).await?;
+    Ok((StatusCode::CREATED, Json(CreatedToken { id: token.id.to_string(), token: text })))
+}
+
+/// Every token.
+#[utoipa::path(get, path = "/api/tokens", responses((status = 200, body = [TokenView])), security(("token" = [])))]
+pub async fn list(State(surface): State<Surface>) -> Json<Vec<TokenView>> {
+    Json(surface.house.tokens.list().iter().map(|token| TokenView::of(token)).collect())
+}
+
+/// Revokes a token at once.
+#[utoipa::path(delete, path = "/api/tokens/{id}", params(("id" = String, Path)),
+    responses((status = 204), (status = 400, body = ErrorBody)), security(("token" = [])))]
+pub async fn revoke(State(surface): State<Surface>, Id(id): Id) -> Result<StatusCode, ApiError> {
+    surface.house.revoke_token(&id, &Actor::CommandLine).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
