@@ -1,17 +1,17 @@
 //! From one agent's merged settings to its [`AgentConfig`], with every reference checked.
 
 mod boundary;
+mod references;
 
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
 use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
-use crate::rules::{self, Reference, references};
-use crate::sensitive::looks_like_credential;
+use crate::rules;
 use crate::settings::flatten;
 use crate::source::Span;
 use crate::suggest::nearest;
-use crate::yaml::{Layer, Node, Value};
+use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{
@@ -228,64 +228,6 @@ impl<'r> Reader<'r> {
             let help = "remove it to run the agent without that guard".to_owned();
             self.error(node.span, message, Some(help));
         }
-    }
-
-    /// `${secret:…}` is fine anywhere, `${env:…}` belongs to the shared part.
-    fn check_references(&mut self, node: &Node) {
-        match &node.value {
-            Value::Scalar { text, .. } => match references(text) {
-                Ok(found) => {
-                    if found.is_empty() && looks_like_credential(text) {
-                        let message = format!(
-                            "what looks like a credential of agent `{}` stands in the file",
-                            self.id
-                        );
-                        let found = Diagnostic::warning(&self.owner, node.span, message);
-                        self.report.push(found.help("write `${secret:NAME}` instead").conceal());
-                    }
-                    for reference in found {
-                        self.check_reference(node, reference);
-                    }
-                }
-                // A personality may well contain a `${`; only settings that refer fail.
-                Err(_) if node.text() == self.text("personality") => {}
-                Err(problem) => self.error(node.span, problem, None),
-            },
-            Value::List(items) => items.iter().for_each(|item| self.check_references(item)),
-            Value::Map(entries) => {
-                entries.iter().for_each(|entry| self.check_references(&entry.value));
-            }
-        }
-    }
-
-    fn check_reference(&mut self, node: &Node, reference: Reference<'_>) {
-        match reference {
-            Reference::Secret(name) => {
-                if !self.nodes("secrets").iter().any(|granted| granted.text() == Some(name)) {
-                    let message = format!(
-                        "agent `{}` refers to secret `{name}` and was not granted it",
-                        self.id
-                    );
-                    self.warn(node.span, message, Some("add it under its `secrets`".to_owned()));
-                }
-                self.missing_secret(node.span, name);
-            }
-            Reference::Env(_) if node.layer == Layer::Own => {
-                let message = format!("agent `{}` may not read the daemon's environment", self.id);
-                let help = "use `${secret:NAME}`, or write the value in `providers` or `channels`";
-                self.error(node.span, message, Some(help.to_owned()));
-            }
-            Reference::Env(_) => {
-                let message = "`${env:…}` in `defaults` would reach every agent".to_owned();
-                self.error(node.span, message, Some("use `${secret:NAME}`".to_owned()));
-            }
-        }
-    }
-
-    fn missing_secret(&mut self, span: Span, name: &str) {
-        let message = format!("secret `{name}` of agent `{}` is not set", self.id);
-        let help = "it is needed only when something uses it".to_owned();
-        self.warn(span, message, Some(help));
     }
 
     fn models(&mut self) -> Vec<ModelRef> {

@@ -1,6 +1,7 @@
 //! The first start in an empty home, what it leaves there, and how a daemon ends.
 #![allow(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     clippy::unwrap_used,
     clippy::expect_used,
     reason = "tests touch files and fail by panicking"
@@ -240,4 +241,30 @@ fn without_a_home_folder_of_the_user_the_command_asks_for_one() {
     let output = run_bare(INSULA, &[], &["agents", "list"]);
     assert_eq!(output.code, Some(2), "{output:?}");
     assert!(output.stderr.contains("--home"), "{output:?}");
+}
+
+#[test]
+fn a_daemon_whose_log_nobody_reads_serves_on() {
+    use std::io::{BufRead as _, BufReader};
+    use std::process::{Command, Stdio};
+    let home = Home::empty().unwrap();
+    let mut daemon = Command::new(INSULA)
+        .arg("--home")
+        .arg(home.path())
+        .args(["up", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let log = BufReader::new(daemon.stderr.take().unwrap());
+    assert!(log.lines().any(|line| line.unwrap().contains("ready")));
+    // The reader is gone. Every change below would be a line of the log.
+    for _ in 0..3 {
+        insula(&home, &["agents", "pause", "coder"]).ok();
+        insula(&home, &["agents", "resume", "coder"]).ok();
+    }
+    assert_eq!(state(&home, "coder"), "ready");
+    let stopped = Command::new("kill").arg(daemon.id().to_string()).status().unwrap();
+    assert!(stopped.success());
+    assert!(daemon.wait().unwrap().success());
 }
