@@ -5,7 +5,7 @@ use crate::registry::State;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
 use insula_config::render;
 use rustix::process::{Resource, getrlimit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What was found about one thing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +52,7 @@ pub async fn examine(house: &House) -> Vec<Finding> {
     findings.push(flush(house).await);
     findings.push(descriptors(house));
     findings.extend(without_effect(house));
+    findings.extend(tools(house));
     findings.push(Finding {
         name: "confinement of programs".to_owned(),
         status: Status::Off,
@@ -157,6 +158,17 @@ fn descriptors(house: &House) -> Finding {
         Some(limit) => finding("open files", Status::Good, format!("{limit} allowed")),
         None => finding("open files", Status::Good, "no limit"),
     }
+}
+
+/// Tools that some agent has and that this version does not run. The model is not shown them.
+fn tools(house: &House) -> Option<Finding> {
+    let snapshot = house.snapshot();
+    let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
+    let granted: BTreeSet<&str> = contexts.flat_map(|context| context.tools().exposed()).collect();
+    let idle: Vec<&str> =
+        granted.into_iter().filter(|name| insula_tools::find(name).is_none()).collect();
+    let detail = format!("granted to some agent and not run yet: {}", idle.join(", "));
+    (!idle.is_empty()).then(|| finding("tools", Status::Off, detail))
 }
 
 /// Settings somebody wrote that do nothing yet, with who wrote them.
