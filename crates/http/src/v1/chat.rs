@@ -12,7 +12,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_domain::{AccountId, Address, Audience, ChatId, ChatType, Label, Platform, UserId};
-use insula_runtime::turn::{Inbound, TurnEnd, TurnEvent, TurnHandle};
+use insula_runtime::turn::{Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
 use insula_store::{IdempotencyKey, Usage};
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -57,7 +57,16 @@ pub async fn completions(
                 .map(|key| IdempotencyKey { who: caller.account().into(), key: key.into() }),
             agent: context.clone(),
         })
-        .await?;
+        .await;
+    let handle = match handle {
+        // The same request is the same turn: its reply, if there is one by now.
+        Err(SubmitError::Known { turn, status }) => engine
+            .ended(&context, turn)
+            .await
+            .map_err(SubmitError::from)?
+            .ok_or(SubmitError::Known { turn, status })?,
+        other => other?,
+    };
     let about = About {
         id: format!("chatcmpl-{}-{}", context.id, handle.turn),
         model,

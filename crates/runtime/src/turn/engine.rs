@@ -3,7 +3,8 @@
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::registry::State;
-use crate::turn::event::{TurnEvent, TurnHandle};
+use crate::turn::desk::text_of;
+use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::lanes::{Busy, Lanes};
 use crate::turn::{prompt, run};
 use arc_swap::ArcSwap;
@@ -11,8 +12,8 @@ use insula_config::DaemonConfig;
 use insula_domain::{Label, Scope, SessionKey};
 use insula_models::{Chain, Link, Providers, RetryPolicy, ToolSchema, Transport};
 use insula_store::{
-    Accept, Accepted, AgentCommand, IdempotencyKey, NewMessage, OpenSession, Part, Role,
-    SessionRef, StoreError, TurnStatus,
+    Accept, Accepted, AgentCommand, IdempotencyKey, MessageSeq, NewMessage, OpenSession, Part,
+    Role, SessionRef, StoreError, TurnId, TurnStatus,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -168,6 +169,31 @@ impl Engine {
 }
 
 impl Engine {
+    /// How a turn of an agent ended, as a handle whose only event is that; `None` while it
+    /// has not.
+    pub async fn ended(
+        &self,
+        agent: &AgentContext,
+        turn: TurnId,
+    ) -> Result<Option<TurnHandle>, StoreError> {
+        let Some(known) = agent.store.turn(turn).await? else { return Ok(None) };
+        let end = match (known.status, known.reply) {
+            (TurnStatus::Accepted, _) => return Ok(None),
+            (TurnStatus::Replied, Some(reply)) => {
+                let before = MessageSeq(reply.0.saturating_sub(1));
+                let messages = agent.store.messages_after(known.session, before, 1).await?;
+                let text = messages.first().map(|it| text_of(&it.parts)).unwrap_or_default();
+                TurnEnd::Replied { text, usage: known.usage }
+            }
+            (TurnStatus::Failed, _) => TurnEnd::Failed { error: known.error.unwrap_or_default() },
+            (TurnStatus::Replied | TurnStatus::Stopped, _) => TurnEnd::Stopped,
+        };
+        let (tell, events) = mpsc::channel(1);
+        // There is room for one, and it is the first.
+        let _ = tell.try_send(TurnEvent::Ended(end));
+        Ok(Some(TurnHandle { turn, events }))
+    }
+
     /// Goes on with the turns that a crash cut off, each from its last completed step. Before
     /// anything new is taken, so that every conversation keeps its order.
     pub async fn resume(&self) -> Result<(), StoreError> {
