@@ -134,7 +134,7 @@ async fn what_was_said_in_one_scope_is_not_found_from_another() {
 }
 
 #[tokio::test]
-async fn the_gate_refuses_what_the_table_does_not_have_and_says_what_to_do() {
+async fn rule_06_one_gate_refuses_what_the_table_does_not_have() {
     let house = open().await;
     let (inbound, _) = house.inbound("b", "one", "");
     let refused = |name, arguments| admit(&inbound.agent, name, arguments).err().unwrap();
@@ -151,7 +151,7 @@ async fn the_gate_refuses_what_the_table_does_not_have_and_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn every_call_leaves_a_record() {
+async fn rule_06_one_gate_leaves_a_record_of_every_call() {
     let house = open().await;
     house.say("a", "one", "todo buy milk").await;
     let store = house.house.store.agent(&AgentId::new("a").unwrap());
