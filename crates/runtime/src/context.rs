@@ -14,6 +14,7 @@ use insula_world::{Clock, World};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Which version of an agent this is: higher whenever anything about it changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,6 +52,7 @@ pub struct AgentContext {
     pub store: AgentStore,
     /// Its audit trail.
     pub audit: AuditLog,
+    one_off: AtomicU64,
 }
 
 /// Who an agent is.
@@ -186,6 +188,7 @@ impl AgentContext {
             },
             store,
             audit,
+            one_off: AtomicU64::new(0),
             id: config.id,
         }
     }
@@ -193,6 +196,15 @@ impl AgentContext {
     /// The tools the model is shown, which are those the gate will run.
     pub fn tools(&self) -> &ToolTable {
         &self.boundary.tools
+    }
+
+    /// A name for a conversation that has no other. Counted within this agent: what others do
+    /// does not show in it.
+    pub fn one_off_name(&self, world: &World) -> String {
+        let number = self.one_off.fetch_add(1, Ordering::Relaxed).to_string();
+        let at = world.clock.now().as_millis().to_string();
+        let purpose = ["one-off", self.id.as_str(), &self.generation.to_string(), &at, &number];
+        format!("once-{}", world.random.stream(&purpose).id())
     }
 
     /// The conversation a message at `address` belongs to.

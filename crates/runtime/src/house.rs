@@ -76,7 +76,7 @@ pub struct House {
     pub(crate) refused: ArcSwapOption<String>,
     pub(crate) reloads_applied: AtomicU64,
     pub(crate) reloads_refused: AtomicU64,
-    pub(crate) one_off: AtomicU64,
+    pub(crate) tokens_made: AtomicU64,
     /// What can't change without a restart.
     pub(crate) started_with: DaemonConfig,
     pub(crate) changes: Mutex<Ledger>,
@@ -182,13 +182,6 @@ impl House {
     /// Why the files as they are now were not applied; `None` when they were.
     pub fn refused(&self) -> Option<Arc<String>> {
         self.refused.load_full()
-    }
-
-    /// A name for a conversation that has no other: nobody else has it or can guess it.
-    pub fn one_off_name(&self) -> String {
-        let number = self.one_off.fetch_add(1, Ordering::Relaxed).to_string();
-        let at = self.world.clock.now().as_millis().to_string();
-        format!("once-{}", self.world.random.stream(&["one-off", &at, &number]).id())
     }
 
     /// How reloads went since the start.

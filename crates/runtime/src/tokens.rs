@@ -10,6 +10,7 @@ use insula_store::DaemonCommand;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// The name under which the store keeps all tokens.
 const KEPT: &str = "tokens";
@@ -151,7 +152,8 @@ impl House {
             return Err(RuntimeError::Invalid(what.to_owned()));
         }
         let now = self.world.clock.now();
-        let count = self.tokens.list().len().to_string();
+        // Never the same twice, also after one was revoked within the same moment.
+        let count = self.tokens_made.fetch_add(1, Ordering::Relaxed).to_string();
         let mut random = self.world.random.stream(&["token", &now.as_millis().to_string(), &count]);
         let (id, secret) =
             (random.id()[..12].to_owned(), format!("{}{}", random.id(), random.id()));

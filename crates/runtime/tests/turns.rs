@@ -183,3 +183,49 @@ async fn the_same_request_is_one_turn() {
     assert!(matches!(refused, Err(SubmitError::Known { status: TurnStatus::Replied, .. })));
     assert_eq!(house.roles(&session).await.len(), 2);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn turns_of_a_session_are_answered_in_the_order_they_were_taken() {
+    let house = Arc::new(open().await);
+    let turns: Vec<_> = (0..24)
+        .map(|number| {
+            let house = house.clone();
+            tokio::spawn(async move { house.say("a", "one", &format!("say {number}")).await })
+        })
+        .collect();
+    for turn in turns {
+        turn.await.unwrap();
+    }
+    let (inbound, key) = house.inbound("a", "one", "");
+    let session = SessionRef::Key(key.to_string().into());
+    let session = inbound.agent.store.session(session).await.unwrap().unwrap();
+    let window = Window { messages: 100, bytes: 1 << 20 };
+    let messages = inbound.agent.store.messages_tail(session.id, window).await.unwrap();
+    let of = |role| messages.iter().filter(move |it| it.role == role).map(|it| it.turn.unwrap());
+    let (taken, answered): (Vec<_>, Vec<_>) =
+        (of(Role::User).collect(), of(Role::Assistant).collect());
+    assert_eq!(taken, answered);
+    assert!(taken.is_sorted() && taken.len() == 24);
+}
+
+#[tokio::test]
+async fn who_is_told_to_come_back_leaves_nothing_behind() {
+    let house = open().await;
+    let mut taken = Vec::new();
+    let refused = loop {
+        let (inbound, _) = house.inbound("a", "one", "hello");
+        match house.engine.submit(inbound).await {
+            Ok(handle) => taken.push(handle),
+            Err(error) => break error,
+        }
+        assert!(taken.len() < 1_000, "nobody is ever refused");
+    };
+    assert!(matches!(refused, SubmitError::Busy { .. }), "{refused}");
+    let (inbound, key) = house.inbound("a", "one", "");
+    let count = taken.len();
+    for mut handle in taken {
+        while handle.events.recv().await.is_some() {}
+    }
+    assert_eq!(house.roles(&key).await.iter().filter(|role| **role == Role::User).count(), count);
+    assert!(inbound.agent.store.unfinished().await.unwrap().is_empty());
+}

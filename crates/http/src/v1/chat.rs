@@ -42,7 +42,7 @@ pub async fn completions(
         |name| headers.get(name).and_then(|value| value.to_str().ok()).filter(|it| !it.is_empty());
     let (chat, history) = match text(SESSION) {
         Some(name) => (name.to_owned(), Vec::new()),
-        None => (surface.house.one_off_name(), said.history),
+        None => (context.one_off_name(&surface.house.world), said.history),
     };
     let address = address(&caller, chat)?;
     let handle = engine

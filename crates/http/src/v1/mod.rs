@@ -8,12 +8,12 @@ pub use chat::{__path_completions, completions};
 
 use crate::Surface;
 use axum::Json;
-use axum::extract::State;
+use axum::extract::State as With;
 use axum::http::{HeaderMap, header};
 use error::OpenAiError;
 use insula_domain::AgentId;
-use insula_runtime::AgentContext;
 use insula_runtime::tokens::{Token, Verb};
+use insula_runtime::{AgentContext, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -77,8 +77,8 @@ fn agent(
     }
     let snapshot = surface.house.snapshot();
     let entry = snapshot.agents.get(&id).ok_or_else(missing)?;
-    match (&entry.state, entry.state.context()) {
-        (insula_runtime::State::Ready(context), _) => Ok(context.clone()),
+    match &entry.state {
+        State::Ready(context) => Ok(context.clone()),
         _ => Err(missing()),
     }
 }
@@ -86,14 +86,15 @@ fn agent(
 /// The agents this token may talk to.
 #[utoipa::path(get, path = "/v1/models", responses((status = 200, body = Object)), security(("token" = [])))]
 pub async fn models(
-    State(surface): State<Surface>,
+    With(surface): With<Surface>,
     headers: HeaderMap,
 ) -> Result<Json<Value>, OpenAiError> {
     let caller = Caller::of(&surface, &headers)?;
     let snapshot = surface.house.snapshot();
-    let serving = snapshot.agents.iter().filter(|(id, entry)| {
-        caller.may_chat(id) && matches!(entry.state, insula_runtime::State::Ready(_))
-    });
+    let serving = snapshot
+        .agents
+        .iter()
+        .filter(|(id, entry)| caller.may_chat(id) && matches!(entry.state, State::Ready(_)));
     let data: Vec<Value> = serving
         .map(|(id, _)| json!({ "id": id.as_str(), "object": "model", "created": 0, "owned_by": "insula" }))
         .collect();

@@ -139,6 +139,9 @@ impl Engine {
                 messages,
             });
         }
+        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
+        // Before anything is written: who is told to come back leaves nothing behind.
+        let _door = self.lanes.door(&session).await.map_err(busy)?;
         let accept = Accept { session: open, message: message(Role::User, parts), idempotency };
         batch.push(AgentCommand::Accept(Box::new(accept)));
         let done = agent.store.commit(batch, &self.shop.house.fence).await?;
@@ -161,10 +164,8 @@ impl Engine {
             cancel: CancellationToken::new(),
         };
         let work = Box::pin(run::run(self.shop.clone(), context, events));
-        match self.lanes.enter(&session, work) {
-            Ok(()) => Ok(TurnHandle { turn, events: listening }),
-            Err(Busy) => Err(SubmitError::Busy { agent: agent.id.clone() }),
-        }
+        self.lanes.enter(&session, work).map_err(busy)?;
+        Ok(TurnHandle { turn, events: listening })
     }
 }
 

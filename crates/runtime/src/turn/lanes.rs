@@ -14,6 +14,9 @@ use tokio::sync::{Semaphore, mpsc};
 
 /// Turns that may wait in one session; one more is told to come back.
 pub const QUEUE_LEN_MAX: usize = 32;
+/// Places beyond that, for messages that were let in together and for turns that go on after
+/// a crash: what was journalled must find one.
+const QUEUE_LEN_SPARE: usize = 96;
 /// Turns of one agent at once.
 pub const AGENT_TURNS_MAX: usize = 16;
 /// Turns of the whole house at once.
@@ -33,6 +36,7 @@ pub struct Lanes {
 }
 
 struct Shared {
+    doors: Mutex<HashMap<SessionKey, Arc<tokio::sync::Mutex<()>>>>,
     sessions: Mutex<HashMap<SessionKey, mpsc::Sender<Work>>>,
     agents: Mutex<HashMap<AgentId, Arc<Semaphore>>>,
     house: Arc<Semaphore>,
@@ -43,11 +47,27 @@ impl Lanes {
     pub fn new() -> Self {
         Self {
             shared: Arc::new(Shared {
+                doors: Mutex::default(),
                 sessions: Mutex::default(),
                 agents: Mutex::default(),
                 house: Arc::new(Semaphore::new(HOUSE_TURNS_MAX)),
             }),
         }
+    }
+
+    /// Waits for the door of a session. Whoever holds it journals a message and puts its turn
+    /// into the lane before the next may, so that the two orders are one.
+    pub async fn door(&self, key: &SessionKey) -> Result<Door<'_>, Busy> {
+        let door = {
+            let mut doors = self.shared.doors.lock().unwrap_or_else(PoisonError::into_inner);
+            doors.entry(key.clone()).or_default().clone()
+        };
+        let held = door.clone().lock_owned().await;
+        let door = Door { lanes: self, key: key.clone(), held: Some(held), door };
+        let sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = sessions.get(key).map_or(0, |lane| lane.max_capacity() - lane.capacity());
+        drop(sessions);
+        if waiting < QUEUE_LEN_MAX { Ok(door) } else { Err(Busy) }
     }
 
     /// Puts work at the end of its session's lane.
@@ -62,11 +82,30 @@ impl Lanes {
             },
             None => work,
         };
-        let (lane, queue) = mpsc::channel(QUEUE_LEN_MAX);
+        let (lane, queue) = mpsc::channel(QUEUE_LEN_MAX + QUEUE_LEN_SPARE);
         lane.try_send(work).map_err(|_| Busy)?;
         sessions.insert(key.clone(), lane);
         tokio::spawn(empty(self.shared.clone(), key.clone(), queue));
         Ok(())
+    }
+}
+
+/// The door of one session, held. Goes when nobody holds or waits for it.
+pub struct Door<'l> {
+    lanes: &'l Lanes,
+    key: SessionKey,
+    held: Option<tokio::sync::OwnedMutexGuard<()>>,
+    door: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl Drop for Door<'_> {
+    fn drop(&mut self) {
+        self.held = None;
+        let mut doors = self.lanes.shared.doors.lock().unwrap_or_else(PoisonError::into_inner);
+        // Ours and the map's: nobody else can get one without the map.
+        if Arc::strong_count(&self.door) == 2 {
+            doors.remove(&self.key);
+        }
     }
 }
 
