@@ -86,6 +86,12 @@ pub enum AgentCommand {
         /// The step.
         step: Box<NewStep>,
     },
+    /// Says that another turn takes the place of one that is over: its messages stay and are
+    /// no longer among those of [`AgentStore::messages_tail`].
+    ReplaceTurn {
+        /// The turn.
+        turn: TurnId,
+    },
     /// Ends a turn. Answers [`Outcome::Concluded`].
     Conclude(Box<Conclude>),
     /// Forgets idempotency keys that were first seen before a time.
@@ -209,7 +215,8 @@ impl AgentStore {
         self.backend.sessions(before, limit).await
     }
 
-    /// The end of a session, oldest first. Costs what it returns, however long the session.
+    /// The end of a session, oldest first, without turns that were replaced. Costs what it
+    /// returns, however long the session.
     pub async fn messages_tail(&self, session: SessionId, window: Window) -> Result<Vec<Message>> {
         self.backend.messages_tail(session, window).await
     }

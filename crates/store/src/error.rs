@@ -130,6 +130,12 @@ pub enum StoreError {
         /// How it ended.
         status: TurnStatus,
     },
+    /// The call would replace a turn that has not ended.
+    #[error("turn {turn} has not ended yet")]
+    TurnGoesOn {
+        /// The turn.
+        turn: TurnId,
+    },
     /// The work was interrupted: it panicked, or the program is ending.
     #[error(transparent)]
     Stopped(#[from] insula_world::StorageStopped),

@@ -56,6 +56,7 @@ fn command(command: &AgentCommand) -> Result<()> {
             messages(&conclude.messages)
         }
         AgentCommand::EraseAuditContent(_)
+        | AgentCommand::ReplaceTurn { .. }
         | AgentCommand::ForgetSession { .. }
         | AgentCommand::PruneIdempotency { .. } => Ok(()),
     }

@@ -12,6 +12,7 @@ pub(super) async fn run(opener: &dyn Opener) {
     a_message_becomes_a_turn_and_a_turn_a_reply(opener).await;
     a_turn_is_concluded_once(opener).await;
     a_repeated_message_is_known_and_writes_nothing(opener).await;
+    a_replaced_turn_is_kept_and_left_out(opener).await;
     a_turn_goes_on_from_its_last_step(opener).await;
     a_turn_that_waits_long_stays_unfinished(opener).await;
     busy_agents_are_known_without_opening_them(opener).await;
@@ -103,6 +104,26 @@ async fn a_repeated_message_is_known_and_writes_nothing(opener: &dyn Opener) {
     assert!(matches!(take("other", "1").await, Accepted::New { .. }));
     a.commit(vec![AgentCommand::PruneIdempotency { before: at(100) }], &fence).await.unwrap();
     assert!(matches!(take("token", "1").await, Accepted::New { .. }));
+    store.shutdown().await;
+}
+
+async fn a_replaced_turn_is_kept_and_left_out(opener: &dyn Opener) {
+    let store = opener.open("replaced").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let replace = |turn| vec![AgentCommand::ReplaceTurn { turn }];
+    let first = take(&a, &fence, "k", "one").await;
+    let early = a.commit(replace(first.turn()), &fence).await;
+    assert!(matches!(early, Err(StoreError::TurnGoesOn { .. })), "{early:?}");
+    a.commit(vec![conclude(first.turn(), "eins")], &fence).await.unwrap();
+    let second = take(&a, &fence, "k", "two").await;
+    a.commit(vec![conclude(second.turn(), "zwei")], &fence).await.unwrap();
+    a.commit(replace(first.turn()), &fence).await.unwrap();
+    assert_eq!(texts(&a, first.session()).await, ["two", "zwei"]);
+    let all = a.messages_after(first.session(), MessageSeq::START, 9).await.unwrap();
+    assert_eq!(all.len(), 4);
+    let missing = a.commit(replace(TurnId(99)), &fence).await;
+    assert!(matches!(missing, Err(StoreError::NoTurn { .. })), "{missing:?}");
     store.shutdown().await;
 }
 

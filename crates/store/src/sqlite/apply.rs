@@ -56,6 +56,7 @@ impl Traits {
                 | AgentCommand::TitleSession { .. }
                 | AgentCommand::SummariseSession { .. }
                 | AgentCommand::TouchSession { .. }
+                | AgentCommand::ReplaceTurn { .. }
                 | AgentCommand::PruneIdempotency { .. } => {}
             }
         }
@@ -123,6 +124,7 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::Accept(accept) => return turns::accept(sql, accept),
         AgentCommand::Join(join) => return turns::join(sql, join),
         AgentCommand::Step { turn, step } => return turns::step(sql, *turn, step),
+        AgentCommand::ReplaceTurn { turn } => turns::replace(sql, *turn)?,
         AgentCommand::Conclude(conclude) => return turns::conclude(sql, conclude),
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }

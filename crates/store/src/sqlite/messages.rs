@@ -124,7 +124,19 @@ pub(crate) fn tail(
     session: SessionId,
     window: Window,
 ) -> rusqlite::Result<Vec<Message>> {
-    backwards(sql, session, MessageSeq::END, window)
+    // A subquery that names the session by value is evaluated once, over the few there are.
+    let standing = "(turn IS NULL OR turn NOT IN
+        (SELECT id FROM turn WHERE session = ?4 AND replaced = 1))";
+    let mut statement = sql.prepare_cached(&format!(
+        "SELECT {COLUMNS} FROM message JOIN scope ON scope.id = message.scope
+         WHERE message.id > ?1 AND message.id <= ?2 AND {standing}
+         ORDER BY message.id DESC LIMIT ?3"
+    ))?;
+    let limits = (first_id(session), last_id(session), page(window.messages), session.0);
+    let mut rows = statement.query(limits)?;
+    let mut messages = take(&mut rows, window.bytes.min(MESSAGE_PAGE_BYTES_MAX))?;
+    messages.reverse();
+    Ok(messages)
 }
 
 /// Messages after a place.
@@ -150,24 +162,13 @@ pub(crate) fn before(
     limit: usize,
 ) -> rusqlite::Result<Vec<Message>> {
     // The id of a place that is too large is the last one there can be, which is not before it.
-    let before = MessageSeq(before.0.saturating_sub(1));
-    backwards(sql, session, before, Window { messages: limit, bytes: MESSAGE_PAGE_BYTES_MAX })
-}
-
-/// The messages that end at a place, oldest first.
-fn backwards(
-    sql: &Connection,
-    session: SessionId,
-    upto: MessageSeq,
-    window: Window,
-) -> rusqlite::Result<Vec<Message>> {
+    let upto = MessageSeq(before.0.saturating_sub(1));
     let mut statement = sql.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM message JOIN scope ON scope.id = message.scope
          WHERE message.id > ?1 AND message.id <= ?2 ORDER BY message.id DESC LIMIT ?3"
     ))?;
-    let limits = (first_id(session), id_of(session, upto), page(window.messages));
-    let mut rows = statement.query(limits)?;
-    let mut messages = take(&mut rows, window.bytes.min(MESSAGE_PAGE_BYTES_MAX))?;
+    let mut rows = statement.query((first_id(session), id_of(session, upto), page(limit)))?;
+    let mut messages = take(&mut rows, MESSAGE_PAGE_BYTES_MAX)?;
     messages.reverse();
     Ok(messages)
 }

@@ -14,6 +14,7 @@ pub(crate) const AGENT: Format = Format {
             include_str!("migrations/agent_1.sql"),
         ),
         include_str!("migrations/agent_2.sql"),
+        include_str!("migrations/agent_3.sql"),
     ],
 };
 

@@ -126,6 +126,19 @@ pub(crate) fn accept(sql: &Connection, accept: &Accept) -> Result<Outcome, Fault
     Ok(Outcome::Accepted(Accepted::New { turn, session, seq }))
 }
 
+/// Takes a turn that is over out of what the model sees.
+pub(crate) fn replace(sql: &Connection, turn: TurnId) -> Result<(), Fault> {
+    let changed = sql
+        .prepare_cached("UPDATE turn SET replaced = 1 WHERE id = ?1 AND status <> 0")?
+        .execute([turn.0])?;
+    if changed == 1 {
+        return Ok(());
+    }
+    // Not there, or not over.
+    let going = going(sql, turn)?;
+    Err(StoreError::TurnGoesOn { turn: going.id }.into())
+}
+
 /// Takes a message into a turn under way.
 pub(crate) fn join(sql: &Connection, join: &Join) -> Result<Outcome, Fault> {
     if let Some(known) = known(sql, join.idempotency.as_ref())? {
