@@ -27,6 +27,7 @@ pub mod retry;
 mod sse;
 mod status;
 mod transport;
+mod window;
 
 pub use answer::{Answer, Gathering};
 pub use anthropic::Anthropic;
@@ -47,3 +48,4 @@ pub use request::{
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use transport::{TlsError, Transport};
+pub use window::context_window;

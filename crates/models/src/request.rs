@@ -207,6 +207,11 @@ impl ToolSchema {
         let parameters = Arc::from(parameters);
         Ok(Self { name: name.into(), description: description.into(), parameters })
     }
+
+    /// How many bytes of words it is.
+    pub fn size(&self) -> usize {
+        self.name.len() + self.description.len() + self.parameters.get().len()
+    }
 }
 
 /// Whether the model must, may or must not call a tool.

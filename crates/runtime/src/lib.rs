@@ -11,6 +11,7 @@ pub mod apply;
 pub mod context;
 pub mod doctor;
 mod error;
+pub mod events;
 pub mod home;
 pub mod house;
 pub mod lifecycle;

@@ -1,6 +1,7 @@
 //! One current generation per agent, swapped atomically together with the routes to it.
 
 use crate::context::{AgentContext, Generation};
+use crate::events::{AgentEvent, Hub};
 use arc_swap::ArcSwap;
 use insula_config::DaemonConfig;
 use insula_domain::{AgentId, Router};
@@ -78,12 +79,14 @@ impl State {
 /// Holds the current [`Snapshot`]. Reading it never waits.
 pub struct Registry {
     current: ArcSwap<Snapshot>,
+    /// Where whoever listens to an agent hears of it.
+    pub hub: Arc<Hub>,
 }
 
 impl Registry {
     /// A registry that begins with `snapshot`.
     pub fn new(snapshot: Snapshot) -> Self {
-        Self { current: ArcSwap::from_pointee(snapshot) }
+        Self { current: ArcSwap::from_pointee(snapshot), hub: Arc::default() }
     }
 
     /// What holds now. Whoever needs two facts that agree takes both from one snapshot.
@@ -92,6 +95,20 @@ impl Registry {
     }
 
     pub(crate) fn swap(&self, snapshot: Snapshot) {
-        self.current.store(Arc::new(snapshot));
+        let after = Arc::new(snapshot);
+        let before = self.current.swap(after.clone());
+        for id in self.hub.heard() {
+            let (old, new) = (before.agents.get(&id), after.agents.get(&id));
+            let facts =
+                |entry: Option<&Entry>| entry.map(|entry| (entry.state.as_str(), entry.generation));
+            if facts(old) == facts(new) {
+                continue;
+            }
+            self.hub.tell(&id, || AgentEvent::Health {
+                state: new.map_or("deleted", |entry| entry.state.as_str()),
+                generation: new.map_or(0, |entry| entry.generation.0),
+                reason: new.and_then(|entry| entry.state.reason()).map(|it| it.to_string()),
+            });
+        }
     }
 }

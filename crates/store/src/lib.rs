@@ -38,7 +38,7 @@ pub use daemon::{AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle,
 pub use error::{Result, StoreError};
 pub use fence::Fence;
 pub use key::{AuditKey, KeyExposure};
-pub use message::{Message, MessageSeq, NewMessage, Part, Role, Window};
+pub use message::{MESSAGE_PAGE_MAX, Message, MessageSeq, NewMessage, Part, Role, Window};
 pub use search::Hit;
 pub use session::{OpenSession, Session, SessionId, SessionRef, SessionState, Summary};
 pub use store::{Durability, OPEN_MAX_DEFAULT, Store, StoreOptions};

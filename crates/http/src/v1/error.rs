@@ -65,6 +65,9 @@ impl From<SubmitError> for OpenAiError {
             SubmitError::Known { .. } => {
                 Self::new(StatusCode::CONFLICT, "invalid_request_error", "known_request", message)
             }
+            SubmitError::UnderWay { .. } => {
+                Self::new(StatusCode::CONFLICT, "invalid_request_error", "under_way", message)
+            }
             SubmitError::Store(_) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "store", message)
             }

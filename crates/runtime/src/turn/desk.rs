@@ -1,6 +1,7 @@
 //! The handles a tool gets for one call, bound to this turn's agent, session and scope.
 
 use crate::context::AgentContext;
+use crate::turn::history::results_of;
 use async_trait::async_trait;
 use insula_store::{Message, MessageSeq, Part, SessionId, SessionRef};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
@@ -79,14 +80,18 @@ pub fn text_of(parts: &[Part]) -> String {
 
 /// What `tool` last gave back, by the calls and results of `history`.
 pub fn last_output<'h>(history: &'h [Message], tool: &str) -> Option<&'h str> {
-    let parts = || history.iter().flat_map(|message| &message.parts);
-    parts().rev().find_map(|part| match part {
-        Part::ToolResult { call, text, is_error: false } => {
-            let is_of_tool = parts().any(|other| {
-                matches!(other, Part::ToolCall { id, name, .. } if id == call && **name == *tool)
-            });
-            is_of_tool.then_some(text.as_str())
-        }
-        _ => None,
+    (0..history.len()).rev().find_map(|at| {
+        let called = history[at].parts.iter().rev().filter_map(|part| match part {
+            Part::ToolCall { id, name, .. } if **name == *tool => Some(id),
+            _ => None,
+        });
+        let results = || results_of(history, at).iter().flat_map(|message| &message.parts);
+        let gave = |id: &str| {
+            results().find_map(|part| match part {
+                Part::ToolResult { call, text, is_error: false } if **call == *id => Some(text),
+                _ => None,
+            })
+        };
+        called.into_iter().find_map(|id| gave(id)).map(String::as_str)
     })
 }

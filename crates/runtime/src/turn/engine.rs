@@ -5,9 +5,12 @@ use crate::house::House;
 use crate::registry::State;
 use crate::turn::desk::text_of;
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
+use crate::turn::history::{Shelf, text_tokens};
 use crate::turn::lanes::{Busy, Lanes};
-use crate::turn::{prompt, run};
+use crate::turn::live::{Live, LiveTurn, Voice};
+use crate::turn::{compress, prompt, run};
 use arc_swap::ArcSwap;
+use futures_util::FutureExt as _;
 use insula_config::DaemonConfig;
 use insula_domain::{Label, Scope, SessionKey};
 use insula_models::{Chain, Link, Providers, RetryPolicy, ToolSchema, Transport};
@@ -16,12 +19,9 @@ use insula_store::{
     Role, SessionRef, StoreError, TurnId, TurnStatus,
 };
 use std::collections::{BTreeMap, BTreeSet};
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-
-/// Events a listener may be behind before deltas are left out.
-const EVENTS_WAITING_MAX: usize = 256;
 
 /// A message that found its agent.
 pub struct Inbound {
@@ -60,6 +60,12 @@ pub enum SubmitError {
         /// How that stands.
         status: TurnStatus,
     },
+    /// the conversation has a turn under way
+    #[error("a turn is under way in this conversation; stop it or wait for its end")]
+    UnderWay {
+        /// The turn.
+        turn: insula_store::TurnId,
+    },
     /// the store could not take it
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -73,6 +79,7 @@ pub(crate) struct Shop {
     providers: ArcSwap<Built>,
     pub(crate) schemas: BTreeMap<&'static str, ToolSchema>,
     pub(crate) house_text: Arc<str>,
+    pub(crate) shelf: Shelf,
 }
 
 struct Built {
@@ -83,8 +90,9 @@ struct Built {
 /// Takes messages and runs their turns.
 #[derive(Clone)]
 pub struct Engine {
-    shop: Arc<Shop>,
-    lanes: Lanes,
+    pub(super) shop: Arc<Shop>,
+    pub(super) lanes: Lanes,
+    pub(super) live: Arc<Live>,
 }
 
 impl Engine {
@@ -104,13 +112,28 @@ impl Engine {
             transport,
             schemas: schemas.collect(),
             house_text: prompt::house_text(),
+            shelf: Shelf::default(),
         };
-        Self { shop: Arc::new(shop), lanes: Lanes::new() }
+        Self { shop: Arc::new(shop), lanes: Lanes::new(), live: Arc::default() }
     }
 
     /// Takes a message: when this returns it is durable, and its turn will be run.
     pub async fn submit(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
-        let Inbound { agent, session, scope, label, principal, history, parts, idempotency } =
+        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
+        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
+        // Before anything is written: who is told to come back leaves nothing behind.
+        let _door = self.lanes.door(&key).await.map_err(busy)?;
+        self.accept(inbound, Vec::new()).await
+    }
+
+    /// Journals a message, after `first`, and lines its turn up. The caller holds the door of
+    /// the session.
+    pub(super) async fn accept(
+        &self,
+        inbound: Inbound,
+        first: Vec<AgentCommand>,
+    ) -> Result<TurnHandle, SubmitError> {
+        let Inbound { agent, session: key, scope, label, principal, history, parts, idempotency } =
             inbound;
         let at = self.shop.house.world.clock.now();
         let (scope, label): (Box<str>, Box<str>) =
@@ -125,12 +148,12 @@ impl Engine {
             at,
         };
         let open = OpenSession {
-            key: session.to_string().into(),
+            key: key.to_string().into(),
             scope: scope.clone(),
             label: label.clone(),
             at,
         };
-        let mut batch = Vec::new();
+        let mut batch = first;
         if !history.is_empty() {
             batch.push(AgentCommand::OpenSession(open.clone()));
             let messages = history.into_iter().map(|(role, parts)| message(role, parts)).collect();
@@ -139,33 +162,55 @@ impl Engine {
                 messages,
             });
         }
-        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
-        // Before anything is written: who is told to come back leaves nothing behind.
-        let _door = self.lanes.door(&session).await.map_err(busy)?;
-        let accept = Accept { session: open, message: message(Role::User, parts), idempotency };
+        let said = message(Role::User, parts);
+        let accept = Accept { session: open, message: said.clone(), idempotency };
         batch.push(AgentCommand::Accept(Box::new(accept)));
         let done = agent.store.commit(batch, &self.shop.house.fence).await?;
-        let (turn, id) = match done.accepted() {
-            Some(Accepted::New { turn, session, .. }) => (turn, session),
+        let (turn, session, seq) = match done.accepted() {
+            Some(Accepted::New { turn, session, seq }) => (turn, session, seq),
             Some(Accepted::Known { turn, status, .. }) => {
                 return Err(SubmitError::Known { turn, status });
             }
             None => return Err(SubmitError::Store(StoreError::Closed)),
         };
-        let (events, listening) = mpsc::channel::<TurnEvent>(EVENTS_WAITING_MAX);
+        let live = self.live_turn(&key, turn, principal.clone());
+        let handle = live.listen();
+        live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
         let context = run::TurnContext {
             agent: agent.clone(),
-            session: id,
+            session,
             turn,
             principal,
             scope,
             label,
+            message: Some((seq, said)),
             interrupted: BTreeSet::new(),
-            cancel: CancellationToken::new(),
+            live,
         };
-        let work = Box::pin(run::run(self.shop.clone(), context, events));
-        self.lanes.enter(&session, work).map_err(busy)?;
-        Ok(TurnHandle { turn, events: listening })
+        self.line_up(&key, context).map_err(|_| SubmitError::Busy { agent: agent.id.clone() })?;
+        Ok(handle)
+    }
+
+    fn live_turn(&self, key: &SessionKey, turn: TurnId, principal: Box<str>) -> Arc<LiveTurn> {
+        let voice = Voice::new(self.shop.house.registry.hub.clone(), key, turn);
+        Arc::new(LiveTurn::new(turn, principal, voice))
+    }
+
+    /// Puts a turn at the end of its session's lane.
+    fn line_up(&self, key: &SessionKey, context: run::TurnContext) -> Result<(), Busy> {
+        let leave = self.live.enter(key, context.live.clone());
+        let shop = self.shop.clone();
+        let work = async move {
+            let _leave = leave;
+            let running = AssertUnwindSafe(run::run(&shop, &context)).catch_unwind();
+            if running.await.is_err() {
+                let (agent, turn) = (&context.agent.id, context.turn);
+                tracing::error!(%agent, %turn, "a turn panicked; it failed, and nothing else did");
+                let error = "the turn met a fault of the runtime, which is in its log".to_owned();
+                run::fail(&shop, &context, error).await;
+            }
+        };
+        self.lanes.enter(key, Box::pin(work))
     }
 }
 
@@ -221,6 +266,7 @@ impl Engine {
             };
             tracing::info!(agent = %agent.id, turn = %unfinished.turn.id, "going on with a turn");
             let interrupted = unfinished.interrupted().iter().map(|(id, _)| (*id).into()).collect();
+            let live = self.live_turn(&key, unfinished.turn.id, unfinished.turn.principal.clone());
             let context = run::TurnContext {
                 agent: agent.clone(),
                 session: session.id,
@@ -228,12 +274,11 @@ impl Engine {
                 principal: unfinished.turn.principal.clone(),
                 scope: session.scope,
                 label: session.label,
+                message: None,
                 interrupted,
-                cancel: CancellationToken::new(),
+                live,
             };
-            let (events, _) = mpsc::channel(1);
-            let work = Box::pin(run::run(self.shop.clone(), context, events));
-            if self.lanes.enter(&key, work).is_err() {
+            if self.line_up(&key, context).is_err() {
                 tracing::warn!(agent = %agent.id, turn = %unfinished.turn.id, "too many unfinished turns in one conversation; the rest waits for the next start");
             }
         }
@@ -274,6 +319,20 @@ impl Shop {
         let mut links = links?.into_iter();
         let first = links.next().ok_or_else(|| format!("agent `{}` has no model", agent.id))?;
         Ok(Chain::new(first, links.collect(), RetryPolicy::default()))
+    }
+
+    /// How large the history of an agent's conversations may get, in tokens: what its smallest
+    /// model can be shown beside the fixed part.
+    pub(crate) fn history_tokens(
+        &self,
+        agent: &AgentContext,
+        chain: &Chain,
+        tools: &[ToolSchema],
+    ) -> usize {
+        let windows = chain.links().map(|link| insula_models::context_window(&link.model));
+        let schemas: usize = tools.iter().map(ToolSchema::size).sum();
+        let fixed = text_tokens(&agent.identity.soul.text) + text_tokens(&self.house_text);
+        compress::limit(windows.min().unwrap_or_default(), fixed + schemas / 4)
     }
 
     /// The tools the model is shown: those the table exposes and this version runs.

@@ -6,6 +6,16 @@ use tokio::sync::mpsc;
 /// One thing that happened. Deltas are provisional: what counts is the end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnEvent {
+    /// Its message is durable.
+    Accepted {
+        /// Who said it.
+        principal: Box<str>,
+    },
+    /// A message joined the turn.
+    Joined {
+        /// Who said it.
+        principal: Box<str>,
+    },
     /// More of the reply.
     Text(String),
     /// More of what the model thinks.
@@ -22,6 +32,10 @@ pub enum TurnEvent {
         /// Whether that is a failure.
         is_error: bool,
     },
+    /// What was said of the reply so far does not count: more was asked meanwhile.
+    Void,
+    /// Older parts of the conversation were replaced by a summary.
+    Compressed,
     /// It is over. Always the last.
     Ended(TurnEnd),
 }

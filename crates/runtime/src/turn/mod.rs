@@ -1,12 +1,18 @@
 //! Turns: a message in, model and tools, a reply out, under one context generation.
 
+mod calls;
+mod compress;
+mod control;
 pub mod desk;
 pub mod engine;
 pub mod event;
 pub mod gate;
+mod history;
 mod lanes;
+mod live;
 pub mod prompt;
 mod run;
 
+pub use control::Mode;
 pub use engine::{Engine, Inbound, SubmitError};
 pub use event::{TurnEnd, TurnEvent, TurnHandle};

@@ -5,6 +5,7 @@
 //! generation, so that a provider's cache hits; history only grows at its end.
 
 use crate::context::AgentContext;
+use crate::turn::history::unanswered;
 use insula_models as models;
 use insula_models::{CacheHint, SystemBlock, ToolSchema};
 use insula_store::{Message, Part, Role};
@@ -26,14 +27,28 @@ pub fn house_text() -> Arc<str> {
     HOUSE.into()
 }
 
-/// The request for one model call.
+/// The request for one model call: what every turn shows, the summary if there is one, and the
+/// end of the conversation.
 pub fn request(
     agent: &AgentContext,
     house: &Arc<str>,
     tools: Arc<[ToolSchema]>,
-    history: &[Message],
+    (summary, end): (&[Message], &[Message]),
 ) -> models::Request {
-    let mut messages: Vec<models::Message> = history.iter().filter_map(message).collect();
+    // Providers want the first word to be a person's, and no result without its call.
+    let answers = |stored: &&Message| matches!(stored.role, Role::Assistant | Role::Tool);
+    let end = &end[end.iter().take_while(answers).count()..];
+    let mut messages: Vec<models::Message> = Vec::with_capacity(summary.len() + end.len());
+    messages.extend(summary.iter().filter_map(message));
+    for (at, stored) in end.iter().enumerate() {
+        messages.extend(message(stored));
+        let parts: Vec<models::Part> =
+            unanswered(end, at).iter().map(|call| unfinished(call)).collect();
+        if !parts.is_empty() {
+            let role = models::Role::Tool;
+            messages.push(models::Message { role, parts, cache: CacheHint::None });
+        }
+    }
     // The end of what is there now is the beginning of what comes next.
     if let Some(last) = messages.last_mut() {
         last.cache = CacheHint::Breakpoint;
@@ -44,6 +59,16 @@ pub fn request(
     request
 }
 
+/// What stands for the result of a call that has none.
+fn unfinished(call: &str) -> models::Part {
+    let text = "this call was stopped and its outcome is unknown";
+    models::Part::ToolResult {
+        call_id: call.into(),
+        content: vec![models::Part::Text(text.into())],
+        is_error: true,
+    }
+}
+
 /// A stored message in the words of a model request; `None` for one it is not shown.
 fn message(stored: &Message) -> Option<models::Message> {
     let role = match stored.role {
@@ -51,12 +76,12 @@ fn message(stored: &Message) -> Option<models::Message> {
         Role::Assistant => models::Role::Assistant,
         Role::Tool => models::Role::Tool,
     };
-    let parts: Vec<models::Part> = stored.parts.iter().filter_map(part).collect();
+    let parts: Vec<models::Part> = stored.parts.iter().map(part).collect();
     (!parts.is_empty()).then_some(models::Message { role, parts, cache: CacheHint::None })
 }
 
-fn part(stored: &Part) -> Option<models::Part> {
-    Some(match stored {
+fn part(stored: &Part) -> models::Part {
+    match stored {
         Part::Text(text) => models::Part::Text(text.as_str().into()),
         Part::Attachment { name, media_type, bytes, .. } => {
             models::Part::Text(format!("[attachment {name}, {media_type}, {bytes} bytes]").into())
@@ -82,7 +107,7 @@ fn part(stored: &Part) -> Option<models::Part> {
             text: text.as_str().into(),
             signature: signature.as_deref().map(Into::into),
         },
-    })
+    }
 }
 
 /// A model's answer in the words of the store.

@@ -1,29 +1,24 @@
-//! One turn, from its accepted message to its conclusion.
+//! One turn: prompt, model, gate, tool, again, until there is a reply.
+//!
+//! Each model answer and each tool call is journalled before the next one, so a turn that a
+//! crash cut off goes on from its last completed step.
 
 use crate::context::AgentContext;
-use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
-use crate::turn::gate::{Denial, admit};
-use crate::turn::prompt;
-use insula_models::{Answer, Event, Gathering, Timeouts, price};
+use crate::turn::live::LiveTurn;
+use crate::turn::{compress, history, prompt};
+use insula_models::{Answer, Chain, Event, Fault, Gathering, Timeouts, ToolSchema, price};
 use insula_store::{
-    AgentCommand, AuditEntry, Conclude, Message, NewMessage, NewStep, Part, Role, SessionId,
-    StoreError, TurnId, TurnOutcome, Usage, Window,
+    AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
+    Outcome, Part, Role, SessionId, SessionRef, StoreError, Summary, TurnId, TurnOutcome, Usage,
 };
-use insula_tools::{Hands, Output, Recall};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 /// Model calls in one turn.
 pub const ITERATIONS_MAX: usize = 50;
-/// How often one refused call may come again before the turn is told to stop trying.
-const REFUSALS_MAX: usize = 3;
-/// How much of a session the model is shown.
-const WINDOW: Window = Window { messages: 400, bytes: 400_000 };
 
 /// Everything one turn carries.
 pub(crate) struct TurnContext {
@@ -33,15 +28,20 @@ pub(crate) struct TurnContext {
     pub(crate) principal: Box<str>,
     pub(crate) scope: Box<str>,
     pub(crate) label: Box<str>,
+    /// The message it answers, while nothing else was said in it; `None` for a turn that goes
+    /// on after a crash.
+    pub(crate) message: Option<(MessageSeq, NewMessage)>,
     /// Calls that had begun when a crash came: what they did is unknown.
     pub(crate) interrupted: BTreeSet<Box<str>>,
-    pub(crate) cancel: CancellationToken,
+    pub(crate) live: Arc<LiveTurn>,
 }
 
 /// Why a turn could not go on.
-enum Broken {
+pub(super) enum Broken {
     /// Something a person should read.
     Said(String),
+    /// Somebody said stop. What the model had said by then, and what that took.
+    Stopped(Option<Box<NewMessage>>, Usage),
     /// The store failed: nothing can be concluded.
     Store(StoreError),
 }
@@ -53,222 +53,288 @@ impl From<StoreError> for Broken {
 }
 
 /// Runs a turn to its end, whatever happens, and says how it ended.
-pub(crate) async fn run(shop: Arc<Shop>, cx: TurnContext, events: mpsc::Sender<TurnEvent>) {
-    let mut turn = Turn { shop: &shop, cx: &cx, events: &events, refused: BTreeMap::new() };
+pub(crate) async fn run(shop: &Shop, cx: &TurnContext) {
+    let mut turn = Turn::new(shop, cx);
     let end = match turn.go().await {
         Ok(end) => end,
         Err(Broken::Said(error)) => turn.fail(error).await,
-        Err(Broken::Store(error)) => {
-            tracing::error!(agent = %cx.agent.id, turn = %cx.turn, %error, "a turn could not be journalled");
-            TurnEnd::Failed { error: error.to_string() }
-        }
+        Err(Broken::Stopped(said, usage)) => turn.stop(said, usage).await,
+        Err(Broken::Store(error)) => turn.unwritten(&error),
     };
-    // Nobody listening is fine: the turn is durable.
-    let _ = events.send(TurnEvent::Ended(end)).await;
+    cx.live.voice.end(end);
 }
 
-struct Turn<'t> {
-    shop: &'t Shop,
-    cx: &'t TurnContext,
-    events: &'t mpsc::Sender<TurnEvent>,
-    refused: BTreeMap<(String, String), usize>,
+/// Ends a turn that panicked: it failed, and nothing else did.
+pub(crate) async fn fail(shop: &Shop, cx: &TurnContext, error: String) {
+    let turn = Turn::new(shop, cx);
+    let end = turn.fail(error).await;
+    cx.live.voice.end(end);
+}
+
+pub(super) struct Turn<'t> {
+    pub(super) shop: &'t Shop,
+    pub(super) cx: &'t TurnContext,
+    pub(super) refused: BTreeMap<(String, String), usize>,
+    /// What its model calls took so far.
+    pub(super) spent: Usage,
+}
+
+impl<'t> Turn<'t> {
+    fn new(shop: &'t Shop, cx: &'t TurnContext) -> Self {
+        Self { shop, cx, refused: BTreeMap::new(), spent: Usage::default() }
+    }
 }
 
 impl Turn<'_> {
     async fn go(&mut self) -> Result<TurnEnd, Broken> {
         let cx = self.cx;
+        self.go_on()?;
         let chain = self.shop.chain(&cx.agent).map_err(Broken::Said)?;
         let tools = self.shop.tools(&cx.agent);
-        let mut history =
-            in_order(cx.agent.store.messages_tail(cx.session, WINDOW).await?, cx.turn);
+        let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
+        let mut history = self.remember().await?;
         if let Some(end) = self.catch_up(&mut history).await? {
             return Ok(end);
         }
+        let mut may_compress = true;
         for step in 0..ITERATIONS_MAX {
-            let request =
-                prompt::request(&cx.agent, &self.shop.house_text, tools.clone(), &history);
-            let world = &self.shop.house.world;
-            let mut random = world.random.stream(&[
-                "turn",
-                cx.agent.id.as_str(),
-                &cx.turn.to_string(),
-                &step.to_string(),
-            ]);
-            let answering = chain
-                .stream(&request, &Timeouts::default(), &cx.cancel, &*world.clock, &mut random)
-                .await
-                .map_err(|error| Broken::Said(error.to_string()))?;
-            let model = answering.link.to_string();
-            let answer = self.listen(answering.stream).await?;
+            self.hear(&mut history).await;
+            if may_compress && history::all_tokens(&history) > limit {
+                may_compress = self.compress(&chain, &mut history, limit).await?;
+            }
+            let answered = self.ask(&chain, &tools, &history, limit, step).await;
+            let (answer, model) = match answered {
+                // The provider counts otherwise than we do: once, with half of it.
+                Err(Asked::TooLong(_)) if may_compress && step + 1 < ITERATIONS_MAX => {
+                    may_compress = false;
+                    self.compress(&chain, &mut history, limit / 2).await?;
+                    let again = self.ask(&chain, &tools, &history, limit / 2, step).await;
+                    again.map_err(Broken::from)?
+                }
+                other => other.map_err(Broken::from)?,
+            };
             let usage = usage(&answer, &model);
+            self.spent += usage;
             let message = self.message(Role::Assistant, prompt::answer_parts(&answer.message));
             let calls = calls(&message.parts);
-            if calls.is_empty() {
-                return self.reply(answer.text(), vec![message], usage).await;
-            }
-            history.push(self.placed(&message, &history));
-            let step = NewStep::Answered { message, usage };
-            self.commit(vec![self.step(step)]).await?;
-            if let Some(end) = self.calls(calls, &mut history).await? {
-                return Ok(end);
+            if !calls.is_empty() {
+                let answered = NewStep::Answered { message: message.clone(), usage };
+                let seq = self.journal(answered, None).await?;
+                history.push(self.placed(&message, seq));
+                if let Some(end) = self.calls(calls, &mut history).await? {
+                    return Ok(end);
+                }
+            } else if self.close().await {
+                let concluded = self.reply(vec![message.clone()], usage).await?;
+                history.push(self.placed(&message, concluded));
+                self.shop.shelf.put(&cx.agent.id, cx.session, history);
+                return Ok(TurnEnd::Replied { text: answer.text(), usage: self.spent });
+            } else {
+                // Said before it knew all that was asked: void, and paid for.
+                let at = self.shop.house.world.clock.now();
+                self.commit(vec![self.step(NewStep::Spent { usage, at })]).await?;
+                cx.live.voice.say(TurnEvent::Void);
             }
         }
         Err(Broken::Said(format!("the turn did not end after {ITERATIONS_MAX} model calls")))
     }
 
-    /// Ends what a crash left open: calls that the last answer asked for and that have no
-    /// result. One that had begun is not repeated; the model is told that nobody knows.
-    async fn catch_up(&mut self, history: &mut Vec<Message>) -> Result<Option<TurnEnd>, Broken> {
-        let is_mine = |message: &&Message| message.turn == Some(self.cx.turn);
-        let Some(last) = history.iter().rev().filter(is_mine).find(|it| it.role == Role::Assistant)
-        else {
-            return Ok(None);
-        };
-        let answered = |id: &str| {
-            history
-                .iter()
-                .flat_map(|message| &message.parts)
-                .any(|part| matches!(part, Part::ToolResult { call, .. } if **call == *id))
-        };
-        let mut open = calls(&last.parts);
-        open.retain(|(id, ..)| !answered(id));
-        let (begun, fresh): (Vec<_>, Vec<_>) =
-            open.into_iter().partition(|(id, ..)| self.cx.interrupted.contains(id.as_str()));
-        for (id, name, _) in begun {
-            let text = "this call was interrupted and its outcome is unknown; find out before you repeat it";
-            let result = self.result(&id, text.to_owned(), true);
-            let ended = NewStep::CallEnded { call: id.as_str().into(), message: result.clone() };
-            self.commit(vec![self.step(ended), self.audit(&name, "interrupted", None)]).await?;
-            history.push(self.placed(&result, history));
+    /// Nothing, unless somebody said stop.
+    pub(super) fn go_on(&self) -> Result<(), Broken> {
+        if self.cx.live.cancel.is_cancelled() {
+            return Err(Broken::Stopped(None, Usage::default()));
         }
-        self.calls(fresh, history).await
+        Ok(())
     }
 
-    /// Makes the calls of one answer; the end of the turn, if one of them is it.
-    async fn calls(
-        &mut self,
-        calls: Vec<(String, String, String)>,
-        history: &mut Vec<Message>,
-    ) -> Result<Option<TurnEnd>, Broken> {
-        for (id, name, arguments) in calls {
-            match self.call(&id, &name, &arguments, history).await? {
-                Called::Result(message) => history.push(self.placed(&message, history)),
-                Called::Ask(text, result) => {
-                    let question = self.message(Role::Assistant, vec![Part::Text(text.clone())]);
-                    let end = self.reply(text, vec![result, question], Usage::default()).await?;
-                    return Ok(Some(end));
-                }
+    /// The conversation up to here: as the last turn left it, or read again.
+    async fn remember(&self) -> Result<Vec<Message>, Broken> {
+        let cx = self.cx;
+        let kept = self.shop.shelf.take(&cx.agent.id, cx.session);
+        if let (Some(mut history), Some((seq, message))) = (kept, &cx.message) {
+            history.push(self.placed(message, *seq));
+            return Ok(history);
+        }
+        // Whatever joined before the store was read is in what was read.
+        let mut inbox = cx.live.inbox.lock().await;
+        let history = history::load(&cx.agent.store, cx.session, cx.turn).await?;
+        inbox.messages.clear();
+        Ok(history)
+    }
+
+    /// Takes in what was said since: messages that joined this turn.
+    async fn hear(&self, history: &mut Vec<Message>) {
+        let heard = std::mem::take(&mut self.cx.live.inbox.lock().await.messages);
+        if heard.is_empty() {
+            return;
+        }
+        history.extend(heard.iter().map(|(seq, message)| self.placed(message, *seq)));
+        let is_mine = |message: &Message| message.turn == Some(self.cx.turn);
+        let from = history.iter().position(is_mine).unwrap_or(history.len());
+        let mut mine = history.split_off(from);
+        history::arrange(&mut mine);
+        history.append(&mut mine);
+    }
+
+    /// Lets nothing more join; `false` when something did that the model has not seen.
+    async fn close(&self) -> bool {
+        let mut inbox = self.cx.live.inbox.lock().await;
+        inbox.is_closed = inbox.messages.is_empty();
+        inbox.is_closed
+    }
+
+    /// One model call.
+    async fn ask(
+        &self,
+        chain: &Chain,
+        tools: &Arc<[ToolSchema]>,
+        history: &[Message],
+        limit: usize,
+        step: usize,
+    ) -> Result<(Answer, String), Asked> {
+        let agent = &self.cx.agent;
+        let shown = history::fitting(history, limit);
+        let request = prompt::request(agent, &self.shop.house_text, tools.clone(), shown);
+        self.listen(chain, &request, &step.to_string(), true).await
+    }
+
+    /// Asks, and passes on what the model says while it says it.
+    async fn listen(
+        &self,
+        chain: &Chain,
+        request: &insula_models::Request,
+        purpose: &str,
+        is_reply: bool,
+    ) -> Result<(Answer, String), Asked> {
+        let (cx, world) = (self.cx, &self.shop.house.world);
+        let turn = cx.turn.to_string();
+        let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
+        let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
+        let asked = chain.stream(request, &limits, cancel, &*world.clock, &mut random);
+        let answering = match asked.await {
+            Ok(answering) => answering,
+            Err(_) if cancel.is_cancelled() => return Err(Asked::Stopped(None)),
+            Err(error) if matches!(error.error.fault, Fault::TooLong { .. }) => {
+                return Err(Asked::TooLong(error.to_string()));
             }
-        }
-        Ok(None)
-    }
-
-    /// Passes on what the model says while it says it.
-    async fn listen(&self, mut stream: insula_models::AnswerStream) -> Result<Answer, Broken> {
+            Err(error) => return Err(Asked::Failed(error.to_string())),
+        };
+        let model = answering.link.to_string();
+        let mut stream = answering.stream;
         let mut gathering = Gathering::default();
         while let Some(event) = stream.next().await {
-            let event = event.map_err(|error| Broken::Said(error.to_string()))?;
-            let heard = match &event {
-                Event::TextDelta(text) => Some(TurnEvent::Text(text.clone())),
-                Event::ReasoningDelta(text) => Some(TurnEvent::Reasoning(text.clone())),
-                _ => None,
+            let event = match event {
+                Ok(event) => event,
+                Err(_) if cancel.is_cancelled() => {
+                    let answer = gathering.finish();
+                    let partial = is_reply.then(|| (self.partial(&answer), usage(&answer, &model)));
+                    return Err(Asked::Stopped(partial));
+                }
+                Err(error) => return Err(Asked::Failed(error.to_string())),
             };
-            if let Some(heard) = heard {
-                // Deltas are provisional: one who does not keep up misses some.
-                let _ = self.events.try_send(heard);
+            match &event {
+                Event::TextDelta(text) if is_reply => {
+                    cx.live.voice.say(TurnEvent::Text(text.clone()))
+                }
+                Event::ReasoningDelta(text) if is_reply => {
+                    cx.live.voice.say(TurnEvent::Reasoning(text.clone()));
+                }
+                _ => {}
             }
             gathering.add(event);
         }
-        Ok(gathering.finish())
+        Ok((gathering.finish(), model))
     }
 
-    async fn call(
-        &mut self,
-        id: &str,
-        name: &str,
-        arguments: &str,
-        history: &[Message],
-    ) -> Result<Called, Broken> {
-        let _ = self.events.try_send(TurnEvent::ToolCall { name: name.to_owned() });
-        let admitted = match admit(&self.cx.agent, name, arguments) {
-            Ok(admitted) => admitted,
-            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+    /// What the model had said when it was stopped: its words, and no calls.
+    fn partial(&self, answer: &Answer) -> Option<Box<NewMessage>> {
+        let text = answer.text();
+        let is_empty = text.is_empty();
+        let message = self.message(Role::Assistant, vec![Part::Text(text)]);
+        (!is_empty).then(|| Box::new(message))
+    }
+
+    /// Replaces the middle of the conversation by a summary. When that can't be had everything
+    /// stays as it is, and `false` says not to try again in this turn.
+    async fn compress(
+        &self,
+        chain: &Chain,
+        history: &mut Vec<Message>,
+        limit: usize,
+    ) -> Result<bool, Broken> {
+        let Some(count) = compress::older(history, limit / 3) else { return Ok(false) };
+        let older = &history[..count];
+        let request = compress::request(older);
+        let (answer, model) = match self.listen(chain, &request, "summary", false).await {
+            Ok(answered) => answered,
+            Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
+            Err(Asked::TooLong(error) | Asked::Failed(error)) => {
+                let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+                tracing::warn!(%agent, %turn, error, "the conversation could not be summarised; its oldest part is left out");
+                return Ok(false);
+            }
         };
         let at = self.shop.house.world.clock.now();
-        let begun = NewStep::CallBegun { call: id.into(), name: name.into(), at };
-        self.commit(vec![self.step(begun)]).await?;
-        let scoped = ScopedHistory::new(&self.cx.agent, &self.cx.scope);
-        let previous = match admitted.tool.recall() {
-            Recall::LastOutput => last_output(history, name),
-            Recall::Nothing => None,
-        };
-        let hands = Hands { history: &scoped, previous };
-        let (text, is_error, ask) = match admitted.tool.run(&hands, &admitted.arguments).await {
-            Ok(Output::Text(text)) => (text, false, None),
-            Ok(Output::Ask { question, choices }) => {
-                let asked = asked(&question, &choices);
-                (
-                    "the user was asked; their answer is the next message".to_owned(),
-                    false,
-                    Some(asked),
-                )
-            }
-            Err(error) => (error.to_string(), true, None),
-        };
-        let _ = self.events.try_send(TurnEvent::ToolDone { name: name.to_owned(), is_error });
-        let verdict = if is_error { "failed" } else { "done" };
-        let audit = self.audit(name, verdict, None);
-        let result = self.result(id, text, is_error);
-        if let Some(question) = ask {
-            self.commit(vec![audit]).await?;
-            return Ok(Called::Ask(question, result));
+        let spent = self.step(NewStep::Spent { usage: usage(&answer, &model), at });
+        let notes = answer.text();
+        if !compress::is_gain(older, &notes) {
+            self.commit(vec![spent]).await?;
+            return Ok(false);
         }
-        let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
-        self.commit(vec![self.step(ended), audit]).await?;
-        Ok(Called::Result(result))
+        let mut summary = self.message(Role::System, compress::parts(older, &notes));
+        summary.principal = history::SUMMARY.into();
+        let session = SessionRef::Id(self.cx.session);
+        let messages = vec![summary.clone()];
+        let append = AgentCommand::Append { session: session.clone(), messages };
+        let message = place(&self.commit(vec![append]).await?);
+        let stands = Some(Summary { upto: compress::upto(older), message });
+        let summarise = AgentCommand::SummariseSession { session, summary: stands };
+        self.commit(vec![summarise, spent]).await?;
+        let placed = Message { turn: None, ..self.placed(&summary, message) };
+        history.splice(..count, [placed]);
+        self.cx.live.voice.say(TurnEvent::Compressed);
+        Ok(true)
     }
 
-    async fn refuse(
-        &mut self,
-        id: &str,
-        name: &str,
-        arguments: &str,
-        denial: Denial,
-    ) -> Result<Called, Broken> {
-        let count = self.refused.entry((name.to_owned(), arguments.to_owned())).or_default();
-        *count += 1;
-        if *count > REFUSALS_MAX {
-            return Err(Broken::Said(format!(
-                "the same refused call of `{name}` was made again and again"
-            )));
-        }
-        let denial = if *count > 1 { Denial::Repeated { name: name.to_owned() } } else { denial };
-        let _ = self.events.try_send(TurnEvent::ToolDone { name: name.to_owned(), is_error: true });
-        let audit = self.audit(name, "refused", Some(denial.rule()));
-        let result = self.result(id, denial.to_string(), true);
-        let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
-        self.commit(vec![self.step(ended), audit]).await?;
-        Ok(Called::Result(result))
-    }
-
-    async fn reply(
+    /// Ends the turn with a reply; the place of the first of its messages.
+    pub(super) async fn reply(
         &self,
-        text: String,
         messages: Vec<NewMessage>,
         usage: Usage,
-    ) -> Result<TurnEnd, Broken> {
-        self.conclude(messages, usage, TurnOutcome::Replied).await?;
-        Ok(TurnEnd::Replied { text, usage })
+    ) -> Result<MessageSeq, Broken> {
+        self.conclude(messages, usage, TurnOutcome::Replied).await
     }
 
     async fn fail(&self, error: String) -> TurnEnd {
+        self.cx.live.inbox.lock().await.is_closed = true;
         let outcome = TurnOutcome::Failed { error: error.clone() };
-        if let Err(Broken::Store(error)) =
-            self.conclude(Vec::new(), Usage::default(), outcome).await
-        {
-            tracing::error!(agent = %self.cx.agent.id, turn = %self.cx.turn, %error, "a failed turn could not be concluded");
+        match self.conclude(Vec::new(), Usage::default(), outcome).await {
+            Err(Broken::Store(error)) => self.unwritten(&error),
+            _ => TurnEnd::Failed { error },
         }
-        TurnEnd::Failed { error }
+    }
+
+    async fn stop(&self, said: Option<Box<NewMessage>>, usage: Usage) -> TurnEnd {
+        self.cx.live.inbox.lock().await.is_closed = true;
+        match self
+            .conclude(said.into_iter().map(|said| *said).collect(), usage, TurnOutcome::Stopped)
+            .await
+        {
+            // Forgetting a session stops its turns in the store.
+            Err(Broken::Store(StoreError::TurnOver { .. })) | Ok(_) => TurnEnd::Stopped,
+            Err(Broken::Store(error)) => self.unwritten(&error),
+            Err(_) => TurnEnd::Stopped,
+        }
+    }
+
+    /// The end of a turn that could not be written down.
+    fn unwritten(&self, error: &StoreError) -> TurnEnd {
+        let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+        if matches!(error, StoreError::TurnOver { .. }) {
+            return TurnEnd::Stopped;
+        }
+        tracing::error!(%agent, %turn, %error, "a turn could not be journalled");
+        TurnEnd::Failed { error: error.to_string() }
     }
 
     async fn conclude(
@@ -276,22 +342,32 @@ impl Turn<'_> {
         messages: Vec<NewMessage>,
         usage: Usage,
         outcome: TurnOutcome,
-    ) -> Result<(), Broken> {
+    ) -> Result<MessageSeq, Broken> {
         let at = self.shop.house.world.clock.now();
         let conclude = Conclude { turn: self.cx.turn, messages, usage, outcome, at };
-        self.commit(vec![AgentCommand::Conclude(Box::new(conclude))]).await
+        let done = self.commit(vec![AgentCommand::Conclude(Box::new(conclude))]).await?;
+        Ok(place(&done))
     }
 
-    async fn commit(&self, batch: Vec<AgentCommand>) -> Result<(), Broken> {
-        self.cx.agent.store.commit(batch, &self.shop.house.fence).await?;
-        Ok(())
+    pub(super) async fn commit(&self, batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
+        Ok(self.cx.agent.store.commit(batch, &self.shop.house.fence).await?)
     }
 
-    fn step(&self, step: NewStep) -> AgentCommand {
+    /// Journals a step, with its audit record; the place of the message it brought.
+    pub(super) async fn journal(
+        &self,
+        step: NewStep,
+        audit: Option<AgentCommand>,
+    ) -> Result<MessageSeq, Broken> {
+        let batch = [self.step(step)].into_iter().chain(audit).collect();
+        Ok(place(&self.commit(batch).await?))
+    }
+
+    pub(super) fn step(&self, step: NewStep) -> AgentCommand {
         AgentCommand::Step { turn: self.cx.turn, step: Box::new(step) }
     }
 
-    fn message(&self, role: Role, parts: Vec<Part>) -> NewMessage {
+    pub(super) fn message(&self, role: Role, parts: Vec<Part>) -> NewMessage {
         NewMessage {
             role,
             parts,
@@ -303,16 +379,11 @@ impl Turn<'_> {
         }
     }
 
-    fn result(&self, call: &str, text: String, is_error: bool) -> NewMessage {
-        self.message(Role::Tool, vec![Part::ToolResult { call: call.into(), text, is_error }])
-    }
-
-    /// A new message as it will stand in the history.
-    fn placed(&self, new: &NewMessage, history: &[Message]) -> Message {
-        let last = history.last().map_or(0, |message| message.seq.0);
+    /// A new message as it stands in the history.
+    pub(super) fn placed(&self, new: &NewMessage, seq: MessageSeq) -> Message {
         Message {
             session: self.cx.session,
-            seq: insula_store::MessageSeq(last + 1),
+            seq,
             turn: Some(self.cx.turn),
             role: new.role,
             parts: new.parts.clone(),
@@ -325,7 +396,7 @@ impl Turn<'_> {
     }
 
     /// The record of one call: what was called and what became of it, never its content.
-    fn audit(&self, tool: &str, verdict: &str, rule: Option<&str>) -> AgentCommand {
+    pub(super) fn audit(&self, tool: &str, verdict: &str, rule: Option<&str>) -> AgentCommand {
         let content = json!({
             "tool": tool,
             "verdict": verdict,
@@ -343,20 +414,41 @@ impl Turn<'_> {
     }
 }
 
-/// The conversation as this turn sees it. A message that came while an earlier turn ran was
-/// journalled before that turn's reply; it is said after it, and later ones not at all yet.
-fn in_order(mut history: Vec<Message>, turn: TurnId) -> Vec<Message> {
-    history.retain(|message| message.turn.is_none_or(|of| of <= turn));
-    history.sort_by_key(|message| (message.turn, message.seq));
-    history
+/// Why a model call brought no answer.
+enum Asked {
+    /// Somebody said stop. What it had said by then, and what that took.
+    Stopped(Option<(Option<Box<NewMessage>>, Usage)>),
+    /// The conversation does not fit.
+    TooLong(String),
+    /// Anything else, for people.
+    Failed(String),
 }
 
-enum Called {
-    Result(NewMessage),
-    Ask(String, NewMessage),
+impl From<Asked> for Broken {
+    fn from(asked: Asked) -> Self {
+        match asked {
+            Asked::Stopped(partial) => {
+                let (said, usage) = partial.unwrap_or_default();
+                Self::Stopped(said, usage)
+            }
+            Asked::TooLong(error) | Asked::Failed(error) => Self::Said(error),
+        }
+    }
 }
 
-fn calls(parts: &[Part]) -> Vec<(String, String, String)> {
+/// The place of the first message that a commit brought.
+fn place(done: &Committed) -> MessageSeq {
+    let first = done.outcomes.iter().find_map(|outcome| match outcome {
+        Outcome::Stepped { message, .. } => *message,
+        Outcome::Concluded { first, .. } => *first,
+        Outcome::Appended { first, .. } => Some(*first),
+        _ => None,
+    });
+    first.unwrap_or_default()
+}
+
+/// The calls an answer asks for: id, tool, arguments.
+pub(super) fn calls(parts: &[Part]) -> Vec<(String, String, String)> {
     let calls = parts.iter().filter_map(|part| match part {
         Part::ToolCall { id, name, arguments } => {
             Some((id.to_string(), name.to_string(), arguments.clone()))
@@ -364,15 +456,6 @@ fn calls(parts: &[Part]) -> Vec<(String, String, String)> {
         _ => None,
     });
     calls.collect()
-}
-
-/// A question with its choices, as people read it.
-fn asked(question: &str, choices: &[String]) -> String {
-    let mut text = question.to_owned();
-    for (index, choice) in choices.iter().enumerate() {
-        text.push_str(&format!("\n{}. {choice}", index + 1));
-    }
-    text
 }
 
 fn usage(answer: &Answer, model: &str) -> Usage {

@@ -1,0 +1,150 @@
+//! The tool calls of a turn: through the gate, journalled before and after.
+
+use super::run::{Broken, Turn, calls};
+use crate::turn::desk::{ScopedHistory, last_output};
+use crate::turn::event::{TurnEnd, TurnEvent};
+use crate::turn::gate::{Denial, admit};
+use crate::turn::history::unanswered;
+use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
+use insula_tools::{Hands, Output, Recall};
+
+/// How often one refused call may come again before the turn is told to stop trying.
+const REFUSALS_MAX: usize = 3;
+
+/// What became of a call.
+enum Called {
+    /// It has a result.
+    Result(MessageSeq, NewMessage),
+    /// It is a question to the person, with the result that stands for it meanwhile.
+    Ask(String, NewMessage),
+}
+
+impl Turn<'_> {
+    /// Ends what a crash left open: calls that the last answer asked for and that have no
+    /// result. One that had begun is not repeated; the model is told that nobody knows.
+    pub(super) async fn catch_up(
+        &mut self,
+        history: &mut Vec<Message>,
+    ) -> Result<Option<TurnEnd>, Broken> {
+        let is_asking = |it: &Message| it.turn == Some(self.cx.turn) && it.role == Role::Assistant;
+        let Some(at) = history.iter().rposition(is_asking) else { return Ok(None) };
+        let unanswered = unanswered(history, at);
+        let mut open = calls(&history[at].parts);
+        open.retain(|(id, ..)| unanswered.iter().any(|open| **open == **id));
+        let (begun, fresh): (Vec<_>, Vec<_>) =
+            open.into_iter().partition(|(id, ..)| self.cx.interrupted.contains(id.as_str()));
+        for (id, name, _) in begun {
+            let text = "this call was interrupted and its outcome is unknown; find out before you repeat it";
+            let result = self.result(&id, text.to_owned(), true);
+            let ended = NewStep::CallEnded { call: id.as_str().into(), message: result.clone() };
+            let audit = self.audit(&name, "interrupted", None);
+            let seq = self.journal(ended, Some(audit)).await?;
+            history.push(self.placed(&result, seq));
+        }
+        self.calls(fresh, history).await
+    }
+
+    /// Makes the calls of one answer; the end of the turn, if one of them is it.
+    pub(super) async fn calls(
+        &mut self,
+        calls: Vec<(String, String, String)>,
+        history: &mut Vec<Message>,
+    ) -> Result<Option<TurnEnd>, Broken> {
+        for (id, name, arguments) in calls {
+            self.go_on()?;
+            match self.call(&id, &name, &arguments, history).await? {
+                Called::Result(seq, message) => history.push(self.placed(&message, seq)),
+                Called::Ask(text, result) => {
+                    let question = self.message(Role::Assistant, vec![Part::Text(text.clone())]);
+                    self.reply(vec![result, question], Usage::default()).await?;
+                    return Ok(Some(TurnEnd::Replied { text, usage: self.spent }));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn call(
+        &mut self,
+        id: &str,
+        name: &str,
+        arguments: &str,
+        history: &[Message],
+    ) -> Result<Called, Broken> {
+        let cx = self.cx;
+        cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
+        let admitted = match admit(&cx.agent, name, arguments) {
+            Ok(admitted) => admitted,
+            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+        };
+        let at = self.shop.house.world.clock.now();
+        self.journal(NewStep::CallBegun { call: id.into(), name: name.into(), at }, None).await?;
+        let scoped = ScopedHistory::new(&cx.agent, &cx.scope);
+        let previous = match admitted.tool.recall() {
+            Recall::LastOutput => last_output(history, name),
+            Recall::Nothing => None,
+        };
+        let hands = Hands { history: &scoped, previous };
+        let outcome = tokio::select! {
+            biased;
+            () = cx.live.cancel.cancelled() => {
+                return Err(Broken::Stopped(None, Usage::default()));
+            }
+            outcome = admitted.tool.run(&hands, &admitted.arguments) => outcome,
+        };
+        let (text, is_error, ask) = match outcome {
+            Ok(Output::Text(text)) => (text, false, None),
+            Ok(Output::Ask { question, choices }) => {
+                let text = "the user was asked; their answer is the next message".to_owned();
+                (text, false, Some(asked(&question, &choices)))
+            }
+            Err(error) => (error.to_string(), true, None),
+        };
+        cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error });
+        let audit = self.audit(name, if is_error { "failed" } else { "done" }, None);
+        let result = self.result(id, text, is_error);
+        if let Some(question) = ask {
+            self.commit(vec![audit]).await?;
+            return Ok(Called::Ask(question, result));
+        }
+        let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
+        let seq = self.journal(ended, Some(audit)).await?;
+        Ok(Called::Result(seq, result))
+    }
+
+    async fn refuse(
+        &mut self,
+        id: &str,
+        name: &str,
+        arguments: &str,
+        denial: Denial,
+    ) -> Result<Called, Broken> {
+        let count = self.refused.entry((name.to_owned(), arguments.to_owned())).or_default();
+        *count += 1;
+        if *count > REFUSALS_MAX {
+            return Err(Broken::Said(format!(
+                "the same refused call of `{name}` was made again and again"
+            )));
+        }
+        let denial = if *count > 1 { Denial::Repeated { name: name.to_owned() } } else { denial };
+        self.cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error: true });
+        let audit = self.audit(name, "refused", Some(denial.rule()));
+        let result = self.result(id, denial.to_string(), true);
+        let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
+        let seq = self.journal(ended, Some(audit)).await?;
+        Ok(Called::Result(seq, result))
+    }
+
+    fn result(&self, call: &str, text: String, is_error: bool) -> NewMessage {
+        self.message(Role::Tool, vec![Part::ToolResult { call: call.into(), text, is_error }])
+    }
+}
+
+/// A question with its choices, as people read it.
+fn asked(question: &str, choices: &[String]) -> String {
+    let mut text = question.to_owned();
+    for (index, choice) in choices.iter().enumerate() {
+        text.push_str(&format!("\n{}. {choice}", index + 1));
+    }
+    text
+}

@@ -1,0 +1,196 @@
+//! What can be done to a conversation besides saying something: steer or interrupt the turn
+//! under way, stop, say the last message again, begin anew, forget.
+
+use crate::context::AgentContext;
+use crate::turn::engine::{Engine, Inbound, SubmitError};
+use crate::turn::event::{TurnEvent, TurnHandle};
+use crate::turn::history::{self, arrange};
+use crate::turn::lanes::Busy;
+use crate::turn::live::{JOINED_MAX, LiveTurn};
+use insula_domain::SessionKey;
+use insula_store::{
+    Accepted, AgentCommand, Join, Message, NewMessage, Part, Role, Session, SessionId, SessionRef,
+    SessionState, StoreError, TurnId, Window,
+};
+use std::sync::Arc;
+
+/// What a message that comes while a turn is under way does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Waits for a turn of its own.
+    #[default]
+    Queue,
+    /// Joins the turn: the model sees it before it goes on.
+    Steer,
+    /// Stops the turn and gets the next.
+    Interrupt,
+}
+
+impl Mode {
+    /// Finds a mode by name.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "queue" => Some(Self::Queue),
+            "steer" => Some(Self::Steer),
+            "interrupt" => Some(Self::Interrupt),
+            _ => None,
+        }
+    }
+}
+
+impl Engine {
+    /// Takes a message, in one of three ways should a turn of the same person be under way. A
+    /// turn that somebody else began works with their rights: what others say waits.
+    pub async fn submit_as(&self, mode: Mode, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
+        let running = self.live.first(&inbound.session);
+        let own = running.filter(|live| live.principal == inbound.principal);
+        match (mode, own) {
+            (Mode::Steer, Some(live)) => match self.join(&live, &inbound).await? {
+                Some(handle) => Ok(handle),
+                None => self.submit(inbound).await,
+            },
+            (Mode::Interrupt, Some(live)) => {
+                let handle = self.submit(inbound).await?;
+                // After the message is durable: a stop without its reason would be a loss.
+                live.cancel.cancel();
+                Ok(handle)
+            }
+            _ => self.submit(inbound).await,
+        }
+    }
+
+    /// Journals a message into a turn under way; `None` when it is too late for that.
+    async fn join(
+        &self,
+        live: &LiveTurn,
+        inbound: &Inbound,
+    ) -> Result<Option<TurnHandle>, SubmitError> {
+        let mut inbox = live.inbox.lock().await;
+        if inbox.is_closed || inbox.joined >= JOINED_MAX || live.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let message = NewMessage {
+            role: Role::User,
+            parts: inbound.parts.clone(),
+            principal: inbound.principal.clone(),
+            scope: inbound.scope.to_string().into(),
+            label: inbound.label.to_string().into(),
+            generation: inbound.agent.generation.0,
+            at: self.shop.house.world.clock.now(),
+        };
+        let idempotency = inbound.idempotency.clone();
+        let join = Join { turn: live.turn, message: message.clone(), idempotency };
+        let batch = vec![AgentCommand::Join(Box::new(join))];
+        let done = match inbound.agent.store.commit(batch, &self.shop.house.fence).await {
+            Ok(done) => done,
+            Err(StoreError::TurnOver { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        match done.accepted() {
+            Some(Accepted::New { seq, .. }) => {
+                inbox.messages.push((seq, message));
+                inbox.joined += 1;
+            }
+            Some(Accepted::Known { turn, status, .. }) => {
+                return Err(SubmitError::Known { turn, status });
+            }
+            None => return Err(SubmitError::Store(StoreError::Closed)),
+        }
+        let handle = live.listen();
+        live.voice.say(TurnEvent::Joined { principal: inbound.principal.clone() });
+        Ok(Some(handle))
+    }
+
+    /// Stops the turn of a conversation that is under way and those that wait; how many.
+    pub fn stop(&self, session: &SessionKey) -> usize {
+        let turns = self.live.all(session);
+        for live in &turns {
+            live.cancel.cancel();
+        }
+        turns.len()
+    }
+
+    /// Listens to a turn that is under way.
+    pub fn listen(&self, session: &SessionKey, turn: TurnId) -> Option<TurnHandle> {
+        self.live.find(session, turn).map(|live| live.listen())
+    }
+
+    /// Says the last message of a conversation again: a new turn takes the place of its last
+    /// one. `inbound` says who asks and where; its words are not used. `None` when nothing was
+    /// said yet.
+    pub async fn retry(&self, mut inbound: Inbound) -> Result<Option<TurnHandle>, SubmitError> {
+        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
+        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
+        let _door = self.lanes.door(&key).await.map_err(busy)?;
+        if let Some(live) = self.live.first(&key) {
+            return Err(SubmitError::UnderWay { turn: live.turn });
+        }
+        let current = SessionRef::Key(key.to_string().into());
+        let Some(session) = agent.store.session(current).await? else { return Ok(None) };
+        let window = Window { messages: 200, bytes: history::BYTES_MAX };
+        let mut messages = agent.store.messages_tail(session.id, window).await?;
+        arrange(&mut messages);
+        let Some(turn) = messages.iter().rev().find_map(|message| message.turn) else {
+            return Ok(None);
+        };
+        // Another's words are not said again in one's own name.
+        let first = messages.iter().find(|message| message.turn == Some(turn));
+        if first.is_none_or(|message| message.principal != inbound.principal) {
+            return Ok(None);
+        }
+        inbound.parts = said_in(&messages, turn);
+        self.shop.shelf.take(&agent.id, session.id);
+        self.accept(inbound, vec![AgentCommand::ReplaceTurn { turn }]).await.map(Some)
+    }
+
+    /// Ends the current session of a conversation: the next message begins a new one with an
+    /// empty history. What is under way is stopped.
+    pub async fn begin_anew(
+        &self,
+        agent: &Arc<AgentContext>,
+        key: &SessionKey,
+    ) -> Result<(), StoreError> {
+        self.stop(key);
+        let session = SessionRef::Key(key.to_string().into());
+        let at = self.shop.house.world.clock.now();
+        let end = vec![AgentCommand::EndSession { session, at }];
+        agent.store.commit(end, &self.shop.house.fence).await?;
+        Ok(())
+    }
+
+    /// Drops what is kept in memory of a conversation; its next turn reads it again.
+    pub async fn drop_window(
+        &self,
+        agent: &Arc<AgentContext>,
+        key: &SessionKey,
+    ) -> Result<(), StoreError> {
+        let current = SessionRef::Key(key.to_string().into());
+        if let Some(session) = agent.store.session(current).await? {
+            self.shop.shelf.take(&agent.id, session.id);
+        }
+        Ok(())
+    }
+
+    /// Erases a session for good: what was said in it, its steps and its index.
+    pub async fn forget(
+        &self,
+        agent: &Arc<AgentContext>,
+        id: SessionId,
+    ) -> Result<Option<Session>, StoreError> {
+        let Some(session) = agent.store.session(SessionRef::Id(id)).await? else { return Ok(None) };
+        if let (SessionState::Current, Ok(key)) = (session.state, session.key.parse()) {
+            self.stop(&key);
+        }
+        self.shop.shelf.take(&agent.id, id);
+        let at = self.shop.house.world.clock.now();
+        let forget = vec![AgentCommand::ForgetSession { session: id, at }];
+        agent.store.commit(forget, &self.shop.house.fence).await?;
+        Ok(Some(session))
+    }
+}
+
+/// What people said in a turn.
+fn said_in(history: &[Message], turn: TurnId) -> Vec<Part> {
+    let said = history.iter().filter(|it| it.turn == Some(turn) && it.role == Role::User);
+    said.flat_map(|message| message.parts.clone()).collect()
+}

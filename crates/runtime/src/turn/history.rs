@@ -1,0 +1,243 @@
+//! What was said before, as a turn shows it to the model: the beginning of the session, a
+//! summary where there is one, and everything after it.
+//!
+//! The window grows at its end only, until it is compressed or cut, so that a provider's cache
+//! hits. Where it is cut depends on the messages alone: a window that was kept in memory and
+//! one that was read again are the same bytes.
+
+use insula_domain::AgentId;
+use insula_store::{
+    AgentStore, Message, MessageSeq, Part, Role, SessionId, SessionRef, StoreError, TurnId, Window,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, PoisonError};
+
+/// Who speaks in a summary.
+pub(crate) const SUMMARY: &str = "insula:summary";
+/// Tokens a picture counts as.
+const IMAGE_TOKENS: usize = 1_500;
+/// Tokens that every message costs besides its words.
+const MESSAGE_TOKENS: usize = 4;
+/// Most messages the model is shown: a page of the store is longer by more than one cut.
+const MESSAGES_MAX: usize = 900;
+/// Most bytes the model is shown, pictures included.
+pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Where a window that is too large may be cut: at places that divide by this.
+const CUT_EVERY: u64 = 64;
+/// Windows kept in memory, in bytes of words, all together.
+const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// Roughly how many tokens a text is: four bytes each, two where it is not plain ASCII.
+pub(crate) fn text_tokens(text: &str) -> usize {
+    if text.is_ascii() { text.len().div_ceil(4) } else { text.len().div_ceil(2) }
+}
+
+/// Roughly how many tokens a message is.
+pub(crate) fn tokens(message: &Message) -> usize {
+    let of = |part: &Part| match part {
+        Part::Text(text) | Part::Reasoning { text, .. } => text_tokens(text),
+        Part::Attachment { name, .. } => text_tokens(name) + 16,
+        Part::Image { .. } => IMAGE_TOKENS,
+        Part::ToolCall { name, arguments, .. } => text_tokens(name) + text_tokens(arguments) + 8,
+        Part::ToolResult { text, .. } => text_tokens(text) + 8,
+    };
+    MESSAGE_TOKENS + message.parts.iter().map(of).sum::<usize>()
+}
+
+/// Roughly how many tokens messages are.
+pub(crate) fn all_tokens(messages: &[Message]) -> usize {
+    messages.iter().map(tokens).sum()
+}
+
+/// Reads the conversation as `turn` sees it.
+pub(crate) async fn load(
+    store: &AgentStore,
+    session: SessionId,
+    turn: TurnId,
+) -> Result<Vec<Message>, StoreError> {
+    let page = Window { messages: insula_store::MESSAGE_PAGE_MAX, bytes: BYTES_MAX * 2 };
+    let mut tail = store.messages_tail(session, page).await?;
+    let mut history = Vec::new();
+    let mut upto = MessageSeq::START;
+    if let Some(summary) = store.session(SessionRef::Id(session)).await?.and_then(|it| it.summary) {
+        let before = MessageSeq(summary.message.0.saturating_sub(1));
+        history = store.messages_after(session, before, 1).await?;
+        upto = summary.upto;
+    }
+    // A summary counts where its session says so, never by lying there.
+    tail.retain(|message| {
+        let is_said = message.turn.is_none_or(|of| of <= turn) && *message.principal != *SUMMARY;
+        is_said && message.seq > upto
+    });
+    arrange(&mut tail);
+    history.extend(tail);
+    Ok(history)
+}
+
+/// Brings messages into the order in which the model sees them. One that came while an earlier
+/// turn ran was journalled before that turn's reply, and is shown after it; one that joined a
+/// turn while its tools ran is shown after their results, which belong to their calls.
+pub(crate) fn arrange(messages: &mut [Message]) {
+    messages.sort_by_key(|message| (message.turn, message.seq));
+    let mut at = 0;
+    while at < messages.len() {
+        let mut calls = calls_of(&messages[at]);
+        at += 1;
+        let turn = messages[at - 1].turn;
+        let mut from = at;
+        while !calls.is_empty() && from < messages.len() && messages[from].turn == turn {
+            // Some models count their calls anew in every answer: the first result is its own.
+            if let Some(answered) = calls.iter().position(|call| answers(&messages[from], call)) {
+                calls.swap_remove(answered);
+                messages[at..=from].rotate_right(1);
+                at += 1;
+            }
+            from += 1;
+        }
+    }
+}
+
+fn calls_of(message: &Message) -> Vec<Box<str>> {
+    let ids = message.parts.iter().filter_map(|part| match part {
+        Part::ToolCall { id, .. } => Some(id.clone()),
+        _ => None,
+    });
+    ids.collect()
+}
+
+fn answers(message: &Message, id: &str) -> bool {
+    let is_answer = |part: &Part| matches!(part, Part::ToolResult { call, .. } if **call == *id);
+    message.parts.iter().any(is_answer)
+}
+
+/// The parts of a history that fit: its summary, and its end. Where the end begins depends on
+/// the messages alone, and moves seldom.
+pub(crate) fn fitting(history: &[Message], tokens_max: usize) -> (&[Message], &[Message]) {
+    let has_summary = history.first().is_some_and(|first| *first.principal == *SUMMARY);
+    let (summary, mut rest) = history.split_at(usize::from(has_summary));
+    let mut size = Size::of(history);
+    while size.tokens > tokens_max || size.bytes > BYTES_MAX || size.messages > MESSAGES_MAX {
+        let Some(first) = rest.iter().map(|message| message.seq.0).min() else { break };
+        let boundary = (first / CUT_EVERY + 1) * CUT_EVERY;
+        // The newest message is shown whatever its size.
+        let end = rest.len() - 1;
+        let cut = rest[..end].iter().position(|message| message.seq.0 >= boundary).unwrap_or(end);
+        if cut == 0 {
+            break;
+        }
+        let (out, kept) = rest.split_at(cut);
+        size = size.without(Size::of(out));
+        rest = kept;
+    }
+    (summary, rest)
+}
+
+struct Size {
+    messages: usize,
+    tokens: usize,
+    bytes: usize,
+}
+
+impl Size {
+    fn of(messages: &[Message]) -> Self {
+        let bytes = messages.iter().map(bytes).sum();
+        Self { messages: messages.len(), tokens: all_tokens(messages), bytes }
+    }
+
+    fn without(self, out: Self) -> Self {
+        Self {
+            messages: self.messages - out.messages,
+            tokens: self.tokens - out.tokens,
+            bytes: self.bytes - out.bytes,
+        }
+    }
+}
+
+/// The messages that answer the calls of the one at `at`: those of tools that follow it.
+pub(crate) fn results_of(history: &[Message], at: usize) -> &[Message] {
+    let after = &history[at + 1..];
+    let count = after.iter().take_while(|message| message.role == Role::Tool).count();
+    &after[..count]
+}
+
+/// The calls of the message at `at` that have no result. A crash or a stop leaves such, and
+/// providers refuse them.
+pub(crate) fn unanswered(history: &[Message], at: usize) -> Vec<Box<str>> {
+    let mut open = calls_of(&history[at]);
+    if !open.is_empty() {
+        let results = results_of(history, at);
+        open.retain(|id| !results.iter().any(|message| answers(message, id)));
+    }
+    open
+}
+
+/// The bytes of a message's words.
+pub(crate) fn bytes(message: &Message) -> usize {
+    let of = |part: &Part| match part {
+        Part::Text(text) | Part::Reasoning { text, .. } => text.len(),
+        Part::Attachment { name, .. } => name.len(),
+        Part::Image { source, .. } => source.len(),
+        Part::ToolCall { name, arguments, .. } => name.len() + arguments.len(),
+        Part::ToolResult { text, .. } => text.len(),
+    };
+    message.parts.iter().map(of).sum()
+}
+
+/// Windows kept from one turn of a session to the next, so that a turn costs what is new. A
+/// turn takes its session's window out and puts it back when it ended well; whatever else
+/// happens to a session drops it.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    kept: Mutex<Kept>,
+}
+
+type Place = (AgentId, SessionId);
+
+#[derive(Default)]
+struct Kept {
+    windows: HashMap<Place, (u64, usize, Vec<Message>)>,
+    by_age: BTreeMap<u64, Place>,
+    bytes: usize,
+    clock: u64,
+}
+
+impl Shelf {
+    /// Takes the window of a session, as its last turn left it.
+    pub(crate) fn take(&self, agent: &AgentId, session: SessionId) -> Option<Vec<Message>> {
+        self.kept().remove(&(agent.clone(), session))
+    }
+
+    /// Keeps the window of a session until its next turn, or until there is no room.
+    pub(crate) fn put(&self, agent: &AgentId, session: SessionId, window: Vec<Message>) {
+        // A message's own fields weigh more than short words do.
+        let size = window.iter().map(|it| bytes(it) + size_of::<Message>() + 160).sum::<usize>();
+        if size > KEPT_BYTES_MAX / 8 {
+            return;
+        }
+        let place = (agent.clone(), session);
+        let mut kept = self.kept();
+        kept.remove(&place);
+        kept.clock += 1;
+        let age = kept.clock;
+        kept.bytes += size;
+        kept.by_age.insert(age, place.clone());
+        kept.windows.insert(place, (age, size, window));
+        while kept.bytes > KEPT_BYTES_MAX {
+            let Some((_, oldest)) = kept.by_age.pop_first() else { break };
+            kept.remove(&oldest);
+        }
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Kept {
+    fn remove(&mut self, place: &Place) -> Option<Vec<Message>> {
+        let (age, size, window) = self.windows.remove(place)?;
+        self.by_age.remove(&age);
+        self.bytes -= size;
+        Some(window)
+    }
+}

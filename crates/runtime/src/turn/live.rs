@@ -1,0 +1,159 @@
+//! The turns that are under way: who listens to them, what joins them, what stops them.
+
+use crate::events::{AgentEvent, Hub};
+use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
+use insula_domain::{AgentId, SessionKey};
+use insula_store::{MessageSeq, NewMessage, TurnId};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// Events a listener may be behind before deltas are left out.
+const EVENTS_WAITING_MAX: usize = 256;
+/// Messages that may join one turn; one more waits for a turn of its own.
+pub(crate) const JOINED_MAX: usize = 32;
+
+/// A turn that was accepted and is not over.
+pub(crate) struct LiveTurn {
+    pub(crate) turn: TurnId,
+    /// Who began it. Only they may steer or interrupt it: it works with their rights.
+    pub(crate) principal: Box<str>,
+    pub(crate) cancel: CancellationToken,
+    /// Locked while a message is journalled into the turn, and while the turn looks whether
+    /// one came: so none falls between the last look and the end.
+    pub(crate) inbox: tokio::sync::Mutex<Inbox>,
+    pub(crate) voice: Voice,
+}
+
+/// Messages on their way into a turn under way.
+#[derive(Default)]
+pub(crate) struct Inbox {
+    /// Journalled, and not yet shown to the model.
+    pub(crate) messages: Vec<(MessageSeq, NewMessage)>,
+    /// How many came in all.
+    pub(crate) joined: usize,
+    /// No more can come: the turn is ending.
+    pub(crate) is_closed: bool,
+}
+
+impl LiveTurn {
+    pub(crate) fn new(turn: TurnId, principal: Box<str>, voice: Voice) -> Self {
+        let (cancel, inbox) = (CancellationToken::new(), tokio::sync::Mutex::default());
+        Self { turn, principal, cancel, inbox, voice }
+    }
+
+    /// A handle for one more listener, from now on.
+    pub(crate) fn listen(&self) -> TurnHandle {
+        TurnHandle { turn: self.turn, events: self.voice.listen() }
+    }
+}
+
+/// Tells everybody who listens to a turn.
+pub(crate) struct Voice {
+    hub: Arc<Hub>,
+    agent: AgentId,
+    session: Arc<str>,
+    turn: TurnId,
+    listeners: Mutex<Vec<Listener>>,
+}
+
+struct Listener {
+    events: mpsc::Sender<TurnEvent>,
+    /// The place of the end, which deltas can't take.
+    end: mpsc::OwnedPermit<TurnEvent>,
+}
+
+impl Voice {
+    pub(crate) fn new(hub: Arc<Hub>, key: &SessionKey, turn: TurnId) -> Self {
+        let session = key.to_string().into();
+        Self { hub, agent: key.agent.clone(), session, turn, listeners: Mutex::default() }
+    }
+
+    fn listen(&self) -> mpsc::Receiver<TurnEvent> {
+        let (events, listening) = mpsc::channel(EVENTS_WAITING_MAX);
+        if let Ok(end) = events.clone().try_reserve_owned() {
+            self.listeners().push(Listener { events, end });
+        }
+        listening
+    }
+
+    /// Says what happens. Whoever does not keep up misses it.
+    pub(crate) fn say(&self, event: TurnEvent) {
+        for listener in self.listeners().iter() {
+            let _ = listener.events.try_send(event.clone());
+        }
+        self.publish(event);
+    }
+
+    /// Says how it ended. Nobody misses that, and nobody is waited for.
+    pub(crate) fn end(&self, end: TurnEnd) {
+        let listeners = std::mem::take(&mut *self.listeners());
+        for listener in listeners {
+            listener.end.send(TurnEvent::Ended(end.clone()));
+        }
+        self.publish(TurnEvent::Ended(end));
+    }
+
+    fn publish(&self, event: TurnEvent) {
+        let (session, turn) = (&self.session, self.turn);
+        self.hub.tell(&self.agent, || AgentEvent::Turn { session: session.clone(), turn, event });
+    }
+
+    fn listeners(&self) -> std::sync::MutexGuard<'_, Vec<Listener>> {
+        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Every turn under way, by session, in the order they will run.
+#[derive(Default)]
+pub(crate) struct Live {
+    sessions: Mutex<HashMap<SessionKey, Vec<Arc<LiveTurn>>>>,
+}
+
+impl Live {
+    /// Counts a turn in, until what is returned is dropped.
+    pub(crate) fn enter(self: &Arc<Self>, key: &SessionKey, turn: Arc<LiveTurn>) -> Leave {
+        let leave = Leave { live: self.clone(), key: key.clone(), turn: turn.turn };
+        self.sessions().entry(key.clone()).or_default().push(turn);
+        leave
+    }
+
+    /// The turn of a session that runs, or will run next.
+    pub(crate) fn first(&self, key: &SessionKey) -> Option<Arc<LiveTurn>> {
+        self.sessions().get(key)?.first().cloned()
+    }
+
+    /// All turns of a session that are not over.
+    pub(crate) fn all(&self, key: &SessionKey) -> Vec<Arc<LiveTurn>> {
+        self.sessions().get(key).cloned().unwrap_or_default()
+    }
+
+    /// A turn of a session, if it is not over.
+    pub(crate) fn find(&self, key: &SessionKey, turn: TurnId) -> Option<Arc<LiveTurn>> {
+        self.sessions().get(key)?.iter().find(|live| live.turn == turn).cloned()
+    }
+
+    fn sessions(&self) -> std::sync::MutexGuard<'_, HashMap<SessionKey, Vec<Arc<LiveTurn>>>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Counts a turn out when dropped.
+pub(crate) struct Leave {
+    live: Arc<Live>,
+    key: SessionKey,
+    turn: TurnId,
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        let mut sessions = self.live.sessions();
+        if let Some(turns) = sessions.get_mut(&self.key) {
+            turns.retain(|live| live.turn != self.turn);
+            if turns.is_empty() {
+                sessions.remove(&self.key);
+            }
+        }
+    }
+}

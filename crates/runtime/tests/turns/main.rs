@@ -1,0 +1,8 @@
+//! Turns from outside: the engine over the real store, with the built-in practice model or a
+//! scripted provider on a network in memory.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+
+mod basics;
+mod control;
+mod support;
+mod window;
