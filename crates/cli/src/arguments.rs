@@ -246,7 +246,7 @@ pub enum Token {
         /// An agent it is for; may be given several times
         #[arg(long = "agent", value_name = "AGENT", required = true)]
         agents: Vec<String>,
-        /// What it may do: chat, read, approve, manage [default: chat]
+        /// What it may do: chat, read, approve, manage, admin [default: chat]
         #[arg(long = "verb", value_name = "VERB")]
         verbs: Vec<String>,
         /// What it is for, in your words

@@ -1,6 +1,7 @@
 //! Agents: list, show, add, pause, resume, archive, reload, delete.
 
 use crate::Surface;
+use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::Id;
 use crate::system::ReloadAnswer;
@@ -130,10 +131,11 @@ macro_rules! change {
             security(("token" = [])))]
         pub async fn $name(
             State(surface): State<Surface>,
+            caller: Caller,
             Id(id): Id,
         ) -> Result<Json<AgentRow>, ApiError> {
             let agent = agent_id(&id)?;
-            surface.house.$name(&agent, &Actor::CommandLine).await?;
+            surface.house.$name(&agent, &caller.actor()).await?;
             show(State(surface), Id(id)).await
         }
     };
@@ -158,11 +160,17 @@ change!(
     security(("token" = [])))]
 pub async fn reload(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
 ) -> Result<Json<ReloadAnswer>, ApiError> {
     let id = agent_id(&id)?;
-    let reloaded = surface.house.reload(Some(&id), &Actor::CommandLine).await?;
-    Ok(Json(reloaded.into()))
+    let reloaded = surface.house.reload(Some(&id), &caller.actor()).await;
+    // What is wrong elsewhere in the files is not for the bearer of a token of one agent.
+    match (caller, reloaded) {
+        (Caller::Local, reloaded) => Ok(Json(reloaded?.into())),
+        (Caller::Token(_), Ok(reloaded)) => Ok(Json(ReloadAnswer::about(&id, reloaded))),
+        (Caller::Token(_), Err(error)) => Err(ApiError::from(error).about(&id)),
+    }
 }
 
 /// Deletes it with all it has.

@@ -1,12 +1,18 @@
-//! Who may come in: whoever shows the admin token, from a page of nobody else's.
+//! Who may come in: whoever shows the admin token, or a token whose agents and verbs cover
+//! what is asked, from a page of nobody else's.
 
 use crate::Surface;
 use crate::error::ApiError;
+use crate::id::Id;
 use crate::system::Listening;
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::extract::{FromRequestParts, MatchedPath, Request, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use insula_domain::AgentId;
+use insula_runtime::Actor;
+use insula_runtime::tokens::{Token, Verb};
 use insula_world::World;
 use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
@@ -29,27 +35,123 @@ impl AdminToken {
 
     /// Whether a request shows it. Takes the same time however wrong the text is.
     pub fn is_shown(&self, headers: &HeaderMap) -> bool {
-        let shown = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.strip_prefix("Bearer "));
-        shown.is_some_and(|token| bool::from(token.as_bytes().ct_eq(self.0.as_bytes())))
+        shown(headers).is_some_and(|token| bool::from(token.as_bytes().ct_eq(self.0.as_bytes())))
     }
 }
 
-/// Lets only the admin through.
-pub async fn require_admin(
+fn shown(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")
+}
+
+/// Who asks.
+#[derive(Clone)]
+pub enum Caller {
+    /// The local command line, admin of all.
+    Local,
+    /// The bearer of a token.
+    Token(Arc<Token>),
+}
+
+/// Somebody who shows no token of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stranger;
+
+impl Caller {
+    /// Who shows what these headers show.
+    pub fn of(surface: &Surface, headers: &HeaderMap) -> Result<Self, Stranger> {
+        if surface.admin.is_shown(headers) {
+            return Ok(Self::Local);
+        }
+        let token = shown(headers).and_then(|text| surface.house.tokens.find(text));
+        token.map(Self::Token).ok_or(Stranger)
+    }
+
+    /// Whether it may do `verb` with `agent`.
+    pub fn may(&self, agent: &AgentId, verb: Verb) -> bool {
+        match self {
+            Self::Local => true,
+            Self::Token(token) => token.allows(agent, verb),
+        }
+    }
+
+    /// The account its conversations belong to: two tokens never share one.
+    pub fn account(&self) -> &str {
+        match self {
+            Self::Local => "local",
+            Self::Token(token) => &token.id,
+        }
+    }
+
+    /// How records of conversations name it.
+    pub fn principal(&self) -> String {
+        self.actor().to_string()
+    }
+
+    /// How records of changes name it.
+    pub fn actor(&self) -> Actor {
+        match self {
+            Self::Local => Actor::CommandLine,
+            Self::Token(token) => Actor::Token(token.id.clone()),
+        }
+    }
+}
+
+impl FromRequestParts<Surface> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, surface: &Surface) -> Result<Self, ApiError> {
+        Ok(Self::of(surface, &parts.headers)?)
+    }
+}
+
+/// What a token must let its bearer do with an agent for this request about it; `None` where
+/// only the admin of all will do. Routes that are not listed are the admin's.
+fn verb(method: &Method, path: &str) -> Option<Verb> {
+    let rest = path.strip_prefix("/api/agents/{id}")?;
+    // A part of a longer path, as one session, goes by the first word.
+    let what = rest.trim_start_matches('/').split('/').next()?;
+    let reads = method == Method::GET || method == Method::HEAD;
+    match what {
+        "" | "context" | "tools" | "audit" | "sessions" | "usage" | "events" if reads => {
+            Some(Verb::Read)
+        }
+        "messages" | "stop" | "retry" | "new" if method == Method::POST => Some(Verb::Chat),
+        "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
+        _ => None,
+    }
+}
+
+/// Lets the admin through everywhere, and a token where it covers what is asked. To a token,
+/// an agent of somebody else's is one that does not exist, before anything else is looked at.
+pub async fn require_token(
     State(surface): State<Surface>,
+    matched: MatchedPath,
+    id: Result<Id, ApiError>,
     request: Request,
     next: Next,
 ) -> Response {
-    if surface.admin.is_shown(request.headers()) {
-        return next.run(request).await;
+    let caller = match Caller::of(&surface, request.headers()) {
+        Ok(caller) => caller,
+        Err(stranger) => return ApiError::from(stranger).into_response(),
+    };
+    let Caller::Token(token) = caller else { return next.run(request).await };
+    let Some(verb) = verb(request.method(), matched.as_str()) else {
+        let message =
+            "only the admin of this daemon may; the local token is in run/admin.token of the home";
+        return ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response();
+    };
+    let id = match id {
+        Ok(Id(id)) => id,
+        Err(missing) => return missing.into_response(),
+    };
+    match AgentId::new(&id).ok().filter(|id| token.agents.contains(id)) {
+        None => ApiError::no_agent(&id).into_response(),
+        Some(id) if token.allows(&id, verb) => next.run(request).await,
+        Some(_) => {
+            let message = format!("this token lacks the verb `{}`", verb.as_str());
+            ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
+        }
     }
-    let message =
-        "show a token: Authorization: Bearer …; the local one is in run/admin.token of the home";
-    let answer = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
-    ([(header::WWW_AUTHENTICATE, "Bearer")], answer).into_response()
 }
 
 /// Refuses requests that a browser was tricked into: a name that is not this machine's in
@@ -75,4 +177,34 @@ fn is_for(listening: &Listening, headers: &HeaderMap) -> bool {
         && all(header::ORIGIN, &|origin| {
             origin.strip_prefix("http://").is_some_and(|host| listening.answers_to(host))
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_about_an_agent_needs_the_verb_that_covers_it() {
+        let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
+        for (method, path, expected) in [
+            (&get, "/api/agents/{id}", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/context", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/audit/verify", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/sessions/{session}", Some(Verb::Read)),
+            (&Method::HEAD, "/api/agents/{id}/events", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/messages", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/stop", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/pause", Some(Verb::Manage)),
+            (&post, "/api/agents/{id}/reload", Some(Verb::Manage)),
+            (&post, "/api/agents/{id}/archive", None),
+            (&delete, "/api/agents/{id}", None),
+            (&delete, "/api/agents/{id}/sessions/{session}", None),
+            (&get, "/api/agents/{id}/secrets", None),
+            (&get, "/api/agents", None),
+            (&get, "/api/tokens/{id}", None),
+            (&post, "/api/reload", None),
+        ] {
+            assert_eq!(verb(method, path), expected, "{method} {path}");
+        }
+    }
 }

@@ -1,11 +1,14 @@
 //! Errors as answers: a status, what happened, and what to do.
 
+use crate::auth::Stranger;
+use crate::system::keep_findings_of;
 use axum::Json;
 use axum::extract::OriginalUri;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::http::{Method, StatusCode};
+use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use insula_config::render;
+use insula_domain::AgentId;
 use insula_runtime::RuntimeError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -49,6 +52,16 @@ impl ApiError {
         Self::new(StatusCode::BAD_REQUEST, "invalid", message)
     }
 
+    /// The same error for somebody who may know about this agent only.
+    pub fn about(mut self, id: &AgentId) -> Self {
+        if let Some(report) = &mut self.body.error.report {
+            keep_findings_of(id, report);
+            self.body.error.message =
+                "the configuration was not applied; the admin of this daemon can see why".into();
+        }
+        self
+    }
+
     /// What went wrong, for an answer of another shape.
     pub fn message(&self) -> String {
         self.body.error.message.clone()
@@ -57,6 +70,13 @@ impl ApiError {
     /// There is no such agent, or not for you: the same answer.
     pub fn no_agent(id: &str) -> Self {
         RuntimeError::NoSuchAgent(id.into()).into()
+    }
+}
+
+impl From<Stranger> for ApiError {
+    fn from(Stranger: Stranger) -> Self {
+        let message = "show a token: Authorization: Bearer …; the local one is in run/admin.token of the home";
+        Self::new(StatusCode::UNAUTHORIZED, "unauthorized", message)
     }
 }
 
@@ -108,7 +128,11 @@ impl From<QueryRejection> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        (self.status, Json(self.body)).into_response()
+        let answer = (self.status, Json(self.body));
+        if self.status == StatusCode::UNAUTHORIZED {
+            return ([(header::WWW_AUTHENTICATE, "Bearer")], answer).into_response();
+        }
+        answer.into_response()
     }
 }
 

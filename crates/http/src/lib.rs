@@ -65,7 +65,7 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/audit", get(audit::agent))
         .route("/agents/{id}/audit/verify", get(audit::verify_agent))
         .method_not_allowed_fallback(error::wrong_method)
-        .route_layer(from_fn_with_state(surface.clone(), auth::require_admin))
+        .route_layer(from_fn_with_state(surface.clone(), auth::require_token))
         .route("/openapi.json", get(openapi::document));
     Router::new()
         .route("/healthz", get(system::healthz))

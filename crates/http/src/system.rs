@@ -171,6 +171,30 @@ impl From<Reloaded> for ReloadAnswer {
     }
 }
 
+impl ReloadAnswer {
+    /// What a reload did to one agent, and nothing about others.
+    pub fn about(id: &AgentId, reloaded: Reloaded) -> Self {
+        let mut answer = Self::from(reloaded);
+        for names in
+            [&mut answer.added, &mut answer.changed, &mut answer.removed, &mut answer.failed]
+        {
+            names.retain(|name| name == id.as_str());
+        }
+        answer.restart.clear();
+        keep_findings_of(id, &mut answer.report);
+        answer
+    }
+}
+
+/// Takes out of a report what is not about this agent.
+pub fn keep_findings_of(id: &AgentId, report: &mut Value) {
+    for list in report.as_object_mut().into_iter().flat_map(|report| report.values_mut()) {
+        if let Value::Array(findings) = list {
+            findings.retain(|found| found["agent"] == id.as_str());
+        }
+    }
+}
+
 /// Reads the configuration again and applies it.
 #[utoipa::path(post, path = "/api/reload",
     responses((status = 200, body = ReloadAnswer), (status = 422, body = ErrorBody, description = "nothing was changed")),

@@ -31,16 +31,19 @@ pub enum Actor {
     Signal,
     /// The local command line, admin of all.
     CommandLine,
+    /// The bearer of a token, by the token's id.
+    Token(Box<str>),
 }
 
 impl fmt::Display for Actor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Daemon => "daemon",
-            Self::FileWatch => "daemon:file-watch",
-            Self::Signal => "daemon:signal",
-            Self::CommandLine => "cli:local",
-        })
+        match self {
+            Self::Daemon => f.write_str("daemon"),
+            Self::FileWatch => f.write_str("daemon:file-watch"),
+            Self::Signal => f.write_str("daemon:signal"),
+            Self::CommandLine => f.write_str("cli:local"),
+            Self::Token(id) => write!(f, "api:{id}"),
+        }
     }
 }
 

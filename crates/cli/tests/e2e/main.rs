@@ -17,3 +17,4 @@ mod routes;
 mod rules;
 mod support;
 mod talk;
+mod tokens;

@@ -97,7 +97,7 @@ fn a_token_reaches_its_agents_and_no_others_exist() {
     assert_eq!(other.body.replace("`b`", "`x`"), none.body);
     // Nor does a token of the API open the management API.
     let bearer = format!("Authorization: Bearer {token}");
-    assert_eq!(send(daemon.listen(), "GET", "/api/agents", &[&bearer], "").status, 401);
+    assert_eq!(send(daemon.listen(), "GET", "/api/agents", &[&bearer], "").status, 403);
     insula(&home, &["token", "revoke", &id]).ok();
     assert_eq!(complete(&daemon, &token, &[], &ask("a", "hi")).status, 401);
     assert_eq!(json(&home, &["token", "list"]), json!([]));

@@ -1,9 +1,10 @@
 //! `POST /v1/chat/completions`: a turn, streamed or not.
 
+use super::agent;
 use super::error::OpenAiError;
 use super::request::ChatRequest;
-use super::{Caller, agent};
 use crate::Surface;
+use crate::auth::Caller;
 use crate::error::ApiError;
 use axum::Json;
 use axum::body::Body;

@@ -1,5 +1,6 @@
 //! Errors in OpenAI's shape.
 
+use crate::auth::Stranger;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -25,12 +26,6 @@ impl OpenAiError {
         Self { status, kind, code, message: message.into() }
     }
 
-    /// No token, or none of ours.
-    pub fn unauthorized() -> Self {
-        let message = "show a token of this daemon: Authorization: Bearer …";
-        Self::new(StatusCode::UNAUTHORIZED, "invalid_request_error", "invalid_api_key", message)
-    }
-
     /// There is no such agent, or not for you: the same answer.
     pub fn no_model(model: &str) -> Self {
         let shown: String = model.chars().filter(|c| !c.is_control()).take(80).collect();
@@ -52,6 +47,13 @@ impl OpenAiError {
     pub fn no_daemon() -> Self {
         let message = "no daemon runs; `insula up` starts it";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "api_error", "no_daemon", message)
+    }
+}
+
+impl From<Stranger> for OpenAiError {
+    fn from(Stranger: Stranger) -> Self {
+        let message = "show a token of this daemon: Authorization: Bearer …";
+        Self::new(StatusCode::UNAUTHORIZED, "invalid_request_error", "invalid_api_key", message)
     }
 }
 

@@ -7,61 +7,16 @@ mod request;
 pub use chat::{__path_completions, completions};
 
 use crate::Surface;
+use crate::auth::Caller;
 use axum::Json;
 use axum::extract::State as With;
-use axum::http::{HeaderMap, header};
+use axum::http::HeaderMap;
 use error::OpenAiError;
 use insula_domain::AgentId;
-use insula_runtime::tokens::{Token, Verb};
+use insula_runtime::tokens::Verb;
 use insula_runtime::{AgentContext, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// Who asks.
-#[derive(Clone)]
-pub enum Caller {
-    /// The local command line, admin of all.
-    Local,
-    /// The bearer of a token.
-    Token(Arc<Token>),
-}
-
-impl Caller {
-    fn of(surface: &Surface, headers: &HeaderMap) -> Result<Self, OpenAiError> {
-        if surface.admin.is_shown(headers) {
-            return Ok(Self::Local);
-        }
-        let shown = headers
-            .get(header::AUTHORIZATION)
-            .and_then(|value| value.to_str().ok())
-            .and_then(|value| value.strip_prefix("Bearer "));
-        let token = shown.and_then(|text| surface.house.tokens.find(text));
-        token.map(Self::Token).ok_or_else(OpenAiError::unauthorized)
-    }
-
-    fn may_chat(&self, agent: &AgentId) -> bool {
-        match self {
-            Self::Local => true,
-            Self::Token(token) => token.allows(agent, Verb::Chat),
-        }
-    }
-
-    /// The account its conversations belong to: two tokens never share one.
-    fn account(&self) -> &str {
-        match self {
-            Self::Local => "local",
-            Self::Token(token) => &token.id,
-        }
-    }
-
-    /// How records name it.
-    fn principal(&self) -> String {
-        match self {
-            Self::Local => "cli:local".to_owned(),
-            Self::Token(token) => format!("api:{}", token.id),
-        }
-    }
-}
 
 /// The agent a request names. One that is not there, does not serve or is somebody else's:
 /// the same answer.
@@ -72,7 +27,7 @@ fn agent(
 ) -> Result<Arc<AgentContext>, OpenAiError> {
     let missing = || OpenAiError::no_model(model);
     let id = AgentId::new(model).map_err(|_| missing())?;
-    if !caller.may_chat(&id) {
+    if !caller.may(&id, Verb::Chat) {
         return Err(missing());
     }
     let snapshot = surface.house.snapshot();
@@ -94,7 +49,7 @@ pub async fn models(
     let serving = snapshot
         .agents
         .iter()
-        .filter(|(id, entry)| caller.may_chat(id) && matches!(entry.state, State::Ready(_)));
+        .filter(|(id, entry)| caller.may(id, Verb::Chat) && matches!(entry.state, State::Ready(_)));
     let data: Vec<Value> = serving
         .map(|(id, _)| json!({ "id": id.as_str(), "object": "model", "created": 0, "owned_by": "insula" }))
         .collect();
