@@ -14,6 +14,7 @@ use insula_domain::AgentId;
 use insula_runtime::Actor;
 use insula_runtime::tokens::{Token, Verb};
 use insula_world::World;
+use std::pin::Pin;
 use std::sync::Arc;
 use subtle::ConstantTimeEq as _;
 
@@ -52,6 +53,9 @@ pub enum Caller {
     Token(Arc<Token>),
 }
 
+/// Comes when a right is lost.
+pub type Lost = Pin<Box<dyn Future<Output = ()> + Send>>;
+
 /// Somebody who shows no token of ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stranger;
@@ -71,6 +75,18 @@ impl Caller {
         match self {
             Self::Local => true,
             Self::Token(token) => token.allows(agent, verb),
+        }
+    }
+
+    /// Waits until it may no longer do `verb` with `agent`. What is streamed ends then.
+    pub fn lost(&self, surface: &Surface, agent: &AgentId, verb: Verb) -> Lost {
+        let (house, agent) = (surface.house.clone(), agent.clone());
+        match self {
+            Self::Local => Box::pin(std::future::pending()),
+            Self::Token(token) => {
+                let token = token.clone();
+                Box::pin(async move { house.tokens.lost(&token.id, &agent, verb).await })
+            }
         }
     }
 

@@ -1,7 +1,10 @@
 //! Errors as answers: a status, what happened, and what to do.
 
 use crate::auth::Stranger;
+use crate::connection::TooSlow;
+use crate::limits::BODY_LEN_MAX;
 use crate::system::keep_findings_of;
+use crate::v1::OpenAiError;
 use axum::Json;
 use axum::extract::OriginalUri;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
@@ -50,6 +53,22 @@ impl ApiError {
     /// The request itself is wrong.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid", message)
+    }
+
+    /// The body is longer than any may be.
+    pub fn body_too_large() -> Self {
+        let message = format!("the body is longer than {BODY_LEN_MAX} bytes");
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    }
+
+    /// The status it is answered with.
+    pub fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Its word for programs.
+    pub fn code(&self) -> &'static str {
+        self.body.error.code
     }
 
     /// The same error for somebody who may know about this agent only.
@@ -106,7 +125,14 @@ impl From<JsonRejection> for ApiError {
             JsonRejection::MissingJsonContentType(_) => {
                 "send the body as `Content-Type: application/json`".to_owned()
             }
-            _ if status == StatusCode::PAYLOAD_TOO_LARGE => "the body is too large".to_owned(),
+            _ if status == StatusCode::PAYLOAD_TOO_LARGE => return Self::body_too_large(),
+            other if is_too_slow(other) => {
+                return Self::new(
+                    StatusCode::REQUEST_TIMEOUT,
+                    "body_too_slow",
+                    TooSlow.to_string(),
+                );
+            }
             _ => "the body could not be read".to_owned(),
         };
         // A body that is JSON and does not fit is as wrong as one that is not.
@@ -117,6 +143,17 @@ impl From<JsonRejection> for ApiError {
         };
         Self::new(status, "invalid", message)
     }
+}
+
+fn is_too_slow(rejection: &JsonRejection) -> bool {
+    let mut next: Option<&dyn std::error::Error> = Some(rejection);
+    while let Some(error) = next {
+        if error.is::<TooSlow>() {
+            return true;
+        }
+        next = error.source();
+    }
+    false
 }
 
 impl From<QueryRejection> for ApiError {
@@ -162,13 +199,22 @@ impl From<insula_store::StoreError> for ApiError {
     }
 }
 
+/// An error in the shape that callers of this path read: OpenAI's under `/v1`.
+pub fn shaped(path: &str, error: ApiError) -> Response {
+    if path == "/v1" || path.starts_with("/v1/") {
+        return OpenAiError::from(error).into_response();
+    }
+    error.into_response()
+}
+
 /// What a path of ours answers to a method it does not have.
-pub async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> ApiError {
+pub async fn wrong_method(method: Method, OriginalUri(uri): OriginalUri) -> Response {
     let message = format!("{} does not answer {method}", uri.path());
-    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message)
+    shaped(uri.path(), ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "wrong_method", message))
 }
 
 /// What every path answers that is none of ours.
-pub async fn not_found(OriginalUri(uri): OriginalUri) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, "not_found", format!("nothing is at {}", uri.path()))
+pub async fn not_found(OriginalUri(uri): OriginalUri) -> Response {
+    let message = format!("nothing is at {}", uri.path());
+    shaped(uri.path(), ApiError::new(StatusCode::NOT_FOUND, "not_found", message))
 }

@@ -7,12 +7,15 @@
 mod agents;
 mod audit;
 mod auth;
+mod connection;
 mod error;
 mod id;
+mod limits;
 mod metrics;
 mod openapi;
 mod route;
 mod serve;
+mod submit;
 mod system;
 mod tokens;
 mod v1;
@@ -22,7 +25,8 @@ pub use serve::serve;
 pub use system::Listening;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::extract::DefaultBodyLimit;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::{get, post};
 use insula_runtime::House;
 use insula_runtime::turn::Engine;
@@ -74,8 +78,12 @@ pub fn router(surface: Surface) -> Router {
         .method_not_allowed_fallback(error::wrong_method)
         .route("/v1/models", get(v1::models))
         .route("/v1/chat/completions", post(v1::completions))
+        .route("/v1/responses", post(v1::respond))
+        .route("/v1/responses/{id}", get(v1::response))
         .nest("/api", api)
         .fallback(error::not_found)
         .layer(from_fn_with_state(surface.clone(), auth::refuse_foreign_hosts))
+        .layer(from_fn(limits::refuse_too_much))
+        .layer(DefaultBodyLimit::max(limits::BODY_LEN_MAX))
         .with_state(surface)
 }

@@ -27,6 +27,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         tokens::revoke,
         v1::models,
         v1::completions,
+        v1::respond,
+        v1::response,
         agents::list,
         agents::add,
         agents::show,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use tokio::sync::watch;
 
 /// The name under which the store keeps all tokens.
 const KEPT: &str = "tokens";
@@ -78,6 +79,11 @@ impl Token {
             && (self.verbs.contains(&verb) || self.verbs.contains(&Verb::Admin))
     }
 
+    /// A key that only this token leads to, for what is to be read back only by its bearer.
+    pub fn key(&self, purpose: &str) -> [u8; 32] {
+        *blake3::keyed_hash(&self.hash, purpose.as_bytes()).as_bytes()
+    }
+
     fn to_json(&self) -> Value {
         json!({
             "hash": self.hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
@@ -111,6 +117,8 @@ impl Token {
 #[derive(Default)]
 pub struct Tokens {
     known: ArcSwap<BTreeMap<Box<str>, Arc<Token>>>,
+    /// Told of every change, for whoever holds a stream open by one.
+    changed: watch::Sender<()>,
 }
 
 impl Tokens {
@@ -120,7 +128,23 @@ impl Tokens {
         let known = entries.filter_map(|(id, value)| {
             Some((id.as_str().into(), Arc::new(Token::from_json(id, value)?)))
         });
-        Self { known: ArcSwap::from_pointee(known.collect()) }
+        Self { known: ArcSwap::from_pointee(known.collect()), changed: watch::Sender::default() }
+    }
+
+    fn keep(&self, known: BTreeMap<Box<str>, Arc<Token>>) {
+        self.known.store(Arc::new(known));
+        self.changed.send_replace(());
+    }
+
+    /// Waits until the token of this id does not allow `verb` with `agent`: it was revoked, or
+    /// the agent taken out of it.
+    pub async fn lost(&self, id: &str, agent: &AgentId, verb: Verb) {
+        let mut changes = self.changed.subscribe();
+        while self.known.load().get(id).is_some_and(|token| token.allows(agent, verb)) {
+            if changes.changed().await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Whose token `text` is; `None` when it is nobody's.
@@ -201,7 +225,7 @@ impl House {
             DaemonCommand::Audit(self.entry(actor, kind, 0, content)),
         ];
         self.store.daemon().commit(batch, &self.fence).await?;
-        self.tokens.known.store(Arc::new(known));
+        self.tokens.keep(known);
         Ok(())
     }
 
@@ -221,7 +245,7 @@ impl House {
         }
         let kept: serde_json::Map<String, Value> =
             known.iter().map(|(id, token)| (id.to_string(), token.to_json())).collect();
-        self.tokens.known.store(Arc::new(known));
+        self.tokens.keep(known);
         Some(DaemonCommand::PutValue { key: KEPT.into(), value: Value::Object(kept).to_string() })
     }
 

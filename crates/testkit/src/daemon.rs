@@ -152,6 +152,11 @@ impl Daemon {
         }
     }
 
+    /// Sends SIGTERM and waits for nothing.
+    pub fn tell_to_stop(&self) -> io::Result<()> {
+        self.signal(Signal::TERM)
+    }
+
     /// Sends SIGHUP: read the configuration again.
     pub fn hang_up(&self) -> io::Result<()> {
         self.signal(Signal::HUP)

@@ -71,7 +71,11 @@ fn the_description_and_the_router_name_the_same_paths() {
         let code = serde_json::from_str::<Value>(&answer.body);
         let code = code.map(|body| body["error"]["code"].clone()).unwrap_or_default();
         if path.contains("{id}") {
-            let missing = if path.contains("tokens") { "no_such_token" } else { "no_such_agent" };
+            let missing = match path.as_str() {
+                it if it.contains("tokens") => "no_such_token",
+                it if it.contains("responses") => "response_not_found",
+                _ => "no_such_agent",
+            };
             assert_eq!((answer.status, code), (404, json!(missing)), "{method} {path}");
         } else {
             assert!(![404, 405, 401].contains(&answer.status), "{method} {path}: {answer:?}");
@@ -82,13 +86,14 @@ fn the_description_and_the_router_name_the_same_paths() {
 #[test]
 fn what_is_nowhere_is_404_and_says_so_in_json() {
     let (home, daemon) = served();
-    for path in
-        ["/", "/api", "/api/", "/api/agents/", "/api/agents/main/secrets", "/v1/nothing", "//"]
-    {
+    for path in ["/", "/api", "/api/", "/api/agents/", "/api/agents/main/nothing", "//"] {
         let answer = call(&daemon, &home, "GET", path, "");
         assert_eq!(answer.status, 404, "{path}: {answer:?}");
         assert_eq!(answer.json(), error("not_found", &format!("nothing is at {path}")));
     }
+    let answer = call(&daemon, &home, "GET", "/v1/nothing", "");
+    let expected = json!({ "message": "nothing is at /v1/nothing", "type": "invalid_request_error", "param": null, "code": "not_found" });
+    assert_eq!((answer.status, &answer.json()["error"]), (404, &expected));
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //! One file a theme; what they share is in `support`.
 
 mod audit;
+mod bad_input;
 mod check;
 mod commands;
+mod connections;
 mod crash;
 mod diff;
 mod first_run;
@@ -11,8 +13,10 @@ mod http;
 mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
+mod provider;
 mod reload;
 mod reload_thousand;
+mod responses;
 mod routes;
 mod rules;
 mod support;

@@ -1,10 +1,10 @@
 //! `POST /v1/chat/completions`: a turn, streamed or not.
 
-use super::agent;
 use super::error::OpenAiError;
 use super::request::ChatRequest;
+use super::turn::{Asking, Heard, Listening, Said};
+use super::{Bearer, agent, ids};
 use crate::Surface;
-use crate::auth::Caller;
 use crate::error::ApiError;
 use axum::Json;
 use axum::body::Body;
@@ -12,86 +12,51 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
-use insula_domain::{AccountId, Address, Audience, ChatId, ChatType, Label, Platform, UserId};
-use insula_runtime::turn::{Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
-use insula_store::{IdempotencyKey, Usage};
+use insula_runtime::turn::{TurnEnd, TurnEvent};
+use insula_store::Usage;
 use serde_json::{Value, json};
 use std::convert::Infallible;
-
-/// Names the session to continue; without it a request carries its own history.
-const SESSION: &str = "x-insula-session";
-/// Makes the same request the same turn.
-const IDEMPOTENCY: &str = "idempotency-key";
 
 /// A turn of the agent that `model` names.
 #[utoipa::path(post, path = "/v1/chat/completions", request_body = Object,
     responses((status = 200, body = Object), (status = 404, body = Object)), security(("token" = [])))]
 pub async fn completions(
     State(surface): State<Surface>,
+    Bearer(caller): Bearer,
     headers: HeaderMap,
     body: Result<Json<ChatRequest>, JsonRejection>,
 ) -> Result<Response, OpenAiError> {
-    let caller = Caller::of(&surface, &headers)?;
-    let Json(request) =
-        body.map_err(|error| OpenAiError::invalid(ApiError::from(error).message()))?;
-    let engine = surface.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
-    let context = agent(&surface, &caller, &request.model)?;
+    let Json(request) = body.map_err(ApiError::from)?;
+    let agent = agent(&surface, &caller, &request.model)?;
+    let asking = Asking::of(caller, &headers)?;
     let (model, stream) = (request.model.clone(), request.stream);
     let usage_asked = request.stream_options.as_ref().is_some_and(|it| it.include_usage);
-    let said = request.said()?;
-    let text =
-        |name| headers.get(name).and_then(|value| value.to_str().ok()).filter(|it| !it.is_empty());
-    let (chat, history) = match text(SESSION) {
+    let (history, parts) = request.said()?;
+    // A session has its own history: of what the request repeats, only the end is new.
+    let (chat, history) = match asking.session {
         Some(name) => (name.to_owned(), Vec::new()),
-        None => (context.one_off_name(&surface.house.world), said.history),
+        None => (agent.one_off_name(&surface.house.world), history),
     };
-    let address = address(&caller, chat)?;
-    let handle = engine
-        .submit(Inbound {
-            session: context.session_key(&address),
-            scope: context.scope(&address),
-            label: Label::of(Audience::of(&address)),
-            principal: caller.principal().into(),
-            history,
-            parts: said.last,
-            idempotency: text(IDEMPOTENCY)
-                .map(|key| IdempotencyKey { who: caller.account().into(), key: key.into() }),
-            agent: context.clone(),
-        })
-        .await;
-    let handle = match handle {
-        // The same request is the same turn: its reply, if there is one by now.
-        Err(SubmitError::Known { turn, status }) => engine
-            .ended(&context, turn)
-            .await
-            .map_err(SubmitError::from)?
-            .ok_or(SubmitError::Known { turn, status })?,
-        other => other?,
-    };
+    let mut listening = asking.begin(&surface, &agent, Said { chat, history, parts }).await?;
     let about = About {
-        id: format!("chatcmpl-{}-{}", context.id, handle.turn),
+        id: format!("chatcmpl-{}", ids::seal(&asking.caller, &agent.id, listening.turn)),
         model,
         created: seconds(&surface),
     };
     if stream {
-        return Ok(streamed(handle, about, usage_asked));
+        return Ok(streamed(listening, about, usage_asked));
     }
-    whole(handle, &about).await
-}
-
-fn address(caller: &Caller, chat: String) -> Result<Address, OpenAiError> {
-    let wrong = |error: insula_domain::IdError| OpenAiError::invalid(error.to_string());
-    Ok(Address {
-        platform: if matches!(caller, Caller::Local) { Platform::CLI } else { Platform::API },
-        account: AccountId::new(caller.account()).map_err(wrong)?,
-        chat: ChatId::new(chat).map_err(wrong)?,
-        chat_type: ChatType::Dm,
-        topic: None,
-        parent: None,
-        community: None,
-        user: Some(UserId::new(caller.account()).map_err(wrong)?),
-        roles: Vec::new(),
-    })
+    let (text, usage) = listening.reply().await?;
+    let message = json!({ "role": "assistant", "content": text, "refusal": null });
+    let body = json!({
+        "id": about.id,
+        "object": "chat.completion",
+        "created": about.created,
+        "model": about.model,
+        "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": "stop" }],
+        "usage": counted(&usage),
+    });
+    Ok(Json(body).into_response())
 }
 
 struct About {
@@ -100,33 +65,9 @@ struct About {
     created: i64,
 }
 
-fn seconds(surface: &Surface) -> i64 {
+/// The time, as OpenAI's answers give it.
+pub fn seconds(surface: &Surface) -> i64 {
     surface.house.world.clock.now().as_millis() / 1_000
-}
-
-async fn whole(mut handle: TurnHandle, about: &About) -> Result<Response, OpenAiError> {
-    while let Some(event) = handle.events.recv().await {
-        match event {
-            TurnEvent::Ended(TurnEnd::Replied { text, usage }) => {
-                let message = json!({ "role": "assistant", "content": text });
-                let body = json!({
-                    "id": about.id,
-                    "object": "chat.completion",
-                    "created": about.created,
-                    "model": about.model,
-                    "choices": [{ "index": 0, "message": message, "finish_reason": "stop" }],
-                    "usage": counted(&usage),
-                });
-                return Ok(Json(body).into_response());
-            }
-            TurnEvent::Ended(TurnEnd::Failed { error }) => return Err(OpenAiError::failed(error)),
-            TurnEvent::Ended(TurnEnd::Stopped) => {
-                return Err(OpenAiError::failed("the turn was stopped"));
-            }
-            _ => {}
-        }
-    }
-    Err(OpenAiError::failed("the turn ended without a word"))
 }
 
 fn counted(usage: &Usage) -> Value {
@@ -134,78 +75,117 @@ fn counted(usage: &Usage) -> Value {
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
         "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": { "cached_tokens": usage.cached },
+        "completion_tokens_details": { "reasoning_tokens": usage.reasoning },
     })
 }
 
-/// The reply as it comes. Whoever goes away misses the rest; the turn goes on.
-fn streamed(handle: TurnHandle, about: About, usage_asked: bool) -> Response {
-    let state = (handle, about, Sent::default());
-    let events =
-        futures_util::stream::unfold(state, move |(mut handle, about, mut sent)| async move {
-            if sent.ended {
-                return None;
-            }
-            let text = match handle.events.recv().await {
-                Some(TurnEvent::Text(delta)) => {
-                    sent.text.push_str(&delta);
-                    chunk(&about, json!({ "role": "assistant", "content": delta }), None)
-                }
-                Some(TurnEvent::Ended(end)) => {
-                    sent.ended = true;
-                    ending(&about, end, &sent.text, usage_asked)
-                }
-                Some(_) => String::new(),
-                None => {
-                    sent.ended = true;
-                    "data: [DONE]\n\n".to_owned()
-                }
-            };
-            Some((Ok::<_, Infallible>(text), (handle, about, sent)))
-        });
+/// Events for a client, as they come.
+pub fn event_stream(
+    events: impl futures_util::Stream<Item = Result<String, Infallible>> + Send + 'static,
+) -> Response {
     let headers =
         [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
     (headers, Body::from_stream(events)).into_response()
 }
 
-#[derive(Default)]
+/// The reply as it comes. Whoever goes away misses the rest; the turn goes on.
+fn streamed(listening: Listening, about: About, usage_asked: bool) -> Response {
+    let sent = Sent { about, usage_asked, text: String::new(), gap: false, ended: false };
+    event_stream(futures_util::stream::unfold(
+        (listening, sent),
+        async move |(mut listening, mut sent)| {
+            while !sent.ended {
+                let text = sent.on(listening.next().await);
+                if !text.is_empty() {
+                    return Some((Ok(text), (listening, sent)));
+                }
+            }
+            None
+        },
+    ))
+}
+
+/// What a client was sent.
 struct Sent {
+    about: About,
+    usage_asked: bool,
+    /// The text since the last tool call.
     text: String,
+    /// Whether what comes next stands apart from what came before.
+    gap: bool,
     ended: bool,
 }
 
-fn chunk(about: &About, delta: Value, finish: Option<&str>) -> String {
-    let body = json!({
-        "id": about.id,
-        "object": "chat.completion.chunk",
-        "created": about.created,
-        "model": about.model,
-        "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }],
-    });
-    format!("data: {body}\n\n")
-}
-
-fn ending(about: &About, end: TurnEnd, sent: &str, usage_asked: bool) -> String {
-    let mut text = String::new();
-    match end {
-        TurnEnd::Replied { text: reply, usage } => {
-            // Deltas are provisional: what was missed, or came from a tool, follows now.
-            if let Some(rest) = reply.strip_prefix(sent).filter(|rest| !rest.is_empty()) {
-                text += &chunk(about, json!({ "role": "assistant", "content": rest }), None);
+impl Sent {
+    /// What to send for what was heard.
+    fn on(&mut self, heard: Heard) -> String {
+        match heard {
+            Heard::Event(TurnEvent::Text(delta)) => self.more(&delta),
+            Heard::Event(TurnEvent::ToolCall { .. }) => {
+                // What the model said before a call is no part of its reply.
+                self.gap |= !std::mem::take(&mut self.text).is_empty();
+                String::new()
             }
-            text += &chunk(about, json!({}), Some("stop"));
-            if usage_asked {
-                let body = json!({
-                    "id": about.id, "object": "chat.completion.chunk", "created": about.created,
-                    "model": about.model, "choices": [], "usage": counted(&usage),
-                });
-                text += &format!("data: {body}\n\n");
-            }
+            Heard::Event(TurnEvent::Ended(end)) => self.end(end),
+            Heard::Event(_) => String::new(),
+            Heard::Lost => self.error(&OpenAiError::revoked()),
+            Heard::Nothing => self.error(&OpenAiError::failed("the turn ended without a word")),
         }
-        TurnEnd::Failed { error } => {
-            let body = json!({ "error": { "message": error, "type": "api_error", "code": "turn_failed" } });
-            text += &format!("data: {body}\n\n");
-        }
-        TurnEnd::Stopped => text += &chunk(about, json!({}), Some("stop")),
     }
-    text + "data: [DONE]\n\n"
+
+    fn more(&mut self, delta: &str) -> String {
+        self.text.push_str(delta);
+        let apart = if std::mem::take(&mut self.gap) { "\n\n" } else { "" };
+        self.chunk(json!({ "role": "assistant", "content": format!("{apart}{delta}") }), None)
+    }
+
+    fn chunk(&self, delta: Value, finish: Option<&str>) -> String {
+        let choice =
+            json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish });
+        self.event(json!([choice]), Value::Null)
+    }
+
+    fn event(&self, choices: Value, usage: Value) -> String {
+        let About { id, model, created } = &self.about;
+        let mut body = json!({
+            "id": id,
+            "object": "chat.completion.chunk",
+            "created": created,
+            "model": model,
+            "choices": choices,
+        });
+        if self.usage_asked {
+            body["usage"] = usage;
+        }
+        format!("data: {body}\n\n")
+    }
+
+    /// An error ends a stream without `[DONE]`: what came before it is not a whole reply.
+    fn error(&mut self, error: &OpenAiError) -> String {
+        self.ended = true;
+        format!("data: {}\n\n", error.body())
+    }
+
+    fn end(&mut self, end: TurnEnd) -> String {
+        self.ended = true;
+        let mut text = String::new();
+        match end {
+            TurnEnd::Replied { text: reply, usage } => {
+                // Deltas are provisional: what was missed, or came from a tool, follows now.
+                let rest = reply.strip_prefix(self.text.as_str()).unwrap_or(&reply).to_owned();
+                if !rest.is_empty() {
+                    self.gap |= !self.text.is_empty() && rest == reply;
+                    text += &self.more(&rest);
+                }
+                text += &self.chunk(json!({}), Some("stop"));
+                if self.usage_asked {
+                    text += &self.event(json!([]), counted(&usage));
+                }
+            }
+            TurnEnd::Failed { error } => return self.error(&OpenAiError::failed(error)),
+            TurnEnd::Stopped => text += &self.chunk(json!({}), Some("stop")),
+        }
+        text + "data: [DONE]\n\n"
+    }
 }

@@ -1,11 +1,12 @@
 //! Errors in OpenAI's shape.
 
 use crate::auth::Stranger;
+use crate::error::ApiError;
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use insula_runtime::turn::SubmitError;
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// An error on its way to an OpenAI client.
 #[derive(Debug)]
@@ -28,8 +29,8 @@ impl OpenAiError {
 
     /// There is no such agent, or not for you: the same answer.
     pub fn no_model(model: &str) -> Self {
-        let shown: String = model.chars().filter(|c| !c.is_control()).take(80).collect();
-        let message = format!("the model `{shown}` does not exist or you do not have access to it");
+        let model = plain(model);
+        let message = format!("the model `{model}` does not exist or you do not have access to it");
         Self::new(StatusCode::NOT_FOUND, "invalid_request_error", "model_not_found", message)
     }
 
@@ -41,6 +42,29 @@ impl OpenAiError {
     /// The turn did not end with a reply.
     pub fn failed(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_GATEWAY, "api_error", "turn_failed", message)
+    }
+
+    /// The token was revoked, or lost this agent, while its bearer waited.
+    pub fn revoked() -> Self {
+        let message = "this token may not use this model any longer";
+        Self::new(StatusCode::UNAUTHORIZED, "invalid_request_error", "token_revoked", message)
+    }
+
+    /// There is no such response, or it is somebody else's: the same answer.
+    pub fn no_response(id: &str) -> Self {
+        let message = format!("response `{}` not found", plain(id));
+        Self::new(StatusCode::NOT_FOUND, "invalid_request_error", "response_not_found", message)
+    }
+
+    /// What went wrong, as OpenAI's clients read it.
+    pub fn body(&self) -> Value {
+        let Self { kind, code, message, .. } = self;
+        json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
+    }
+
+    /// What went wrong: a word for programs and a sentence for people.
+    pub fn said(&self) -> (&'static str, &str) {
+        (self.code, &self.message)
     }
 
     /// There is no engine here: a command looks at a home in which no daemon runs.
@@ -77,11 +101,43 @@ impl From<SubmitError> for OpenAiError {
     }
 }
 
+impl From<ApiError> for OpenAiError {
+    fn from(error: ApiError) -> Self {
+        let kind = match error.status() {
+            status if status.is_server_error() => "api_error",
+            _ => "invalid_request_error",
+        };
+        let code = match error.code() {
+            "invalid" => "invalid_request",
+            code => code,
+        };
+        Self::new(error.status(), kind, code, error.message())
+    }
+}
+
+/// A text of the caller's, short enough to be said back.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(80).collect()
+}
+
 impl IntoResponse for OpenAiError {
     fn into_response(self) -> Response {
-        let Self { status, kind, code, message } = self;
-        let body =
-            json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
-        (status, Json(body)).into_response()
+        let mut answer = (self.status, Json(self.body())).into_response();
+        let headers = answer.headers_mut();
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::TOO_MANY_REQUESTS => {
+                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            }
+            // A turn that failed was a whole turn, with what it did. OpenAI's clients would
+            // ask again by themselves unless they are told not to.
+            StatusCode::BAD_GATEWAY => {
+                headers.insert("x-should-retry", HeaderValue::from_static("false"));
+            }
+            _ => {}
+        }
+        answer
     }
 }

@@ -2,21 +2,36 @@
 
 mod chat;
 mod error;
+mod ids;
 mod request;
+mod responses;
+mod turn;
 
 pub use chat::{__path_completions, completions};
+pub use error::OpenAiError;
+pub use responses::{__path_respond, __path_response, respond, response};
 
 use crate::Surface;
 use crate::auth::Caller;
 use axum::Json;
-use axum::extract::State as With;
-use axum::http::HeaderMap;
-use error::OpenAiError;
+use axum::extract::{FromRequestParts, State as With};
+use axum::http::request::Parts;
 use insula_domain::AgentId;
 use insula_runtime::tokens::Verb;
 use insula_runtime::{AgentContext, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+/// Who asks, known before anything of the body is read.
+pub struct Bearer(pub Caller);
+
+impl FromRequestParts<Surface> for Bearer {
+    type Rejection = OpenAiError;
+
+    async fn from_request_parts(parts: &mut Parts, surface: &Surface) -> Result<Self, OpenAiError> {
+        Ok(Self(Caller::of(surface, &parts.headers)?))
+    }
+}
 
 /// The agent a request names. One that is not there, does not serve or is somebody else's:
 /// the same answer.
@@ -40,11 +55,7 @@ fn agent(
 
 /// The agents this token may talk to.
 #[utoipa::path(get, path = "/v1/models", responses((status = 200, body = Object)), security(("token" = [])))]
-pub async fn models(
-    With(surface): With<Surface>,
-    headers: HeaderMap,
-) -> Result<Json<Value>, OpenAiError> {
-    let caller = Caller::of(&surface, &headers)?;
+pub async fn models(With(surface): With<Surface>, Bearer(caller): Bearer) -> Json<Value> {
     let snapshot = surface.house.snapshot();
     let serving = snapshot
         .agents
@@ -53,5 +64,5 @@ pub async fn models(
     let data: Vec<Value> = serving
         .map(|(id, _)| json!({ "id": id.as_str(), "object": "model", "created": 0, "owned_by": "insula" }))
         .collect();
-    Ok(Json(json!({ "object": "list", "data": data })))
+    Json(json!({ "object": "list", "data": data }))
 }

@@ -1,0 +1,160 @@
+//! Connections: what is cut, what is let finish, and what a daemon that stops waits for.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch sockets and fail by panicking"
+)]
+
+use crate::provider::*;
+use crate::support::*;
+use serde_json::{Value, json};
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::mpsc::{Sender, channel};
+
+/// A provider that begins to answer and goes on when the sender is dropped.
+fn held() -> (Provider, Sender<()>) {
+    let (go, wait) = channel();
+    let mut wait = Some(wait);
+    let provider = Provider::start(move |_| match wait.take() {
+        Some(wait) => vec![begins("half a "), Step::Wait(wait), ends("reply")],
+        None => vec![says("the next")],
+    });
+    (provider, go)
+}
+
+fn streamed(path: &str) -> Value {
+    match path {
+        "/v1/responses" => json!({ "model": "a", "input": "hi", "stream": true }),
+        _ => {
+            let mut body = ask("a", "hi");
+            body["stream"] = json!(true);
+            body
+        }
+    }
+}
+
+/// What a session of agent `a` holds, as its own model is shown it.
+fn next_sees(home: &insula_testkit::Home, provider: &Provider) -> String {
+    insula(home, &["chat", "--agent", "a", "-m", "next"]).ok();
+    provider.seen.lock().unwrap().last().unwrap().to_string()
+}
+
+#[test]
+fn revoking_a_token_cuts_its_streams() {
+    for path in ["/v1/chat/completions", "/v1/responses"] {
+        let (provider, go) = held();
+        let home = provider.home();
+        let daemon = start_still(&home);
+        let (id, token) = token_for(&home, "a");
+        let mut reading = Reading::post(&daemon, &token, path, &streamed(path));
+        reading.until("half a ");
+        insula(&home, &["token", "revoke", &id]).ok();
+        let rest = reading.rest();
+        assert!(rest.contains("token_revoked"), "{path}: {rest}");
+        assert!(!rest.contains("[DONE]") && !rest.contains("response.completed"), "{path}: {rest}");
+        drop(go);
+    }
+}
+
+#[test]
+fn deleting_an_agent_cuts_the_streams_of_its_tokens() {
+    let (provider, _go) = held();
+    let home = provider.home();
+    let daemon = start_still(&home);
+    let made = json(&home, &["token", "create", "--agent", "a", "--agent", "b"]);
+    let token = made["token"].as_str().unwrap();
+    let path = "/v1/chat/completions";
+    let mut reading = Reading::post(&daemon, token, path, &streamed(path));
+    reading.until("half a ");
+    insula(&home, &["agents", "delete", "a", "--yes"]).ok();
+    assert!(reading.rest().contains("error"));
+    // For its other agent it is as good as before.
+    assert_eq!(post(&daemon, token, path, &[], &ask("b", "say hi")).status, 200);
+}
+
+#[test]
+fn a_request_that_waits_for_a_whole_reply_is_refused_when_its_token_is_revoked() {
+    let (provider, _go) = held();
+    let home = provider.home();
+    let daemon = start_still(&home);
+    let (id, token) = token_for(&home, "a");
+    let reading = Reading::post(&daemon, &token, "/v1/chat/completions", &ask("a", "hi"));
+    provider.came.recv().unwrap();
+    insula(&home, &["token", "revoke", &id]).ok();
+    let answer = reading.rest();
+    assert!(answer.starts_with("HTTP/1.1 401") && answer.contains("token_revoked"), "{answer}");
+}
+
+#[test]
+fn whoever_goes_away_in_the_middle_leaves_a_turn_that_goes_on() {
+    let (provider, go) = held();
+    let home = provider.home();
+    let daemon = start_still(&home);
+    let path = "/v1/chat/completions";
+    let bearer = format!("Authorization: Bearer {}", token(&home));
+    let body = streamed(path).to_string();
+    let mut stream = TcpStream::connect(daemon.listen()).unwrap();
+    // In the session the command line uses, to see what becomes of it.
+    write!(
+        stream,
+        "POST {path} HTTP/1.1\r\nHost: {}\r\n{bearer}\r\nX-Insula-Session: terminal\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        daemon.listen(),
+        body.len()
+    )
+    .unwrap();
+    provider.came.recv().unwrap();
+    drop(stream);
+    drop(go);
+    let seen = next_sees(&home, &provider);
+    assert!(seen.contains("half a reply"), "{seen}");
+}
+
+#[test]
+fn silent_and_half_sent_connections_do_not_hold_the_daemon_up() {
+    let home = configured("agents: {a: {default: true}}\n");
+    let daemon = start_still(&home);
+    let bearer = format!("Authorization: Bearer {}", token(&home));
+    let host = format!("Host: {}", daemon.listen());
+    let half_head = "POST /v1/chat/completions HTTP/1.1\r\nHost: x".to_owned();
+    let half_body = format!(
+        "POST /v1/chat/completions HTTP/1.1\r\n{host}\r\n{bearer}\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{{"
+    );
+    let kept_alive = format!("GET /healthz HTTP/1.1\r\n{host}\r\n\r\n");
+    let mut open = Vec::new();
+    for text in [String::new(), half_head, half_body, kept_alive.clone()] {
+        let mut stream = TcpStream::connect(daemon.listen()).unwrap();
+        stream.write_all(text.as_bytes()).unwrap();
+        if text == kept_alive {
+            let mut byte = [0; 15];
+            stream.read_exact(&mut byte).unwrap();
+            assert_eq!(&byte, b"HTTP/1.1 200 OK");
+        }
+        open.push(stream);
+    }
+    // The daemon has taken them in: it answers one that came after them.
+    assert_eq!(get(&daemon, "/healthz").status, 200);
+    daemon.tell_to_stop().unwrap();
+    daemon.wait_for_line("stopped").unwrap();
+    // It says so when it has waited for as long as it does.
+    assert!(!daemon.log().contains("cut off"), "{}", daemon.log());
+}
+
+#[test]
+fn a_turn_under_way_is_answered_when_the_daemon_stops() {
+    let (provider, go) = held();
+    let home = provider.home();
+    let daemon = start_still(&home);
+    let (_, token) = token_for(&home, "a");
+    let path = "/v1/chat/completions";
+    let mut reading = Reading::post(&daemon, &token, path, &streamed(path));
+    reading.until("half a ");
+    daemon.tell_to_stop().unwrap();
+    daemon.wait_for_line("stopping").unwrap();
+    drop(go);
+    let rest = reading.rest();
+    assert!(rest.contains("reply") && rest.contains("[DONE]"), "{rest}");
+    daemon.wait_for_line("stopped").unwrap();
+}

@@ -1,0 +1,150 @@
+//! One turn for a caller of the API: how it begins, and how it is listened to.
+
+use super::error::OpenAiError;
+use crate::Surface;
+use crate::auth::{Caller, Lost};
+use crate::submit::submit;
+use axum::http::HeaderMap;
+use insula_domain::{AccountId, Address, Audience, ChatId, ChatType, Label, Platform, UserId};
+use insula_runtime::AgentContext;
+use insula_runtime::tokens::Verb;
+use insula_runtime::turn::{Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
+use insula_store::{IdempotencyKey, Part, Role, TurnId, Usage};
+use std::sync::Arc;
+
+/// Names the session to continue; without it a request carries its own history.
+const SESSION: &str = "x-insula-session";
+/// Makes the same request the same turn.
+const IDEMPOTENCY: &str = "idempotency-key";
+
+/// What a caller brings: the words of the request's headers.
+pub struct Asking<'h> {
+    /// Who asks.
+    pub caller: Caller,
+    /// The session to continue.
+    pub session: Option<&'h str>,
+    /// What makes it the same request when it comes again.
+    idempotency: Option<&'h str>,
+}
+
+impl<'h> Asking<'h> {
+    /// Reads the headers.
+    pub fn of(caller: Caller, headers: &'h HeaderMap) -> Result<Self, OpenAiError> {
+        let text = |name: &str| match headers.get(name).map(|value| value.to_str()) {
+            None => Ok(None),
+            Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
+            Some(Err(_)) => Err(OpenAiError::invalid(format!("`{name}` must be plain ASCII"))),
+        };
+        Ok(Self { session: text(SESSION)?, idempotency: text(IDEMPOTENCY)?, caller })
+    }
+
+    /// Begins a turn of `agent` in the chat of this name. The same request is the same turn:
+    /// it is told again how that ended.
+    pub async fn begin(
+        &self,
+        surface: &Surface,
+        agent: &Arc<AgentContext>,
+        said: Said,
+    ) -> Result<Listening, OpenAiError> {
+        let engine = surface.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
+        let Said { chat, history, parts, .. } = said;
+        let address = self.address(chat)?;
+        let inbound = Inbound {
+            session: agent.session_key(&address),
+            scope: agent.scope(&address),
+            label: Label::of(Audience::of(&address)),
+            principal: self.caller.principal().into(),
+            history,
+            parts,
+            idempotency: self
+                .idempotency
+                .map(|key| IdempotencyKey { who: self.caller.account().into(), key: key.into() }),
+            agent: agent.clone(),
+        };
+        let handle = match submit(engine.clone(), inbound).await {
+            Err(SubmitError::Known { turn, status }) => engine
+                .ended(agent, turn)
+                .await
+                .map_err(SubmitError::from)?
+                .ok_or(SubmitError::Known { turn, status })?,
+            other => other?,
+        };
+        let lost = self.caller.lost(surface, &agent.id, Verb::Chat);
+        Ok(Listening { turn: handle.turn, handle, lost })
+    }
+
+    fn address(&self, chat: String) -> Result<Address, OpenAiError> {
+        let caller = &self.caller;
+        let wrong = |error: insula_domain::IdError| OpenAiError::invalid(error.to_string());
+        Ok(Address {
+            platform: if matches!(caller, Caller::Local) { Platform::CLI } else { Platform::API },
+            account: AccountId::new(caller.account()).map_err(wrong)?,
+            chat: ChatId::new(chat).map_err(wrong)?,
+            chat_type: ChatType::Dm,
+            topic: None,
+            parent: None,
+            community: None,
+            user: Some(UserId::new(caller.account()).map_err(wrong)?),
+            roles: Vec::new(),
+        })
+    }
+}
+
+/// What is said, and where.
+pub struct Said {
+    /// The chat it is said in, which with the caller names the session.
+    pub chat: String,
+    /// What was said before, where the caller brings it along.
+    pub history: Vec<(Role, Vec<Part>)>,
+    /// What is said now.
+    pub parts: Vec<Part>,
+}
+
+/// A turn that is listened to, as long as its caller may.
+pub struct Listening {
+    /// The turn.
+    pub turn: TurnId,
+    handle: TurnHandle,
+    lost: Lost,
+}
+
+/// What is heard next.
+pub enum Heard {
+    /// Something happened in the turn.
+    Event(TurnEvent),
+    /// The caller may not listen any longer. The turn goes on.
+    Lost,
+    /// The turn is over, and how was not heard.
+    Nothing,
+}
+
+impl Listening {
+    /// What happens next.
+    pub async fn next(&mut self) -> Heard {
+        tokio::select! {
+            biased;
+            () = &mut self.lost => Heard::Lost,
+            event = self.handle.events.recv() => event.map_or(Heard::Nothing, Heard::Event),
+        }
+    }
+
+    /// The reply, when it is there.
+    pub async fn reply(&mut self) -> Result<(String, Usage), OpenAiError> {
+        loop {
+            return match self.next().await {
+                Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage })) => {
+                    Ok((text, usage))
+                }
+                Heard::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => {
+                    Err(OpenAiError::failed(error))
+                }
+                Heard::Event(TurnEvent::Ended(TurnEnd::Stopped)) => {
+                    Err(OpenAiError::failed("the turn was stopped"))
+                }
+                Heard::Event(_) => continue,
+                Heard::Lost => Err(OpenAiError::revoked()),
+                Heard::Nothing => Err(OpenAiError::failed("the turn ended without a word")),
+            };
+        }
+    }
+}
