@@ -104,6 +104,8 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     };
     tracing::info!(signal = name, "stopping");
     stop.cancel();
+    // Streams of events have no end of their own to wait for.
+    house.registry.hub.close();
     let drained = tokio::select! {
         result = server => result.is_ok(),
         () = setting.world.clock.sleep(DRAIN) => false,

@@ -10,7 +10,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use insula_domain::AgentId;
+use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, IdError, Platform, UserId};
 use insula_runtime::Actor;
 use insula_runtime::tokens::{Token, Verb};
 use insula_world::World;
@@ -98,6 +98,21 @@ impl Caller {
         }
     }
 
+    /// Where a message of its own in the chat of this name comes from.
+    pub fn address(&self, chat: String) -> Result<Address, IdError> {
+        Ok(Address {
+            platform: if matches!(self, Self::Local) { Platform::CLI } else { Platform::API },
+            account: AccountId::new(self.account())?,
+            chat: ChatId::new(chat)?,
+            chat_type: ChatType::Dm,
+            topic: None,
+            parent: None,
+            community: None,
+            user: Some(UserId::new(self.account())?),
+            roles: Vec::new(),
+        })
+    }
+
     /// How records of conversations name it.
     pub fn principal(&self) -> String {
         self.actor().to_string()
@@ -128,7 +143,10 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     let what = rest.trim_start_matches('/').split('/').next()?;
     let reads = method == Method::GET || method == Method::HEAD;
     match what {
-        "" | "context" | "tools" | "audit" | "sessions" | "usage" | "events" if reads => {
+        "" | "context" | "tools" | "audit" | "sessions" | "sessions-search" | "usage"
+        | "events"
+            if reads =>
+        {
             Some(Verb::Read)
         }
         "messages" | "stop" | "retry" | "new" if method == Method::POST => Some(Verb::Chat),

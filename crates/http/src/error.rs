@@ -13,6 +13,7 @@ use axum::response::{IntoResponse, Response};
 use insula_config::render;
 use insula_domain::AgentId;
 use insula_runtime::RuntimeError;
+use insula_runtime::turn::SubmitError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -59,6 +60,12 @@ impl ApiError {
     pub fn body_too_large() -> Self {
         let message = format!("the body is longer than {BODY_LEN_MAX} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    }
+
+    /// There is no engine here: a command looks at a home in which no daemon runs.
+    pub fn no_daemon() -> Self {
+        let message = "no daemon runs; `insula up` starts it";
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "no_daemon", message)
     }
 
     /// The status it is answered with.
@@ -190,6 +197,18 @@ impl From<RuntimeError> for ApiError {
             answer.body.error.report = Some(render::json(report));
         }
         answer
+    }
+}
+
+impl From<SubmitError> for ApiError {
+    fn from(error: SubmitError) -> Self {
+        let (status, code) = match &error {
+            SubmitError::Busy { .. } => (StatusCode::TOO_MANY_REQUESTS, "busy"),
+            SubmitError::Known { .. } => (StatusCode::CONFLICT, "known_request"),
+            SubmitError::UnderWay { .. } => (StatusCode::CONFLICT, "under_way"),
+            SubmitError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
+        };
+        Self::new(status, code, error.to_string())
     }
 }
 

@@ -9,12 +9,15 @@ mod audit;
 mod auth;
 mod connection;
 mod error;
+mod events;
 mod id;
 mod limits;
+mod messages;
 mod metrics;
 mod openapi;
 mod route;
 mod serve;
+mod sessions;
 mod submit;
 mod system;
 mod tokens;
@@ -66,6 +69,14 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/reload", post(agents::reload))
         .route("/agents/{id}/context", get(agents::context))
         .route("/agents/{id}/tools", get(agents::tools))
+        .route("/agents/{id}/messages", post(messages::say))
+        .route("/agents/{id}/retry", post(messages::retry))
+        .route("/agents/{id}/stop", post(messages::stop))
+        .route("/agents/{id}/new", post(messages::begin_anew))
+        .route("/agents/{id}/events", get(events::follow))
+        .route("/agents/{id}/sessions", get(sessions::list))
+        .route("/agents/{id}/sessions-search", get(sessions::search))
+        .route("/agents/{id}/sessions/{session}", get(sessions::show).delete(sessions::forget))
         .route("/agents/{id}/audit", get(audit::agent))
         .route("/agents/{id}/audit/verify", get(audit::verify_agent))
         .method_not_allowed_fallback(error::wrong_method)

@@ -1,6 +1,6 @@
 //! The description of the API for programs and their authors.
 
-use crate::{agents, audit, metrics, route, system, tokens, v1};
+use crate::{agents, audit, events, messages, metrics, route, sessions, system, tokens, v1};
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -39,6 +39,15 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         agents::reload,
         agents::context,
         agents::tools,
+        messages::say,
+        messages::retry,
+        messages::stop,
+        messages::begin_anew,
+        events::follow,
+        sessions::list,
+        sessions::show,
+        sessions::search,
+        sessions::forget,
     ),
     modifiers(&Token)
 )]

@@ -61,6 +61,12 @@ impl Hub {
         stream.subscribe()
     }
 
+    /// Ends every stream: nothing will happen any more.
+    pub fn close(&self) {
+        let _adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        self.agents.store(Arc::default());
+    }
+
     /// The agents that somebody listens to.
     pub fn heard(&self) -> Vec<AgentId> {
         let agents = self.agents.load();

@@ -13,6 +13,7 @@ mod http;
 mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
+mod messages;
 mod provider;
 mod reload;
 mod reload_thousand;

@@ -5,7 +5,7 @@ use crate::Surface;
 use crate::auth::{Caller, Lost};
 use crate::submit::submit;
 use axum::http::HeaderMap;
-use insula_domain::{AccountId, Address, Audience, ChatId, ChatType, Label, Platform, UserId};
+use insula_domain::{Audience, Label};
 use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
@@ -48,7 +48,8 @@ impl<'h> Asking<'h> {
     ) -> Result<Listening, OpenAiError> {
         let engine = surface.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
         let Said { chat, history, parts, .. } = said;
-        let address = self.address(chat)?;
+        let wrong = |error: insula_domain::IdError| OpenAiError::invalid(error.to_string());
+        let address = self.caller.address(chat).map_err(wrong)?;
         let inbound = Inbound {
             session: agent.session_key(&address),
             scope: agent.scope(&address),
@@ -71,22 +72,6 @@ impl<'h> Asking<'h> {
         };
         let lost = self.caller.lost(surface, &agent.id, Verb::Chat);
         Ok(Listening { turn: handle.turn, handle, lost })
-    }
-
-    fn address(&self, chat: String) -> Result<Address, OpenAiError> {
-        let caller = &self.caller;
-        let wrong = |error: insula_domain::IdError| OpenAiError::invalid(error.to_string());
-        Ok(Address {
-            platform: if matches!(caller, Caller::Local) { Platform::CLI } else { Platform::API },
-            account: AccountId::new(caller.account()).map_err(wrong)?,
-            chat: ChatId::new(chat).map_err(wrong)?,
-            chat_type: ChatType::Dm,
-            topic: None,
-            parent: None,
-            community: None,
-            user: Some(UserId::new(caller.account()).map_err(wrong)?),
-            roles: Vec::new(),
-        })
     }
 }
 

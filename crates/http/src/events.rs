@@ -1,0 +1,142 @@
+//! The events of an agent over HTTP: one form for all that happens, in one stream.
+
+use crate::Surface;
+use crate::auth::Caller;
+use crate::error::{ApiError, ErrorBody};
+use crate::id::Id;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use insula_domain::AgentId;
+use insula_runtime::events::AgentEvent;
+use insula_runtime::tokens::Verb;
+use insula_runtime::turn::{TurnEnd, TurnEvent};
+use insula_store::{TurnId, Usage};
+use serde_json::{Value, json};
+use std::convert::Infallible;
+use std::time::Duration;
+use tokio::sync::broadcast::error::RecvError;
+
+/// How often a silent stream says that it lives, so that nothing between cuts it.
+const STILL_THERE: Duration = Duration::from_secs(15);
+
+/// An event stream as an answer.
+pub struct Stream;
+
+impl Stream {
+    /// The answer whose body are these frames, with a sign of life in long silences.
+    pub fn response(
+        surface: &Surface,
+        frames: impl stream::Stream<Item = String> + Send + 'static,
+    ) -> Response {
+        let clock = surface.house.world.clock.clone();
+        let lively = stream::unfold(Box::pin(frames), move |mut frames| {
+            let clock = clock.clone();
+            async move {
+                let frame = tokio::select! {
+                    biased;
+                    frame = frames.next() => frame?,
+                    () = clock.sleep(STILL_THERE) => ": still there\n\n".to_owned(),
+                };
+                Some((Ok::<_, Infallible>(frame), frames))
+            }
+        });
+        let headers =
+            [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+        (headers, Body::from_stream(lively)).into_response()
+    }
+}
+
+/// One event of a turn as a frame, with the turn it is of.
+pub fn frame(of: Option<(&str, TurnId)>, event: &TurnEvent) -> String {
+    let (kind, mut data) = described(event);
+    if let Some((session, turn)) = of {
+        data["session"] = session.into();
+        data["turn"] = turn.0.into();
+    }
+    format!("event: {kind}\ndata: {data}\n\n")
+}
+
+fn described(event: &TurnEvent) -> (&'static str, Value) {
+    match event {
+        TurnEvent::Accepted { principal } => ("turn.accepted", json!({ "principal": principal })),
+        TurnEvent::Joined { principal } => ("turn.joined", json!({ "principal": principal })),
+        TurnEvent::Text(text) => ("text.delta", json!({ "text": text })),
+        TurnEvent::Reasoning(text) => ("reasoning.delta", json!({ "text": text })),
+        TurnEvent::ToolCall { name } => ("tool.call", json!({ "name": name })),
+        TurnEvent::ToolDone { name, is_error } => {
+            ("tool.done", json!({ "name": name, "is_error": is_error }))
+        }
+        TurnEvent::Void => ("text.reset", json!({})),
+        TurnEvent::Compressed => ("session.compressed", json!({})),
+        TurnEvent::Ended(end) => ("turn.ended", ended(end)),
+    }
+}
+
+fn ended(end: &TurnEnd) -> Value {
+    match end {
+        TurnEnd::Replied { text, usage } => {
+            json!({ "status": "replied", "text": text, "usage": spent(usage) })
+        }
+        TurnEnd::Failed { error } => json!({ "status": "failed", "error": error }),
+        TurnEnd::Stopped => json!({ "status": "stopped" }),
+    }
+}
+
+fn spent(usage: &Usage) -> Value {
+    json!({
+        "input": usage.input,
+        "output": usage.output,
+        "cached": usage.cached,
+        "reasoning": usage.reasoning,
+        "cost_micros": usage.cost_micros,
+    })
+}
+
+/// Everything that happens to an agent, from now on.
+#[utoipa::path(get, path = "/api/agents/{id}/events", params(("id" = String, Path)),
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 404, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn follow(
+    State(surface): State<Surface>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Response, ApiError> {
+    let agent = AgentId::new(&id).map_err(|_| ApiError::no_agent(&id))?;
+    if !surface.house.snapshot().agents.contains_key(&agent) {
+        return Err(ApiError::no_agent(&id));
+    }
+    let heard = surface.house.registry.hub.listen(&agent);
+    let lost = caller.lost(&surface, &agent, Verb::Read);
+    let events = stream::unfold((heard, lost), |(mut heard, mut lost)| async move {
+        let event = tokio::select! {
+            biased;
+            () = &mut lost => return None,
+            event = heard.recv() => event,
+        };
+        let text = match event {
+            Ok(event) => told(&event),
+            Err(RecvError::Lagged(missed)) => {
+                format!("event: missed\ndata: {}\n\n", json!({ "events": missed }))
+            }
+            Err(RecvError::Closed) => return None,
+        };
+        Some((text, (heard, lost)))
+    });
+    // The first bytes say that the stream stands, before anything happens.
+    let begun = stream::once(async { ": listening\n\n".to_owned() });
+    Ok(Stream::response(&surface, begun.chain(events)))
+}
+
+fn told(event: &AgentEvent) -> String {
+    match event {
+        AgentEvent::Turn { session, turn, event } => frame(Some((session, *turn)), event),
+        AgentEvent::Health { state, generation, reason } => {
+            let data = json!({ "state": state, "generation": generation, "reason": reason });
+            format!("event: health\ndata: {data}\n\n")
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Talking to an agent: a message in, what happens in its turn out, as it happens; and the
+//! other things one can do to one's own conversation.
+
+use crate::Surface;
+use crate::auth::Caller;
+use crate::error::{ApiError, ErrorBody};
+use crate::events::{Stream, frame};
+use crate::id::Id;
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use futures_util::stream;
+use insula_domain::{AgentId, Audience, Label, SessionKey};
+use insula_runtime::tokens::Verb;
+use insula_runtime::turn::{Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle};
+use insula_runtime::{AgentContext, State as Standing};
+use insula_store::{IdempotencyKey, Part, StoreError};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// Makes the same request the same turn.
+const IDEMPOTENCY: &str = "idempotency-key";
+
+/// Something to say.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Say {
+    /// The caller's name for the conversation.
+    session: String,
+    text: String,
+    /// What to do when a turn is under way: `queue` (where nothing is said), `steer` or
+    /// `interrupt`.
+    mode: Option<String>,
+}
+
+/// One of the caller's conversations.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conversation {
+    /// The caller's name for it.
+    session: String,
+}
+
+/// How much was stopped.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Stopped {
+    /// Turns that ran or waited.
+    stopped: usize,
+}
+
+/// What every request here is about.
+struct Asked {
+    engine: Engine,
+    agent: Arc<AgentContext>,
+    caller: Caller,
+    inbound: Inbound,
+}
+
+impl Asked {
+    fn of(surface: &Surface, caller: Caller, id: &str, session: String) -> Result<Self, ApiError> {
+        let agent = ready(surface, id)?;
+        let engine = surface.engine.clone().ok_or_else(ApiError::no_daemon)?;
+        let address =
+            caller.address(session).map_err(|error| ApiError::invalid(error.to_string()))?;
+        let inbound = Inbound {
+            session: agent.session_key(&address),
+            scope: agent.scope(&address),
+            label: Label::of(Audience::of(&address)),
+            principal: caller.principal().into(),
+            history: Vec::new(),
+            parts: Vec::new(),
+            idempotency: None,
+            agent: agent.clone(),
+        };
+        Ok(Self { engine, agent, caller, inbound })
+    }
+
+    fn key(&self) -> &SessionKey {
+        &self.inbound.session
+    }
+}
+
+/// The agent of this name, if it serves.
+pub fn ready(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
+    let missing = || ApiError::no_agent(id);
+    let name = AgentId::new(id).map_err(|_| missing())?;
+    let snapshot = surface.house.snapshot();
+    let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
+    match &entry.state {
+        Standing::Ready(context) => Ok(context.clone()),
+        other => {
+            let reason = other.reason().unwrap_or_else(|| "not ready".into());
+            let message = format!("agent `{id}` does not serve: {reason}");
+            Err(ApiError::new(StatusCode::CONFLICT, "wrong_state", message))
+        }
+    }
+}
+
+/// Says something; answers with an event stream of the turn.
+#[utoipa::path(post, path = "/api/agents/{id}/messages", params(("id" = String, Path)), request_body = Say,
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 400, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 429, body = ErrorBody)), security(("token" = [])))]
+pub async fn say(
+    State(surface): State<Surface>,
+    caller: Caller,
+    Id(id): Id,
+    headers: HeaderMap,
+    body: Result<Json<Say>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    let Json(said) = body?;
+    let mode = said.mode.as_deref().unwrap_or("queue");
+    let mode = Mode::parse(mode).ok_or_else(|| {
+        ApiError::invalid(format!("`{mode}` is no mode: queue, steer or interrupt"))
+    })?;
+    if said.text.trim().is_empty() {
+        return Err(ApiError::invalid("`text` is empty: say something"));
+    }
+    let mut asked = Asked::of(&surface, caller, &id, said.session)?;
+    asked.inbound.parts = vec![Part::Text(said.text)];
+    let key = headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
+    let who = asked.caller.account();
+    asked.inbound.idempotency = key.map(|key| IdempotencyKey { who: who.into(), key: key.into() });
+    let Asked { engine, agent, caller, inbound } = asked;
+    let (session, taker) = (inbound.session.clone(), engine.clone());
+    let handle = match apart(async move { taker.submit_as(mode, inbound).await }).await {
+        // The same request is the same turn: listened to again, or told how it ended.
+        Err(SubmitError::Known { turn, status }) => match engine.listen(&session, turn) {
+            Some(handle) => handle,
+            None => engine.ended(&agent, turn).await?.ok_or(SubmitError::Known { turn, status })?,
+        },
+        taken => taken?,
+    };
+    Ok(streamed(&surface, &caller, &agent, &session, handle))
+}
+
+/// Says the last message of a conversation again; answers with an event stream of the turn.
+#[utoipa::path(post, path = "/api/agents/{id}/retry", params(("id" = String, Path)), request_body = Conversation,
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 404, body = ErrorBody),
+    (status = 409, body = ErrorBody)), security(("token" = [])))]
+pub async fn retry(
+    State(surface): State<Surface>,
+    caller: Caller,
+    Id(id): Id,
+    body: Result<Json<Conversation>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    let Json(asked) = body?;
+    let Asked { engine, agent, caller, inbound } = Asked::of(&surface, caller, &id, asked.session)?;
+    let session = inbound.session.clone();
+    let handle = apart(async move { engine.retry(inbound).await }).await?.ok_or_else(|| {
+        let message = "there is nothing of yours to say again in this conversation";
+        ApiError::new(StatusCode::NOT_FOUND, "nothing_said", message)
+    })?;
+    Ok(streamed(&surface, &caller, &agent, &session, handle))
+}
+
+/// Stops what is under way in a conversation and what waits.
+#[utoipa::path(post, path = "/api/agents/{id}/stop", params(("id" = String, Path)), request_body = Conversation,
+    responses((status = 200, body = Stopped), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn stop(
+    State(surface): State<Surface>,
+    caller: Caller,
+    Id(id): Id,
+    body: Result<Json<Conversation>, JsonRejection>,
+) -> Result<Json<Stopped>, ApiError> {
+    let Json(asked) = body?;
+    let asked = Asked::of(&surface, caller, &id, asked.session)?;
+    Ok(Json(Stopped { stopped: asked.engine.stop(asked.key()) }))
+}
+
+/// Ends a conversation's session: the next message begins with an empty history.
+#[utoipa::path(post, path = "/api/agents/{id}/new", params(("id" = String, Path)), request_body = Conversation,
+    responses((status = 204), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn begin_anew(
+    State(surface): State<Surface>,
+    caller: Caller,
+    Id(id): Id,
+    body: Result<Json<Conversation>, JsonRejection>,
+) -> Result<StatusCode, ApiError> {
+    let Json(asked) = body?;
+    let asked = Asked::of(&surface, caller, &id, asked.session)?;
+    asked.engine.begin_anew(&asked.agent, asked.key()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Runs in a task of its own: a client that goes away ends its handler wherever that waits,
+/// and a message that is journalled must find its turn.
+async fn apart<T: Send + 'static>(
+    work: impl Future<Output = Result<T, SubmitError>> + Send + 'static,
+) -> Result<T, SubmitError> {
+    tokio::spawn(work).await.unwrap_or(Err(SubmitError::Store(StoreError::Closed)))
+}
+
+/// What happens in a turn, as it happens. Whoever goes away misses the rest; it goes on.
+fn streamed(
+    surface: &Surface,
+    caller: &Caller,
+    agent: &AgentContext,
+    session: &SessionKey,
+    handle: TurnHandle,
+) -> Response {
+    let lost = caller.lost(surface, &agent.id, Verb::Chat);
+    let about = (Arc::<str>::from(session.to_string()), handle.turn);
+    let state = Some((handle, lost));
+    let events = stream::unfold(state, move |state| {
+        let about = about.clone();
+        async move {
+            let (mut handle, mut lost) = state?;
+            let event = tokio::select! {
+                biased;
+                () = &mut lost => None,
+                event = handle.events.recv() => event,
+            };
+            let event = event?;
+            let text = frame(Some((&about.0, about.1)), &event);
+            let ended = matches!(event, TurnEvent::Ended(_));
+            Some((text, (!ended).then_some((handle, lost))))
+        }
+    });
+    Stream::response(surface, events)
+}

@@ -1,0 +1,247 @@
+//! The sessions of an agent: which there are, what was said, and forgetting it.
+
+use crate::Surface;
+use crate::error::{ApiError, ErrorBody};
+use crate::id::Id;
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
+use insula_domain::AgentId;
+use insula_runtime::AgentContext;
+use insula_runtime::turn::desk::text_of;
+use insula_store::{Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use utoipa::{IntoParams, ToSchema};
+
+/// Sessions or messages in one answer, where nobody says how many.
+const PAGE: usize = 50;
+/// Sessions whose scopes a search without a scope looks into.
+const SCOPES_SEARCHED: usize = 1_000;
+
+/// Which part of a list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct Page {
+    /// Only what is before this one.
+    before: Option<i64>,
+    /// How many at most.
+    limit: Option<usize>,
+}
+
+/// What to look for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    /// The words.
+    q: String,
+    /// The scope to look in; all that the agent's newest sessions are in, where none is given.
+    scope: Option<String>,
+    /// How many at most.
+    limit: Option<usize>,
+}
+
+/// A session.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct SessionView {
+    id: i64,
+    key: String,
+    title: Option<String>,
+    scope: String,
+    label: String,
+    messages: u64,
+    started: String,
+    used: String,
+    ended: bool,
+}
+
+/// A message, as people read it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct MessageView {
+    seq: u64,
+    turn: Option<i64>,
+    role: &'static str,
+    at: String,
+    principal: String,
+    text: String,
+    /// The tools it calls.
+    tools: Vec<String>,
+}
+
+/// A session and the end of what was said in it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Transcript {
+    session: SessionView,
+    messages: Vec<MessageView>,
+}
+
+/// A message that was found.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Found {
+    session: i64,
+    seq: u64,
+    at: String,
+    role: &'static str,
+    scope: String,
+    text: String,
+}
+
+impl From<Session> for SessionView {
+    fn from(session: Session) -> Self {
+        Self {
+            id: session.id.0,
+            key: session.key.into(),
+            title: session.title,
+            scope: session.scope.into(),
+            label: session.label.into(),
+            messages: session.last.0,
+            started: session.created_at.to_string(),
+            used: session.active_at.to_string(),
+            ended: session.state != SessionState::Current,
+        }
+    }
+}
+
+impl From<&Message> for MessageView {
+    fn from(message: &Message) -> Self {
+        let tools = message.parts.iter().filter_map(|part| match part {
+            Part::ToolCall { name, .. } => Some(name.to_string()),
+            _ => None,
+        });
+        let results = message.parts.iter().filter_map(|part| match part {
+            Part::ToolResult { text, .. } => Some(text.as_str()),
+            _ => None,
+        });
+        let text = match text_of(&message.parts) {
+            text if text.is_empty() => results.collect::<Vec<_>>().join("\n"),
+            text => text,
+        };
+        Self {
+            seq: message.seq.0,
+            turn: message.turn.map(|turn| turn.0),
+            role: message.role.as_str(),
+            at: message.at.to_string(),
+            principal: message.principal.to_string(),
+            text,
+            tools: tools.collect(),
+        }
+    }
+}
+
+/// The agent of this name, also while it does not serve: what was said stays readable.
+fn kept(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
+    let missing = || ApiError::no_agent(id);
+    let name = AgentId::new(id).map_err(|_| missing())?;
+    let snapshot = surface.house.snapshot();
+    let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
+    entry.state.context().cloned().ok_or_else(|| {
+        let message = format!("agent `{id}` failed; `insula agents show {id}` says why");
+        ApiError::new(StatusCode::CONFLICT, "wrong_state", message)
+    })
+}
+
+fn no_session(id: i64) -> ApiError {
+    let message = format!("there is no session {id}; `insula sessions list` shows those there are");
+    ApiError::new(StatusCode::NOT_FOUND, "no_such_session", message)
+}
+
+/// The sessions of an agent, newest first.
+#[utoipa::path(get, path = "/api/agents/{id}/sessions", params(("id" = String, Path), Page),
+    responses((status = 200, body = [SessionView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn list(
+    State(surface): State<Surface>,
+    Id(id): Id,
+    page: Result<Query<Page>, QueryRejection>,
+) -> Result<Json<Vec<SessionView>>, ApiError> {
+    let agent = kept(&surface, &id)?;
+    let Query(page) = page?;
+    let before = page.before.map(SessionId);
+    let sessions = agent.store.sessions(before, page.limit.unwrap_or(PAGE)).await?;
+    Ok(Json(sessions.into_iter().map(SessionView::from).collect()))
+}
+
+/// A session and what was said in it, the newest part.
+#[utoipa::path(get, path = "/api/agents/{id}/sessions/{session}",
+    params(("id" = String, Path), ("session" = i64, Path), Page),
+    responses((status = 200, body = Transcript), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn show(
+    State(surface): State<Surface>,
+    Path((id, session)): Path<(String, String)>,
+    page: Result<Query<Page>, QueryRejection>,
+) -> Result<Json<Transcript>, ApiError> {
+    let agent = kept(&surface, &id)?;
+    let Query(page) = page?;
+    let found = find(&agent, &session).await?;
+    let before = page.before.and_then(|before| u64::try_from(before).ok());
+    let before = before.map_or(MessageSeq::END, MessageSeq);
+    let limit = page.limit.unwrap_or(PAGE);
+    let messages = agent.store.messages_before(found.id, before, limit).await?;
+    let messages = messages.iter().map(MessageView::from).collect();
+    Ok(Json(Transcript { session: found.into(), messages }))
+}
+
+async fn find(agent: &AgentContext, session: &str) -> Result<Session, ApiError> {
+    let number: i64 = session.parse().map_err(|_| {
+        ApiError::invalid(format!("`{}` is no session number", session.escape_debug()))
+    })?;
+    let found = agent.store.session(SessionRef::Id(SessionId(number))).await?;
+    found.ok_or_else(|| no_session(number))
+}
+
+/// Messages with these words, the best first.
+#[utoipa::path(get, path = "/api/agents/{id}/sessions-search", params(("id" = String, Path), Wanted),
+    responses((status = 200, body = [Found]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn search(
+    State(surface): State<Surface>,
+    Id(id): Id,
+    wanted: Result<Query<Wanted>, QueryRejection>,
+) -> Result<Json<Vec<Found>>, ApiError> {
+    let agent = kept(&surface, &id)?;
+    let Query(Wanted { q, scope, limit }) = wanted?;
+    let limit = limit.unwrap_or(PAGE).min(PAGE);
+    let scopes: BTreeSet<Box<str>> = match scope {
+        Some(scope) => BTreeSet::from([scope.into()]),
+        None => {
+            let sessions = agent.store.sessions(None, SCOPES_SEARCHED).await?;
+            sessions.into_iter().map(|session| session.scope).collect()
+        }
+    };
+    let mut found = Vec::new();
+    for scope in scopes {
+        for hit in agent.store.search(&scope, &q, limit).await? {
+            found.push((
+                hit.at,
+                Found {
+                    session: hit.session.0,
+                    seq: hit.seq.0,
+                    at: hit.at.to_string(),
+                    role: hit.role.as_str(),
+                    scope: scope.to_string(),
+                    text: hit.snippet,
+                },
+            ));
+        }
+    }
+    // Scores of different scopes don't compare; time does.
+    found.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    Ok(Json(found.into_iter().take(limit).map(|(_, found)| found).collect()))
+}
+
+/// Erases what was said in a session, for good.
+#[utoipa::path(delete, path = "/api/agents/{id}/sessions/{session}",
+    params(("id" = String, Path), ("session" = i64, Path)),
+    responses((status = 204), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn forget(
+    State(surface): State<Surface>,
+    Path((id, session)): Path<(String, String)>,
+) -> Result<StatusCode, ApiError> {
+    let agent = kept(&surface, &id)?;
+    let found = find(&agent, &session).await?;
+    let engine = surface.engine.clone().ok_or_else(ApiError::no_daemon)?;
+    engine.forget(&agent, found.id).await?;
+    let content = serde_json::json!({ "session": found.id.0 });
+    agent.audit.append("cli:local", "session.forgotten", content).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
