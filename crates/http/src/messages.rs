@@ -60,8 +60,12 @@ struct Asked {
 }
 
 impl Asked {
-    fn of(surface: &Surface, caller: Caller, id: &str, session: String) -> Result<Self, ApiError> {
-        let agent = ready(surface, id)?;
+    fn of(
+        surface: &Surface,
+        caller: Caller,
+        agent: Arc<AgentContext>,
+        session: String,
+    ) -> Result<Self, ApiError> {
         let engine = surface.engine.clone().ok_or_else(ApiError::no_daemon)?;
         let address =
             caller.address(session).map_err(|error| ApiError::invalid(error.to_string()))?;
@@ -110,6 +114,7 @@ pub async fn say(
     headers: HeaderMap,
     body: Result<Json<Say>, JsonRejection>,
 ) -> Result<Response, ApiError> {
+    let agent = ready(&surface, &id)?;
     let Json(said) = body?;
     let mode = said.mode.as_deref().unwrap_or("queue");
     let mode = Mode::parse(mode).ok_or_else(|| {
@@ -118,7 +123,7 @@ pub async fn say(
     if said.text.trim().is_empty() {
         return Err(ApiError::invalid("`text` is empty: say something"));
     }
-    let mut asked = Asked::of(&surface, caller, &id, said.session)?;
+    let mut asked = Asked::of(&surface, caller, agent, said.session)?;
     asked.inbound.parts = vec![Part::Text(said.text)];
     let key = headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
     let who = asked.caller.account();
@@ -146,8 +151,10 @@ pub async fn retry(
     Id(id): Id,
     body: Result<Json<Conversation>, JsonRejection>,
 ) -> Result<Response, ApiError> {
+    let agent = ready(&surface, &id)?;
     let Json(asked) = body?;
-    let Asked { engine, agent, caller, inbound } = Asked::of(&surface, caller, &id, asked.session)?;
+    let Asked { engine, agent, caller, inbound } =
+        Asked::of(&surface, caller, agent, asked.session)?;
     let session = inbound.session.clone();
     let handle = apart(async move { engine.retry(inbound).await }).await?.ok_or_else(|| {
         let message = "there is nothing of yours to say again in this conversation";
@@ -165,8 +172,9 @@ pub async fn stop(
     Id(id): Id,
     body: Result<Json<Conversation>, JsonRejection>,
 ) -> Result<Json<Stopped>, ApiError> {
+    let agent = ready(&surface, &id)?;
     let Json(asked) = body?;
-    let asked = Asked::of(&surface, caller, &id, asked.session)?;
+    let asked = Asked::of(&surface, caller, agent, asked.session)?;
     Ok(Json(Stopped { stopped: asked.engine.stop(asked.key()) }))
 }
 
@@ -179,8 +187,9 @@ pub async fn begin_anew(
     Id(id): Id,
     body: Result<Json<Conversation>, JsonRejection>,
 ) -> Result<StatusCode, ApiError> {
+    let agent = ready(&surface, &id)?;
     let Json(asked) = body?;
-    let asked = Asked::of(&surface, caller, &id, asked.session)?;
+    let asked = Asked::of(&surface, caller, agent, asked.session)?;
     asked.engine.begin_anew(&asked.agent, asked.key()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
