@@ -55,6 +55,9 @@ pub enum Command {
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
+    /// Set, list and remove secrets; no value is ever shown
+    #[command(subcommand)]
+    Secret(Secret),
     /// Work with the configuration format
     #[command(subcommand)]
     Config(Config),
@@ -260,6 +263,35 @@ pub enum Token {
         /// Its id
         id: String,
     },
+}
+
+/// Set, list and remove secrets.
+#[derive(Debug, Subcommand)]
+pub enum Secret {
+    /// Set a secret; its value is read from standard input, or asked for at a terminal
+    Set(OneSecret),
+    /// List secrets by name, and when each was set
+    List {
+        /// The agent; without it and without --daemon, every secret there is
+        #[arg(conflicts_with = "daemon")]
+        agent: Option<String>,
+        /// The daemon's own, for its channels and shared providers
+        #[arg(long)]
+        daemon: bool,
+    },
+    /// Remove a secret
+    Remove(OneSecret),
+}
+
+/// One secret: of an agent, or of the daemon.
+#[derive(Debug, Args)]
+pub struct OneSecret {
+    /// The agent's id, then the secret's name; with --daemon the name alone
+    #[arg(required = true, num_args = 1..=2, value_names = ["AGENT", "NAME"])]
+    pub words: Vec<String>,
+    /// The daemon's own, for its channels and shared providers
+    #[arg(long)]
+    pub daemon: bool,
 }
 
 /// Work with the configuration format.

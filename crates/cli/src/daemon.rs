@@ -66,7 +66,8 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let house = Arc::new(house);
     let snapshot = house.snapshot();
     let user_home = setting.environment.variables.get("HOME").map(String::as_str);
-    logging::start(&snapshot.daemon.logging, user_home)?;
+    logging::start(&snapshot.daemon.logging, user_home, house.secrets.clone())?;
+    house.log_secrets();
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
     let listener = listen(&setting.world, wanted).await?;
     let address = listener.local_addr()?;

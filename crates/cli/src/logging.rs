@@ -1,16 +1,23 @@
-//! The daemon's log: one line an event, to standard error or a file, for people or programs.
+//! The daemon's log: one line an event, to standard error or a file, for people or programs,
+//! and without secrets.
 
 use crate::failure::Failure;
 use crate::process::open_log;
 use insula_config::daemon::{LogFormat, Logging};
+use insula_runtime::secrets::SecretBook;
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
-/// Begins to log as the configuration says.
-pub fn start(logging: &Logging, user_home: Option<&str>) -> Result<(), Failure> {
+/// Begins to log as the configuration says; `secrets` knows what must not show.
+pub fn start(
+    logging: &Logging,
+    user_home: Option<&str>,
+    secrets: Arc<SecretBook>,
+) -> Result<(), Failure> {
     let writer = match &logging.file {
         None => BoxMakeWriter::new(|| Lenient(std::io::stderr())),
         Some(path) => {
@@ -26,7 +33,7 @@ pub fn start(logging: &Logging, user_home: Option<&str>) -> Result<(), Failure> 
     };
     let colours = logging.file.is_none() && std::io::stderr().is_terminal();
     let builder = tracing_subscriber::fmt()
-        .with_writer(writer)
+        .with_writer(Redacting { writer, secrets })
         .with_target(false)
         .with_ansi(colours)
         .with_env_filter(EnvFilter::new(&*logging.level));
@@ -36,6 +43,38 @@ pub fn start(logging: &Logging, user_home: Option<&str>) -> Result<(), Failure> 
         LogFormat::Json => builder.json().flatten_event(true).try_init(),
     };
     Ok(())
+}
+
+/// Takes secrets out of every line, by what is known of them when it is written.
+struct Redacting<M> {
+    writer: M,
+    secrets: Arc<SecretBook>,
+}
+
+impl<'w, M: MakeWriter<'w>> MakeWriter<'w> for Redacting<M> {
+    type Writer = RedactingWriter<'w, M::Writer>;
+
+    fn make_writer(&'w self) -> Self::Writer {
+        RedactingWriter { writer: self.writer.make_writer(), secrets: &self.secrets }
+    }
+}
+
+struct RedactingWriter<'w, W> {
+    writer: W,
+    secrets: &'w SecretBook,
+}
+
+impl<W: Write> Write for RedactingWriter<'_, W> {
+    /// Gets a whole event at a time, so no secret is cut in two.
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let known = self.secrets.known();
+        self.writer.write_all(&known.records().redact_bytes(bytes))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.writer.flush()
+    }
 }
 
 /// A log that nobody reads any more, or a full disk, is no reason to stop serving: what can't

@@ -39,6 +39,42 @@ pub fn raise_descriptor_limit() {
     }
 }
 
+/// Asks at the terminal for a line that is not shown while it is typed. The terminal is set
+/// back whatever happens; Ctrl-C gives up.
+pub fn ask_hidden(prompt: &str) -> std::io::Result<String> {
+    use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+    use std::io::{Error, ErrorKind, Read as _, Write as _};
+    let stdin = std::io::stdin();
+    let before = tcgetattr(&stdin)?;
+    let mut hidden = before.clone();
+    // Keys one by one and no signals: a signal would end the process with the terminal mute.
+    hidden.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+    let mut told = std::io::stderr();
+    write!(told, "{prompt}")?;
+    told.flush()?;
+    tcsetattr(&stdin, OptionalActions::Flush, &hidden)?;
+    let mut line = Vec::new();
+    let typed = loop {
+        let mut key = [0];
+        match stdin.lock().read(&mut key) {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => break Err(error),
+            Ok(0) => break Ok(()),
+            Ok(_) => match key[0] {
+                b'\n' | b'\r' | 0x04 => break Ok(()),
+                0x03 => break Err(Error::new(ErrorKind::Interrupted, "given up; nothing was set")),
+                // A whole character, not its last byte.
+                0x08 | 0x7f => while line.pop().is_some_and(|byte| byte & 0xc0 == 0x80) {},
+                key => line.push(key),
+            },
+        }
+    };
+    tcsetattr(&stdin, OptionalActions::Now, &before)?;
+    writeln!(told)?;
+    typed?;
+    String::from_utf8(line).map_err(|_| Error::new(ErrorKind::InvalidData, "that is not text"))
+}
+
 /// Ends the process at once. What is durable is durable; the system lets go of the rest.
 pub fn end(code: u8) -> ! {
     std::process::exit(i32::from(code))

@@ -135,6 +135,11 @@ impl Reach {
         self.request(Method::POST, path, body, None).await
     }
 
+    /// Puts something in its place.
+    pub async fn put(&self, path: &str, body: Value) -> Result<Value, Failure> {
+        self.request(Method::PUT, path, Some(body), None).await
+    }
+
     /// Says something in a conversation.
     pub async fn post_in_session(
         &self,

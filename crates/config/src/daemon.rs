@@ -229,7 +229,9 @@ impl Reader<'_> {
         match reference {
             Reference::Secret(name) => {
                 let message = format!("secret `{name}` of the daemon is not set");
-                self.warn(node, message, "it is needed only when something uses it");
+                let help = format!("set it with `insula secret set --daemon {name}`");
+                let found = Diagnostic::warning(&Owner::Shared, node.span, message);
+                self.report.push(found.help(help).unless_set(name));
             }
             Reference::Env(name) if !self.env.contains_key(name) => {
                 let message = format!("`{name}` is not in the environment");

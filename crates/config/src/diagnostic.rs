@@ -47,6 +47,9 @@ pub struct Diagnostic {
     pub related: Vec<(Span, String)>,
     /// Whether the text at the place may be shown.
     pub shows: Shows,
+    /// The secret of its owner that this holds for only while it is not set. Which secrets
+    /// are set is not written in any file; see [`Report::settle`].
+    pub unless_set: Option<Box<str>>,
 }
 
 /// Whether the text at a place may be shown.
@@ -80,6 +83,7 @@ impl Diagnostic {
             help: None,
             related: Vec::new(),
             shows: Shows::Text,
+            unless_set: None,
         }
     }
 
@@ -98,6 +102,12 @@ impl Diagnostic {
     /// Says what to do, when there is something to say.
     pub fn maybe_help(mut self, help: Option<String>) -> Self {
         self.help = help.or(self.help);
+        self
+    }
+
+    /// Says that this does not hold when a secret of its owner is set.
+    pub fn unless_set(mut self, secret: &str) -> Self {
+        self.unless_set = Some(secret.into());
         self
     }
 
@@ -147,6 +157,14 @@ impl Report {
     /// The places whose text must not be shown.
     pub fn concealed(&self) -> impl Iterator<Item = Span> {
         self.diagnostics.iter().filter(|found| found.shows == Shows::Nothing).map(|it| it.span)
+    }
+
+    /// Drops findings about secrets that are set after all; `is_set` knows the secrets of one
+    /// agent, or of the daemon where the owner is the shared part.
+    pub fn settle(&mut self, is_set: impl Fn(&Owner, &str) -> bool) {
+        self.diagnostics.retain(|found| {
+            found.unless_set.as_deref().is_none_or(|secret| !is_set(&found.owner, secret))
+        });
     }
 
     /// Sorts by place and drops what was found twice, so that a value inherited by a

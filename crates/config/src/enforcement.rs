@@ -70,7 +70,7 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("sandbox.off", "no process is started yet"),
     ("env", "no process is started yet"),
     ("network", "no connection is made for an agent yet"),
-    ("secrets", "there is no vault yet, so every secret counts as missing"),
+    ("secrets", "they are kept and kept out of sight; no tool uses one yet"),
     ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),
     ("access", "no message arrives from a platform yet"),

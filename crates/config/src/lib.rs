@@ -38,3 +38,4 @@ pub use daemon::DaemonConfig;
 pub use diagnostic::{Diagnostic, Owner, Report, Severity};
 pub use files::Snapshot;
 pub use load::{Loaded, Outcome, load};
+pub use sensitive::looks_like_credential;

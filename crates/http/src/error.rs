@@ -14,6 +14,7 @@ use insula_config::render;
 use insula_domain::AgentId;
 use insula_runtime::RuntimeError;
 use insula_runtime::turn::SubmitError;
+use insula_vault::VaultError;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -185,12 +186,17 @@ impl From<RuntimeError> for ApiError {
         let (status, code) = match &error {
             RuntimeError::NoSuchAgent(_) => (StatusCode::NOT_FOUND, "no_such_agent"),
             RuntimeError::NoSuchToken(_) => (StatusCode::NOT_FOUND, "no_such_token"),
+            RuntimeError::NoSuchSecret { .. } => (StatusCode::NOT_FOUND, "no_such_secret"),
             RuntimeError::WrongState { .. } => (StatusCode::CONFLICT, "wrong_state"),
             RuntimeError::Invalid(_) => (StatusCode::BAD_REQUEST, "invalid"),
             RuntimeError::Configuration(_) => (StatusCode::UNPROCESSABLE_ENTITY, "configuration"),
             RuntimeError::HomeInUse(_) => (StatusCode::CONFLICT, "home_in_use"),
             RuntimeError::File { .. } => (StatusCode::INTERNAL_SERVER_ERROR, "file"),
             RuntimeError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
+            RuntimeError::Vault(
+                VaultError::Empty { .. } | VaultError::TooLong { .. } | VaultError::TooMany { .. },
+            ) => (StatusCode::BAD_REQUEST, "invalid"),
+            RuntimeError::Vault(_) => (StatusCode::INTERNAL_SERVER_ERROR, "vault"),
         };
         let mut answer = Self::new(status, code, error.to_string());
         if let RuntimeError::Configuration(report) = &error {

@@ -16,6 +16,7 @@ mod messages;
 mod metrics;
 mod openapi;
 mod route;
+mod secrets;
 mod serve;
 mod sessions;
 mod submit;
@@ -30,7 +31,7 @@ pub use system::Listening;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post};
+use axum::routing::{get, post, put};
 use insula_runtime::House;
 use insula_runtime::turn::Engine;
 use std::sync::Arc;
@@ -61,6 +62,9 @@ pub fn router(surface: Surface) -> Router {
         .route("/audit/chains", get(audit::chains))
         .route("/tokens", get(tokens::list).post(tokens::create))
         .route("/tokens/{id}", axum::routing::delete(tokens::revoke))
+        .route("/secrets", get(secrets::list_all))
+        .route("/daemon/secrets", get(secrets::list_daemon))
+        .route("/daemon/secrets/{name}", put(secrets::set_daemon).delete(secrets::remove_daemon))
         .route("/agents", get(agents::list).post(agents::add))
         .route("/agents/{id}", get(agents::show).delete(agents::delete))
         .route("/agents/{id}/pause", post(agents::pause))
@@ -77,6 +81,8 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/sessions", get(sessions::list))
         .route("/agents/{id}/sessions-search", get(sessions::search))
         .route("/agents/{id}/sessions/{session}", get(sessions::show).delete(sessions::forget))
+        .route("/agents/{id}/secrets", get(secrets::list))
+        .route("/agents/{id}/secrets/{name}", put(secrets::set).delete(secrets::remove))
         .route("/agents/{id}/audit", get(audit::agent))
         .route("/agents/{id}/audit/verify", get(audit::verify_agent))
         .method_not_allowed_fallback(error::wrong_method)

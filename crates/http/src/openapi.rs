@@ -1,6 +1,6 @@
 //! The description of the API for programs and their authors.
 
-use crate::{agents, audit, events, messages, metrics, route, sessions, system, tokens, v1};
+use crate::{agents, audit, events, messages, metrics, route, secrets, sessions, system, tokens, v1};
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -25,6 +25,13 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         tokens::list,
         tokens::create,
         tokens::revoke,
+        secrets::list_all,
+        secrets::list_daemon,
+        secrets::set_daemon,
+        secrets::remove_daemon,
+        secrets::list,
+        secrets::set,
+        secrets::remove,
         v1::models,
         v1::completions,
         v1::respond,

@@ -3,6 +3,7 @@
 //! Immutable. A change makes a new one with a higher generation; whoever holds the old one
 //! keeps it to the end of their turn.
 
+use crate::secrets::{GrantedSecrets, SecretBook};
 use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::settings::Setting;
@@ -48,6 +49,8 @@ pub struct AgentContext {
     pub models: ModelChain,
     /// How its traffic is cut into conversations and scopes.
     pub conversations: Conversations,
+    /// The secrets it was granted.
+    pub secrets: GrantedSecrets,
     /// Its durable state.
     pub store: AgentStore,
     /// Its audit trail.
@@ -128,6 +131,8 @@ pub struct Surroundings<'s> {
     pub fence: &'s Arc<Fence>,
     /// What `~` stands for; `None` where the process was started without a home.
     pub user_home: Option<&'s str>,
+    /// The vault, and what keeps secrets out of records.
+    pub(crate) secrets: &'s Arc<SecretBook>,
 }
 
 impl Surroundings<'_> {
@@ -153,13 +158,16 @@ impl AgentContext {
             store: store.clone(),
             fence: around.fence.clone(),
             clock: around.world.clock.clone(),
+            secrets: around.secrets.clone(),
         };
         let mut boundary = config.boundary;
         for shared in &mut boundary.files.shared {
             shared.path = around.full(&shared.path).to_string_lossy().into();
         }
         let own_folder = || around.home.join("agents").join(config.id.as_str()).join("workspace");
+        let vault = &around.secrets.vault;
         Self {
+            secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
             identity: Identity {
                 name: config.name,
@@ -227,6 +235,7 @@ pub struct AuditLog {
     store: AgentStore,
     fence: Arc<Fence>,
     clock: Arc<dyn Clock>,
+    secrets: Arc<SecretBook>,
 }
 
 impl AuditLog {
@@ -242,7 +251,7 @@ impl AuditLog {
             actor: actor.into(),
             kind: kind.into(),
             generation: self.generation.0,
-            content: content.to_string(),
+            content: self.secrets.known().redact_record(content).to_string(),
         };
         let done = self.store.commit(vec![AgentCommand::Audit(entry)], &self.fence).await?;
         Ok(done.audit.first().copied())

@@ -51,6 +51,7 @@ pub async fn examine(house: &House) -> Vec<Finding> {
     let mut findings = vec![folder(house), configuration(house), agents(house), audit(house).await];
     findings.push(flush(house).await);
     findings.push(descriptors(house));
+    findings.push(secrets(house));
     findings.extend(without_effect(house));
     findings.extend(tools(house));
     findings.push(Finding {
@@ -157,6 +158,36 @@ fn descriptors(house: &House) -> Finding {
         ),
         Some(limit) => finding("open files", Status::Good, format!("{limit} allowed")),
         None => finding("open files", Status::Good, "no limit"),
+    }
+}
+
+/// Whether every secret opens, and is there where it is named.
+fn secrets(house: &House) -> Finding {
+    let known = house.secrets.known();
+    if let Some(first) = known.trouble().first() {
+        let more = match known.trouble().len() - 1 {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        return finding("secrets", Status::Bad, format!("{first}{more}"));
+    }
+    if let Some(advice) = house.key_advice() {
+        return finding("secrets", Status::Bad, advice);
+    }
+    let report = house.report();
+    let missing: Vec<&str> = report
+        .warnings()
+        .filter(|found| found.unless_set.is_some())
+        .filter_map(|found| found.help.as_deref())
+        .collect();
+    let unique: BTreeSet<&str> = missing.into_iter().collect();
+    if let Some(first) = unique.first() {
+        let detail = format!("{} set, {} named and not set: {first}", known.count(), unique.len());
+        return finding("secrets", Status::Notice, detail);
+    }
+    match known.count() {
+        0 => finding("secrets", Status::Good, "none set, none named"),
+        count => finding("secrets", Status::Good, format!("{count} set, each opens")),
     }
 }
 

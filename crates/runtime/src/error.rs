@@ -3,6 +3,7 @@
 use insula_config::{Owner, Report};
 use insula_domain::AgentId;
 use insula_store::StoreError;
+use insula_vault::{Owner as SecretOwner, SecretName, VaultError};
 use std::path::PathBuf;
 
 /// Why an operation did not happen. Nothing was changed unless the variant says so.
@@ -14,6 +15,14 @@ pub enum RuntimeError {
     /// There is no such token.
     #[error("no token `{0}` here")]
     NoSuchToken(Box<str>),
+    /// There is no such secret.
+    #[error("{owner} has no secret `{name}`")]
+    NoSuchSecret {
+        /// The secret.
+        name: SecretName,
+        /// Whose it would be.
+        owner: SecretOwner,
+    },
     /// The agent is not in a state that allows it.
     #[error("agent `{agent}` is {state}; {help}")]
     WrongState {
@@ -44,6 +53,9 @@ pub enum RuntimeError {
     /// The store could not do it.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The vault could not do it.
+    #[error(transparent)]
+    Vault(#[from] VaultError),
 }
 
 impl RuntimeError {

@@ -6,6 +6,7 @@ use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
 use crate::opening;
 use crate::registry::{Registry, Snapshot};
+use crate::secrets::SecretBook;
 use crate::tokens::Tokens;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
@@ -73,6 +74,8 @@ pub struct House {
     pub fence: Arc<Fence>,
     /// The tokens of the API.
     pub tokens: Tokens,
+    /// The secrets, and what keeps them out of sight.
+    pub secrets: Arc<SecretBook>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) purpose: Purpose,
     pub(crate) report: ArcSwap<Report>,
@@ -154,12 +157,14 @@ impl House {
             {
                 return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
             }
+            self.follow_secrets().await;
             let restart = restart_needed(&self.started_with, &self.snapshot().daemon);
             return Ok(Reloaded { applied: Applied::default(), restart, report: self.report() });
         }
         let (report, loaded) = parse(files, &self.world, &self.env).await?;
         let Some(loaded) = loaded else {
-            return Err(RuntimeError::Configuration(Box::new(report)));
+            let report = self.secrets.settled(Arc::new(report));
+            return Err(RuntimeError::Configuration(Box::new(Report::clone(&report))));
         };
         if let Some(id) = only
             && !loaded.agents.contains_key(id)
@@ -177,9 +182,10 @@ impl House {
                 "changed settings take effect after a restart"
             );
         }
-        let report = Arc::new(report);
-        self.report.store(report.clone());
-        Ok(Reloaded { applied, restart, report })
+        self.report.store(Arc::new(report));
+        self.follow_secrets().await;
+        self.log_secrets();
+        Ok(Reloaded { applied, restart, report: self.report() })
     }
 
     /// Why the files as they are now were not applied; `None` when they were.
@@ -202,7 +208,7 @@ impl House {
 
     /// What was wrong with the configuration when it was last applied.
     pub fn report(&self) -> Arc<Report> {
-        self.report.load_full()
+        self.secrets.settled(self.report.load_full())
     }
 
     /// What holds now.
@@ -242,6 +248,7 @@ impl House {
         generation: u64,
         content: serde_json::Value,
     ) -> AuditEntry {
+        let content = self.secrets.known().redact_record(content);
         AuditEntry {
             at: self.world.clock.now(),
             actor: actor.to_string().into(),
@@ -257,6 +264,7 @@ impl House {
             home: self.home.root(),
             fence: &self.fence,
             user_home: self.env.get("HOME").map(String::as_str),
+            secrets: &self.secrets,
         }
     }
 }

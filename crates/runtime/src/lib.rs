@@ -19,6 +19,7 @@ mod opening;
 pub mod providers;
 pub mod registry;
 pub mod routing;
+pub mod secrets;
 pub mod tokens;
 pub mod turn;
 pub mod watch;

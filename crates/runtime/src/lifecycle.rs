@@ -148,6 +148,7 @@ impl House {
     ) -> Result<(), RuntimeError> {
         self.store.retire(id).await;
         self.home.remove_agent(id)?;
+        self.forget_secrets(id).await?;
         let mut batch = vec![DaemonCommand::ForgetAgent(id.clone())];
         if still_named {
             batch.push(DaemonCommand::PutAgent(row(id, Lifecycle::Deleted)));

@@ -6,6 +6,7 @@ use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
 use crate::house::{Actor, House, Ledger, Purpose, parse, read_files};
 use crate::registry::{Entry, Registry, Snapshot, State};
+use crate::secrets::{SecretBook, handed};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::daemon::Durability;
 use insula_config::{DaemonConfig, Loaded, Report};
@@ -31,8 +32,16 @@ impl House {
         let files = read_files(&home, &world).await?;
         let (digest, has_content) = (files.digest(), files.config.has_content());
         let (report, loaded) = parse(files, &world, &env).await?;
+        let secrets = SecretBook::new(&home, &world);
+        if purpose != Purpose::Look {
+            // What a killed writer left is sealed; that it could not be removed harms nobody.
+            let _ = secrets.vault.sweep().await;
+        }
+        let own = loaded.as_ref().map(|loaded| handed(&loaded.daemon, &env)).unwrap_or_default();
+        secrets.read(own, &world).await;
         if loaded.is_none() && purpose != Purpose::Look {
-            return Err(RuntimeError::Configuration(Box::new(report)));
+            let report = secrets.settled(Arc::new(report));
+            return Err(RuntimeError::Configuration(Box::new(Report::clone(&report))));
         }
         let daemon = loaded.as_ref().map(|loaded| loaded.daemon.clone()).unwrap_or_default();
         let mut options = store_options(&home, &world)?;
@@ -57,6 +66,7 @@ impl House {
         let tokens = Self::kept_tokens(&store).await?;
         let house = Self {
             tokens,
+            secrets: Arc::new(secrets),
             registry: Registry::new(before(&daemon, loaded.as_ref())),
             home,
             world,

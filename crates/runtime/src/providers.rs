@@ -1,27 +1,50 @@
-//! The model providers of a house, from its configuration and the environment at start.
+//! The model providers of a house, from its configuration, the daemon's secrets and the
+//! environment at start.
 
 use crate::house::House;
+use crate::secrets::DaemonKeys;
 use insula_config::DaemonConfig;
 use insula_config::model::Provider;
 use insula_config::rules::{Reference, references};
 use insula_models::{Kind, ProviderSpec, Providers, SecretString, Transport};
+use insula_vault::Secret;
 use std::collections::BTreeMap;
 
 /// Providers that need no configuration to be there. Those that need a key get it under
 /// `providers`: nothing is taken from the environment that nobody wrote down.
 const WITHOUT_KEY: [(&str, Kind); 1] = [("ollama", Kind::Ollama)];
 
+/// The providers there are, and why others are not.
+pub(crate) struct Built {
+    /// Those that can be used.
+    pub(crate) providers: Providers,
+    /// What to do about those that can't, by name.
+    pub(crate) unusable: BTreeMap<Box<str>, String>,
+}
+
 impl House {
-    /// Builds the providers there are. One that can't be built is left out and logged; agents
-    /// that name it fail their turns with the reason.
-    pub(crate) fn providers(&self, daemon: &DaemonConfig, transport: &Transport) -> Providers {
+    /// Builds the providers there are. One that can't be built is left out; agents that name
+    /// it fail their turns with the reason. No request ever goes without the key that somebody
+    /// wrote down for it.
+    pub(crate) fn providers(
+        &self,
+        daemon: &DaemonConfig,
+        keys: &DaemonKeys,
+        transport: &Transport,
+    ) -> Built {
         let mut specs: BTreeMap<String, ProviderSpec> = BTreeMap::new();
+        let mut unusable = BTreeMap::new();
         for (name, kind) in WITHOUT_KEY {
             specs.insert(name.to_owned(), ProviderSpec::new(name, kind));
         }
         for (name, provider) in &daemon.providers.configured {
-            if let Some(spec) = self.spec(name, provider) {
-                specs.insert(name.to_string(), spec);
+            match self.spec(name, provider, keys) {
+                Ok(Some(spec)) => drop(specs.insert(name.to_string(), spec)),
+                Ok(None) => {}
+                Err(why) => {
+                    specs.remove(&**name);
+                    unusable.insert(name.clone(), why);
+                }
             }
         }
         let specs: Vec<ProviderSpec> = specs.into_values().collect();
@@ -29,41 +52,75 @@ impl House {
         for error in broken {
             tracing::error!(%error, "a model provider can't be used");
         }
-        providers
+        Built { providers, unusable }
     }
 
-    fn spec(&self, name: &str, provider: &Provider) -> Option<ProviderSpec> {
+    fn spec(
+        &self,
+        name: &str,
+        provider: &Provider,
+        keys: &DaemonKeys,
+    ) -> Result<Option<ProviderSpec>, String> {
         let kind = match &*provider.kind {
             "openai" => Kind::OpenAi,
             "anthropic" => Kind::Anthropic,
             "ollama" => Kind::Ollama,
             "rehearsal" => Kind::Rehearsal,
-            _ => return None,
+            _ => return Ok(None),
         };
         let mut spec = ProviderSpec::new(name, kind);
         spec.base_url = provider.base_url.as_deref().map(str::to_owned);
-        spec.api_key = provider.api_key.as_deref().and_then(|text| self.key(name, text));
-        Some(spec)
-    }
-
-    /// The key a text refers to. A secret can't be read yet: there is no vault in use.
-    fn key(&self, provider: &str, text: &str) -> Option<SecretString> {
-        let mut key = text.to_owned();
-        for reference in references(text).ok()? {
-            match reference {
-                Reference::Env(name) => {
-                    key = key.replace(&format!("${{env:{name}}}"), self.env.get(name)?);
-                }
-                Reference::Secret(name) => {
-                    tracing::warn!(
-                        provider,
-                        secret = name,
-                        "the secret is not set; requests go without it"
-                    );
-                    return None;
-                }
-            }
+        if let Some(text) = provider.api_key.as_deref() {
+            let key = filled_in(text, |reference| match reference {
+                Reference::Secret(name) => keys.get(name).cloned(),
+                Reference::Env(name) => match self.env.get(name) {
+                    Some(value) => Ok(Secret::new(value.as_str())),
+                    None => Err(format!(
+                        "`{name}` is not in the environment: set it before the daemon starts"
+                    )),
+                },
+            })?;
+            spec.api_key = Some(SecretString::from(key.reveal().trim().to_owned()));
         }
-        Some(SecretString::from(key))
+        Ok(Some(spec))
+    }
+}
+
+/// A text with its references filled in, each once: what a value says is never looked at.
+fn filled_in(
+    text: &str,
+    mut value: impl FnMut(Reference<'_>) -> Result<Secret, String>,
+) -> Result<Secret, String> {
+    let mut filled = String::with_capacity(text.len());
+    let mut rest = text;
+    for reference in references(text)? {
+        let written = match reference {
+            Reference::Secret(name) => format!("${{secret:{name}}}"),
+            Reference::Env(name) => format!("${{env:{name}}}"),
+        };
+        let Some((before, after)) = rest.split_once(&written) else { break };
+        filled.push_str(before);
+        filled.push_str(value(reference)?.reveal());
+        rest = after;
+    }
+    filled.push_str(rest);
+    Ok(Secret::new(filled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn references_are_filled_in_once_and_what_is_missing_is_told() {
+        let value = |reference: Reference<'_>| match reference {
+            Reference::Secret("A") => Ok(Secret::new("${env:B}")),
+            Reference::Env("B") => Ok(Secret::new("${secret:A}")),
+            _ => Err("not set".to_owned()),
+        };
+        let filled = filled_in("x ${secret:A} ${env:B} ${secret:A} y", value).unwrap();
+        assert_eq!(filled.reveal(), "x ${env:B} ${secret:A} ${env:B} y");
+        assert_eq!(filled_in("none", value).unwrap().reveal(), "none");
+        assert_eq!(filled_in("${secret:C}", value), Err("not set".to_owned()));
     }
 }

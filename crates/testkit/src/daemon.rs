@@ -10,7 +10,7 @@
 
 use rustix::process::{Pid, Signal, kill_process};
 use std::fs;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -257,6 +257,29 @@ pub fn run(binary: impl AsRef<Path>, home: impl AsRef<Path>, args: &[&str]) -> O
     finish(binary.as_ref(), command(binary.as_ref(), home.as_ref()).args(args))
 }
 
+/// The same with `input` on standard input.
+///
+/// # Panics
+/// When the binary can't be started.
+pub fn run_with_input(
+    binary: impl AsRef<Path>,
+    home: impl AsRef<Path>,
+    args: &[&str],
+    input: impl AsRef<[u8]>,
+) -> Output {
+    let binary = binary.as_ref();
+    let mut command = command(binary, home.as_ref());
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let ended = command.spawn().and_then(|mut child| {
+        if let Some(mut stdin) = child.stdin.take() {
+            // A command that does not read what it is given says so by its answer.
+            let _ = stdin.write_all(input.as_ref());
+        }
+        child.wait_with_output()
+    });
+    outcome(binary, ended)
+}
+
 /// Runs `BINARY ARGS…` to its end, with these variables and no others.
 ///
 /// # Panics
@@ -267,7 +290,11 @@ pub fn run_bare(binary: impl AsRef<Path>, variables: &[(&str, &str)], args: &[&s
 }
 
 fn finish(binary: &Path, command: &mut Command) -> Output {
-    match command.output() {
+    outcome(binary, command.output())
+}
+
+fn outcome(binary: &Path, ended: io::Result<std::process::Output>) -> Output {
+    match ended {
         Ok(output) => Output {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -8,7 +8,7 @@ pub mod home;
 pub mod upstream;
 pub mod world;
 
-pub use daemon::{Daemon, Output, run, run_bare};
+pub use daemon::{Daemon, Output, run, run_bare, run_with_input};
 pub use home::Home;
 pub use upstream::Upstream;
 pub use world::{Handles, auto_world, world};

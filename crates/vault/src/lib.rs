@@ -44,4 +44,4 @@ pub use owner::Owner;
 pub use redact::{ByteStreamRedactor, Redactor, StreamRedactor};
 pub use resolve::{RESOLVED_BYTES_MAX, resolve};
 pub use secret::Secret;
-pub use vault::{Redaction, Vault};
+pub use vault::{Contents, Held, Redaction, Vault};

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 /// Whose a namespace is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Owner {
     /// One agent.
     Agent(AgentId),
@@ -41,7 +41,7 @@ impl Owner {
     }
 
     /// What an operator types to set a secret here.
-    pub(crate) fn command_to_set(&self, name: &SecretName) -> String {
+    pub fn command_to_set(&self, name: &SecretName) -> String {
         match self {
             Self::Agent(agent) => format!("insula secret set {agent} {name}"),
             Self::Daemon => format!("insula secret set --daemon {name}"),

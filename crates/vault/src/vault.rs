@@ -4,7 +4,7 @@ use crate::error::{Result, VaultError};
 use crate::files;
 use crate::handle::{AgentSecrets, DaemonSecrets, Secrets};
 use crate::key::{KeyExposure, KeyFile, KeySource, Scratch, VaultKey};
-use crate::name::SecretName;
+use crate::name::{SecretEntry, SecretName};
 use crate::namespace::Namespace;
 use crate::owner::Owner;
 use crate::redact::Redactor;
@@ -31,6 +31,26 @@ pub struct Redaction {
     /// One for each secret that does not open, naming its file: a matter for the health of its
     /// owner. What the daemon can't read it can't let out either.
     pub unreadable: Vec<VaultError>,
+}
+
+/// One secret as it was found.
+#[derive(Debug)]
+pub struct Held {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Its name.
+    pub name: SecretName,
+    /// Its value, or why it does not open.
+    pub value: Result<Secret>,
+}
+
+/// Everything in a vault at one moment.
+#[derive(Debug)]
+pub struct Contents {
+    /// Every secret, the daemon's first, then by agent and name.
+    pub held: Vec<Held>,
+    /// Namespaces that can't be listed.
+    pub unlisted: Vec<VaultError>,
 }
 
 /// What all handles of a vault share.
@@ -126,13 +146,23 @@ impl Vault {
     ///
     /// Fails when the key is not one, or is missing while there are secrets.
     pub async fn open(home: &Path, world: &World) -> Result<Self> {
-        let folder = home.join("vault");
-        let scratch = Scratch::new(&folder, &world.random, "key");
-        Self::open_with(home, world, Arc::new(KeyFile::new(&folder, scratch))).await
+        Self::at(home, world).checked().await
     }
 
     /// Opens the vault of a home whose key is kept elsewhere.
     pub async fn open_with(home: &Path, world: &World, keys: Arc<dyn KeySource>) -> Result<Self> {
+        Self::with(home, world, keys).checked().await
+    }
+
+    /// The vault of a home, without looking at it: for whoever goes on when it is damaged,
+    /// since each call then says for itself what is wrong, and for whoever must not write.
+    pub fn at(home: &Path, world: &World) -> Self {
+        let folder = home.join("vault");
+        let scratch = Scratch::new(&folder, &world.random, "key");
+        Self::with(home, world, Arc::new(KeyFile::new(&folder, scratch)))
+    }
+
+    fn with(home: &Path, world: &World, keys: Arc<dyn KeySource>) -> Self {
         let folder = home.join("vault");
         let shared = Arc::new(Shared {
             scratch: Scratch::new(&folder, &world.random, "secret"),
@@ -144,16 +174,30 @@ impl Vault {
             key: Mutex::default(),
             count: AtomicU64::new(0),
         });
-        let opening = shared.clone();
-        let open = move || -> Result<()> {
-            files::sweep(opening.scratch.folder());
-            match opening.load_key(&mut opening.locked_key())? {
-                Some(_) => Ok(()),
-                None => opening.refuse_orphans(),
-            }
+        Self { shared }
+    }
+
+    async fn checked(self) -> Result<Self> {
+        self.sweep().await?;
+        self.check().await?;
+        Ok(self)
+    }
+
+    /// Removes what a killed writer left.
+    pub async fn sweep(&self) -> Result<()> {
+        let shared = self.shared.clone();
+        self.shared.storage.run(move || files::sweep(shared.scratch.folder())).await?;
+        Ok(())
+    }
+
+    /// Whether the key is there and is one, as far as there is anything to open with it.
+    pub async fn check(&self) -> Result<()> {
+        let shared = self.shared.clone();
+        let check = move || match shared.load_key(&mut shared.locked_key())? {
+            Some(_) => Ok(()),
+            None => shared.refuse_orphans(),
         };
-        shared.storage.run(open).await??;
-        Ok(Self { shared })
+        self.shared.storage.run(check).await?
     }
 
     /// Whether others on this machine could have read the key when it was loaded.
@@ -191,22 +235,53 @@ impl Vault {
     }
 
     fn build_redactor(&self) -> Result<Redaction> {
+        let Contents { held, unlisted: mut unreadable } = self.read_contents()?;
         let mut values: Vec<Secret> = vec![];
-        let mut unreadable = vec![];
-        for owner in self.shared.owners()? {
-            let namespace = self.namespace(owner);
-            let entries = namespace.names().unwrap_or_else(|error| {
-                unreadable.push(error);
-                vec![]
-            });
-            for entry in entries {
-                match namespace.get(&entry.name) {
-                    Ok(value) => values.extend(value),
-                    Err(error) => unreadable.push(error),
-                }
+        for secret in held {
+            match secret.value {
+                Ok(value) => values.push(value),
+                Err(error) => unreadable.push(error),
             }
         }
         Ok(Redaction { redactor: Arc::new(Redactor::new(&values)), unreadable })
+    }
+
+    /// Everything there is, for whoever keeps redactors of several kinds up to date.
+    pub async fn contents(&self) -> Result<Contents> {
+        let vault = self.clone();
+        self.shared.storage.run(move || vault.read_contents()).await?
+    }
+
+    fn read_contents(&self) -> Result<Contents> {
+        let mut contents = Contents { held: vec![], unlisted: vec![] };
+        for owner in self.shared.owners()? {
+            let namespace = self.namespace(owner.clone());
+            let entries = namespace.names().unwrap_or_else(|error| {
+                contents.unlisted.push(error);
+                vec![]
+            });
+            for name in entries.into_iter().map(|entry| entry.name) {
+                // One that was removed since it was listed is not there.
+                if let Some(value) = namespace.get(&name).transpose() {
+                    contents.held.push(Held { owner: owner.clone(), name, value });
+                }
+            }
+        }
+        Ok(contents)
+    }
+
+    /// What every namespace has, by name; opens no secret.
+    pub async fn names(&self) -> Result<Vec<(Owner, SecretEntry)>> {
+        let vault = self.clone();
+        let list = move || {
+            let mut all = vec![];
+            for owner in vault.shared.owners()? {
+                let entries = vault.namespace(owner.clone()).names()?;
+                all.extend(entries.into_iter().map(|entry| (owner.clone(), entry)));
+            }
+            Ok(all)
+        };
+        self.shared.storage.run(list).await?
     }
 
     fn namespace(&self, owner: Owner) -> Namespace {

@@ -32,7 +32,8 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
             found => found,
         };
     }
-    let (report, loaded) = load(&snapshot, &setting.environment.variables);
+    let (mut report, loaded) = load(&snapshot, &setting.environment.variables);
+    insula_runtime::secrets::settle(home, &setting.world, &mut report).await;
     let changes = match (check.diff, &loaded) {
         (true, Some(loaded)) => Some(diff(&baseline(setting).await?, &Applied::of(loaded))),
         _ => None,

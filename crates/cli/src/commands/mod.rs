@@ -6,11 +6,12 @@ mod chat;
 mod check;
 mod context;
 mod route;
+mod secret;
 mod system;
 mod token;
 mod tools;
 
-use crate::arguments::{Agents, Arguments, Command, Config, Token};
+use crate::arguments::{Agents, Arguments, Command, Config, Secret, Token};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
@@ -74,6 +75,8 @@ fn purpose(command: &Command) -> Purpose {
         Command::Reload => Purpose::Change,
         Command::Token(Token::List) => Purpose::Look,
         Command::Token(_) => Purpose::Change,
+        Command::Secret(Secret::List { .. }) => Purpose::Look,
+        Command::Secret(_) => Purpose::Change,
         Command::Agents(agents) => match agents {
             Agents::List | Agents::Show(_) => Purpose::Look,
             _ => Purpose::Change,
@@ -97,6 +100,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
         Command::Chat(chat) => chat::run(reach, answer, chat).await,
         Command::Token(token) => token::run(reach, answer, token).await,
+        Command::Secret(secret) => secret::run(reach, answer, secret).await,
         Command::Status => system::status(reach, answer).await,
         Command::Reload => system::reload(reach, answer).await,
         Command::Doctor => system::doctor(reach, answer).await,

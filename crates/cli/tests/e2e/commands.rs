@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 32] = [
+const COMMANDS: [&str; 36] = [
     "",
     "up",
     "check",
@@ -41,6 +41,10 @@ const COMMANDS: [&str; 32] = [
     "token create",
     "token list",
     "token revoke",
+    "secret",
+    "secret set",
+    "secret list",
+    "secret remove",
     "config",
     "config schema",
     "completions",

@@ -62,7 +62,8 @@ impl Reader<'_> {
 
     pub(super) fn missing_secret(&mut self, span: Span, name: &str) {
         let message = format!("secret `{name}` of agent `{}` is not set", self.id);
-        let help = "it is needed only when something uses it".to_owned();
-        self.warn(span, message, Some(help));
+        let help = format!("set it with `insula secret set {} {name}`", self.id);
+        let found = Diagnostic::warning(&self.owner, span, message);
+        self.report.push(found.help(help).unless_set(name));
     }
 }

@@ -71,7 +71,7 @@ impl Engine {
         }
         let message = NewMessage {
             role: Role::User,
-            parts: inbound.parts.clone(),
+            parts: self.shop.redaction(&inbound.agent).parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
             scope: inbound.scope.to_string().into(),
             label: inbound.label.to_string().into(),

@@ -2,18 +2,21 @@
 
 use crate::context::AgentContext;
 use crate::house::House;
+use crate::providers;
 use crate::registry::State;
+use crate::secrets::DaemonKeys;
 use crate::turn::desk::text_of;
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::history::{Shelf, text_tokens};
 use crate::turn::lanes::{Busy, Lanes};
 use crate::turn::live::{Live, LiveTurn, Voice};
+use crate::turn::redaction::Redaction;
 use crate::turn::{compress, prompt, run};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use insula_config::DaemonConfig;
 use insula_domain::{Label, Scope, SessionKey};
-use insula_models::{Chain, Link, Providers, RetryPolicy, ToolSchema, Transport};
+use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_store::{
     Accept, Accepted, AgentCommand, IdempotencyKey, MessageSeq, NewMessage, OpenSession, Part,
     Role, SessionRef, StoreError, TurnId, TurnStatus,
@@ -75,7 +78,7 @@ pub enum SubmitError {
 pub(crate) struct Shop {
     pub(crate) house: Arc<House>,
     transport: Transport,
-    /// The providers, and the configuration they were built from.
+    /// The providers, and the configuration and secrets they were built from.
     providers: ArcSwap<Built>,
     pub(crate) schemas: BTreeMap<&'static str, ToolSchema>,
     pub(crate) house_text: Arc<str>,
@@ -84,7 +87,8 @@ pub(crate) struct Shop {
 
 struct Built {
     from: Arc<DaemonConfig>,
-    providers: Providers,
+    keys: Arc<DaemonKeys>,
+    built: providers::Built,
 }
 
 /// Takes messages and runs their turns.
@@ -105,9 +109,10 @@ impl Engine {
             Some((tool.name(), schema))
         });
         let from = house.snapshot().daemon.clone();
-        let providers = house.providers(&from, &transport);
+        let keys = house.secrets.known().daemon().clone();
+        let built = house.providers(&from, &keys, &transport);
         let shop = Shop {
-            providers: ArcSwap::from_pointee(Built { from, providers }),
+            providers: ArcSwap::from_pointee(Built { from, keys, built }),
             house,
             transport,
             schemas: schemas.collect(),
@@ -138,9 +143,10 @@ impl Engine {
         let at = self.shop.house.world.clock.now();
         let (scope, label): (Box<str>, Box<str>) =
             (scope.to_string().into(), label.to_string().into());
+        let redaction = self.shop.redaction(&agent);
         let message = |role, parts| NewMessage {
             role,
-            parts,
+            parts: redaction.parts(parts),
             principal: principal.clone(),
             scope: scope.clone(),
             label: label.clone(),
@@ -192,7 +198,8 @@ impl Engine {
     }
 
     fn live_turn(&self, key: &SessionKey, turn: TurnId, principal: Box<str>) -> Arc<LiveTurn> {
-        let voice = Voice::new(self.shop.house.registry.hub.clone(), key, turn);
+        let house = &self.shop.house;
+        let voice = Voice::new(house.registry.hub.clone(), house.secrets.clone(), key, turn);
         Arc::new(LiveTurn::new(turn, principal, voice))
     }
 
@@ -229,9 +236,13 @@ impl Engine {
                 let before = MessageSeq(reply.0.saturating_sub(1));
                 let messages = agent.store.messages_after(known.session, before, 1).await?;
                 let text = messages.first().map(|it| text_of(&it.parts)).unwrap_or_default();
+                let text = self.shop.redaction(agent).told(text);
                 TurnEnd::Replied { text, usage: known.usage }
             }
-            (TurnStatus::Failed, _) => TurnEnd::Failed { error: known.error.unwrap_or_default() },
+            (TurnStatus::Failed, _) => {
+                let error = known.error.unwrap_or_default();
+                TurnEnd::Failed { error: self.shop.redaction(agent).told(error) }
+            }
             (TurnStatus::Replied | TurnStatus::Stopped, _) => TurnEnd::Stopped,
         };
         let (tell, events) = mpsc::channel(1);
@@ -287,28 +298,39 @@ impl Engine {
 }
 
 impl Shop {
-    /// The providers of the configuration that holds now, built anew when it changed.
+    /// What keeps secrets out of a turn of `agent`, as they are now.
+    pub(crate) fn redaction(&self, agent: &AgentContext) -> Redaction {
+        Redaction::of(&agent.id, &self.house.secrets.known())
+    }
+
+    /// The providers of the configuration and the secrets that hold now, built anew when
+    /// either changed.
     fn providers(&self) -> Arc<Built> {
         let from = self.house.snapshot().daemon.clone();
         let built = self.providers.load_full();
-        if Arc::ptr_eq(&built.from, &from) {
+        let keys = self.house.secrets.known().daemon().clone();
+        if Arc::ptr_eq(&built.from, &from) && Arc::ptr_eq(&built.keys, &keys) {
             return built;
         }
-        let providers = self.house.providers(&from, &self.transport);
-        let built = Arc::new(Built { from, providers });
+        let providers = self.house.providers(&from, &keys, &self.transport);
+        let built = Arc::new(Built { from, keys, built: providers });
         self.providers.store(built.clone());
         built
     }
 
     /// The models of an agent, in order; an error says which one leads nowhere.
     pub(crate) fn chain(&self, agent: &AgentContext) -> Result<Chain, String> {
-        let built = self.providers();
+        let now = self.providers();
+        let providers::Built { providers, unusable } = &now.built;
         let links: Result<Vec<Link>, String> = agent
             .models
             .models
             .iter()
             .map(|model| {
-                let provider = built.providers.get(&model.provider).cloned();
+                if let Some(why) = unusable.get(&*model.provider) {
+                    return Err(format!("provider `{}` can't be used: {why}", model.provider));
+                }
+                let provider = providers.get(&model.provider).cloned();
                 let provider = provider.ok_or_else(|| {
                     let name = &model.provider;
                     format!("provider `{name}` can't be used; give it a key under `providers.{name}` in config.yaml")

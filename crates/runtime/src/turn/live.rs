@@ -1,7 +1,9 @@
 //! The turns that are under way: who listens to them, what joins them, what stops them.
 
 use crate::events::{AgentEvent, Hub};
+use crate::secrets::SecretBook;
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
+use crate::turn::redaction::Redaction;
 use insula_domain::{AgentId, SessionKey};
 use insula_store::{MessageSeq, NewMessage, TurnId};
 use std::collections::HashMap;
@@ -49,9 +51,10 @@ impl LiveTurn {
     }
 }
 
-/// Tells everybody who listens to a turn.
+/// Tells everybody who listens to a turn, and nobody a secret.
 pub(crate) struct Voice {
     hub: Arc<Hub>,
+    secrets: Arc<SecretBook>,
     agent: AgentId,
     session: Arc<str>,
     turn: TurnId,
@@ -65,9 +68,14 @@ struct Listener {
 }
 
 impl Voice {
-    pub(crate) fn new(hub: Arc<Hub>, key: &SessionKey, turn: TurnId) -> Self {
-        let session = key.to_string().into();
-        Self { hub, agent: key.agent.clone(), session, turn, listeners: Mutex::default() }
+    pub(crate) fn new(
+        hub: Arc<Hub>,
+        secrets: Arc<SecretBook>,
+        key: &SessionKey,
+        turn: TurnId,
+    ) -> Self {
+        let (agent, session) = (key.agent.clone(), key.to_string().into());
+        Self { hub, secrets, agent, session, turn, listeners: Mutex::default() }
     }
 
     fn listen(&self) -> mpsc::Receiver<TurnEvent> {
@@ -80,6 +88,11 @@ impl Voice {
 
     /// Says what happens. Whoever does not keep up misses it.
     pub(crate) fn say(&self, event: TurnEvent) {
+        let event = match event {
+            // Deltas come redacted, and there are many of them.
+            TurnEvent::Text(_) | TurnEvent::Reasoning(_) => event,
+            other => self.redaction().event(other),
+        };
         for listener in self.listeners().iter() {
             let _ = listener.events.try_send(event.clone());
         }
@@ -88,11 +101,16 @@ impl Voice {
 
     /// Says how it ended. Nobody misses that, and nobody is waited for.
     pub(crate) fn end(&self, end: TurnEnd) {
+        let end = self.redaction().end(end);
         let listeners = std::mem::take(&mut *self.listeners());
         for listener in listeners {
             listener.end.send(TurnEvent::Ended(end.clone()));
         }
         self.publish(TurnEvent::Ended(end));
+    }
+
+    fn redaction(&self) -> Redaction {
+        Redaction::of(&self.agent, &self.secrets.known())
     }
 
     fn publish(&self, event: TurnEvent) {

@@ -11,6 +11,7 @@ mod history;
 mod lanes;
 mod live;
 pub mod prompt;
+mod redaction;
 mod run;
 
 pub use control::Mode;

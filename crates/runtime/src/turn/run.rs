@@ -7,8 +7,9 @@ use crate::context::AgentContext;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::live::LiveTurn;
+use crate::turn::redaction::Redaction;
 use crate::turn::{compress, history, prompt};
-use insula_models::{Answer, Chain, Event, Fault, Gathering, Timeouts, ToolSchema, price};
+use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema, price};
 use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
     Outcome, Part, Role, SessionId, SessionRef, StoreError, Summary, TurnId, TurnOutcome, Usage,
@@ -194,7 +195,8 @@ impl Turn<'_> {
     ) -> Result<(Answer, String), Asked> {
         let agent = &self.cx.agent;
         let shown = history::fitting(history, limit);
-        let request = prompt::request(agent, &self.shop.house_text, tools.clone(), shown);
+        let mut request = prompt::request(agent, &self.shop.house_text, tools.clone(), shown);
+        self.redaction().request(&mut request);
         self.listen(chain, &request, &step.to_string(), true).await
     }
 
@@ -222,6 +224,8 @@ impl Turn<'_> {
         let model = answering.link.to_string();
         let mut stream = answering.stream;
         let mut gathering = Gathering::default();
+        let mut deltas = is_reply.then(|| self.redaction().deltas());
+        let tell = |heard| cx.live.voice.say(heard);
         while let Some(event) = stream.next().await {
             let event = match event {
                 Ok(event) => event,
@@ -232,23 +236,20 @@ impl Turn<'_> {
                 }
                 Err(error) => return Err(Asked::Failed(error.to_string())),
             };
-            match &event {
-                Event::TextDelta(text) if is_reply => {
-                    cx.live.voice.say(TurnEvent::Text(text.clone()))
-                }
-                Event::ReasoningDelta(text) if is_reply => {
-                    cx.live.voice.say(TurnEvent::Reasoning(text.clone()));
-                }
-                _ => {}
+            if let Some(deltas) = &mut deltas {
+                deltas.hear(&event, tell);
             }
             gathering.add(event);
+        }
+        if let Some(deltas) = deltas {
+            deltas.finish(tell);
         }
         Ok((gathering.finish(), model))
     }
 
     /// What the model had said when it was stopped: its words, and no calls.
     fn partial(&self, answer: &Answer) -> Option<Box<NewMessage>> {
-        let text = answer.text();
+        let text = self.redaction().cut_off(answer.text());
         let is_empty = text.is_empty();
         let message = self.message(Role::Assistant, vec![Part::Text(text)]);
         (!is_empty).then(|| Box::new(message))
@@ -264,7 +265,8 @@ impl Turn<'_> {
     ) -> Result<bool, Broken> {
         let Some(count) = compress::older(history, limit / 3) else { return Ok(false) };
         let older = &history[..count];
-        let request = compress::request(older);
+        let mut request = compress::request(older);
+        self.redaction().request(&mut request);
         let (answer, model) = match self.listen(chain, &request, "summary", false).await {
             Ok(answered) => answered,
             Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
@@ -307,7 +309,7 @@ impl Turn<'_> {
 
     async fn fail(&self, error: String) -> TurnEnd {
         self.cx.live.inbox.lock().await.is_closed = true;
-        let outcome = TurnOutcome::Failed { error: error.clone() };
+        let outcome = TurnOutcome::Failed { error: self.redaction().kept(error.clone()) };
         match self.conclude(Vec::new(), Usage::default(), outcome).await {
             Err(Broken::Store(error)) => self.unwritten(&error),
             _ => TurnEnd::Failed { error },
@@ -335,6 +337,11 @@ impl Turn<'_> {
         }
         tracing::error!(%agent, %turn, %error, "a turn could not be journalled");
         TurnEnd::Failed { error: error.to_string() }
+    }
+
+    /// What keeps secrets out of it, as they are now.
+    fn redaction(&self) -> Redaction {
+        self.shop.redaction(&self.cx.agent)
     }
 
     async fn conclude(
@@ -370,7 +377,7 @@ impl Turn<'_> {
     pub(super) fn message(&self, role: Role, parts: Vec<Part>) -> NewMessage {
         NewMessage {
             role,
-            parts,
+            parts: self.redaction().parts(parts),
             principal: self.cx.principal.clone(),
             scope: self.cx.scope.clone(),
             label: self.cx.label.clone(),
@@ -409,7 +416,7 @@ impl Turn<'_> {
             actor: self.cx.principal.clone(),
             kind: "tool.call".into(),
             generation: self.cx.agent.generation.0,
-            content: content.to_string(),
+            content: self.shop.house.secrets.known().redact_record(content).to_string(),
         })
     }
 }

@@ -111,7 +111,7 @@ async fn turns_of_a_session_are_answered_in_the_order_they_were_taken() {
     let (inbound, key) = house.inbound("a", "one", "");
     let session = SessionRef::Key(key.to_string().into());
     let session = inbound.agent.store.session(session).await.unwrap().unwrap();
-    let window = Window { messages: 100, bytes: 1 << 20 };
+    let window = Window { messages: 4_000, bytes: 1 << 20 };
     let messages = inbound.agent.store.messages_tail(session.id, window).await.unwrap();
     let of = |role| messages.iter().filter(move |it| it.role == role).map(|it| it.turn.unwrap());
     let (taken, answered): (Vec<_>, Vec<_>) =

@@ -45,6 +45,11 @@ impl Redactor {
         Self { forms: all, filter, len_max }
     }
 
+    /// Whether there is nothing to look for.
+    pub fn is_empty(&self) -> bool {
+        self.forms.is_empty()
+    }
+
     /// The text without secrets: the same text, unless there was one.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         match self.redact_bytes(text.as_bytes()) {

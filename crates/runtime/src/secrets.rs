@@ -1,0 +1,266 @@
+//! Secrets in use: set, list and remove them while the house runs, and keep their values out
+//! of everything that is said, logged or recorded.
+//!
+//! The vault keeps secrets; this room knows which are set, hands the daemon's to its
+//! providers, and keeps redactors ready, built when a secret changes and never for a turn.
+//!
+//! There are three redactors, because hiding a text tells whoever sees the hole that it was
+//! there:
+//!
+//! - **own**: the secrets of one agent and the daemon's. What stands in an agent's prompt, or
+//!   in its journal, which later prompts are made of, is redacted with this one alone. With
+//!   the others' secrets in it, what another agent keeps would change bytes of this one's
+//!   prompt (rule 10), and an agent could try out guesses at them by itself.
+//! - **replies**: all secrets of every namespace that are too long to guess. What leaves a
+//!   turn (deltas, the reply, an error) is redacted with *own* first and then with this. Short
+//!   ones of other agents are left out: four digits could be found by having an agent say all
+//!   ten thousand.
+//! - **records**: every secret of every namespace. For what only operators read: the log, and
+//!   audit records.
+//!
+//! A key that `providers` takes from the environment, or that stands in the file and looks
+//! like one, counts as a secret of the daemon here, although no vault keeps it.
+
+mod granted;
+mod known;
+
+pub use granted::GrantedSecrets;
+pub(crate) use known::DaemonKeys;
+pub use known::Known;
+
+use crate::error::RuntimeError;
+use crate::home::Home;
+use crate::house::{Actor, House};
+use crate::registry::State;
+use arc_swap::ArcSwap;
+use insula_config::rules::{Reference, references};
+use insula_config::{DaemonConfig, Owner as ConfigOwner, Report, looks_like_credential};
+use insula_domain::AgentId;
+use insula_store::DaemonCommand;
+use insula_vault::redact::ANYWHERE_BYTES_MIN;
+use insula_vault::{KeyExposure, Owner, Secret, SecretEntry, SecretName, Vault};
+use insula_world::World;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The vault of a house, and what is known of it now.
+pub struct SecretBook {
+    pub(crate) vault: Vault,
+    known: ArcSwap<Known>,
+}
+
+impl SecretBook {
+    /// The book of a home, with nothing read yet.
+    pub(crate) fn new(home: &Home, world: &World) -> Self {
+        Self { vault: Vault::at(home.root(), world), known: ArcSwap::default() }
+    }
+
+    /// What is known now. Never waits.
+    pub fn known(&self) -> Arc<Known> {
+        self.known.load_full()
+    }
+
+    /// Reads the vault and makes redactors of what is there. `handed` are the daemon's secrets
+    /// that come from elsewhere. What can't be read is kept as trouble: it stops nobody who
+    /// does not need it, and what the daemon can't read it can't let out either.
+    pub(crate) async fn read(&self, handed: Vec<Secret>, world: &World) {
+        let mut trouble: Vec<String> = Vec::new();
+        if let Err(error) = self.vault.check().await {
+            trouble.push(error.to_string());
+        }
+        let contents = self.vault.contents().await;
+        let before = self.known();
+        let built = world.storage.run(move || Known::build(contents, handed, &before, trouble));
+        match built.await {
+            Ok(known) => self.known.store(Arc::new(known)),
+            Err(error) => tracing::error!(%error, "the redactors could not be made anew"),
+        }
+    }
+
+    /// The report without findings about secrets that are set.
+    pub(crate) fn settled(&self, report: Arc<Report>) -> Arc<Report> {
+        if report.diagnostics.iter().all(|found| found.unless_set.is_none()) {
+            return report;
+        }
+        let (known, mut report) = (self.known(), Report::clone(&report));
+        report.settle(|owner, name| known.has(owner, name));
+        Arc::new(report)
+    }
+}
+
+/// Takes findings about secrets that are set out of a report, for a home that nobody opened.
+/// Where the vault can't be listed they stay.
+pub async fn settle(home: &Home, world: &World, report: &mut Report) {
+    let Ok(names) = Vault::at(home.root(), world).names().await else { return };
+    report.settle(|owner, name| {
+        names.iter().any(|(of, entry)| is_same(of, owner) && entry.name.as_str() == name)
+    });
+}
+
+/// Whether a namespace is that of whoever a finding belongs to.
+fn is_same(namespace: &Owner, owner: &ConfigOwner) -> bool {
+    match (namespace, owner) {
+        (Owner::Agent(id), ConfigOwner::Agent(name)) => id.as_str() == &**name,
+        (Owner::Daemon, ConfigOwner::Shared) => true,
+        _ => false,
+    }
+}
+
+/// The keys of providers that do not come from the vault: from the environment, or as they
+/// stand in the file. Names such as `none` or `lm-studio`, which people give to local models,
+/// are no secrets and occur in ordinary texts.
+pub(crate) fn handed(daemon: &DaemonConfig, env: &BTreeMap<String, String>) -> Vec<Secret> {
+    let mut values = Vec::new();
+    for text in daemon.providers.configured.values().filter_map(|it| it.api_key.as_deref()) {
+        let found = references(text).unwrap_or_default();
+        if found.is_empty() && looks_like_credential(text) {
+            values.push(Secret::new(text));
+        }
+        let named = found.into_iter().filter_map(|reference| match reference {
+            Reference::Env(name) => env.get(name),
+            Reference::Secret(_) => None,
+        });
+        let long = named.filter(|value| value.trim().len() >= ANYWHERE_BYTES_MIN);
+        values.extend(long.map(|value| Secret::new(value.as_str())));
+    }
+    values
+}
+
+impl House {
+    /// Keeps a value, in place of the one there was. Whatever uses it does so at once.
+    pub async fn set_secret(
+        &self,
+        owner: &Owner,
+        name: &SecretName,
+        value: Secret,
+        actor: &Actor,
+    ) -> Result<(), RuntimeError> {
+        let _changes = self.change().await;
+        if let Owner::Agent(id) = owner {
+            self.serves_secrets(id)?;
+        }
+        match owner {
+            Owner::Agent(id) => self.secrets.vault.agent(id).set(name, value).await?,
+            Owner::Daemon => self.secrets.vault.daemon().set(name, value).await?,
+        }
+        self.read_secrets().await;
+        self.record_secret(owner, name, "secret.set", actor).await
+    }
+
+    /// Removes a value.
+    pub async fn remove_secret(
+        &self,
+        owner: &Owner,
+        name: &SecretName,
+        actor: &Actor,
+    ) -> Result<(), RuntimeError> {
+        let _changes = self.change().await;
+        let there = match owner {
+            Owner::Agent(id) => self.secrets.vault.agent(id).remove(name).await?,
+            Owner::Daemon => self.secrets.vault.daemon().remove(name).await?,
+        };
+        if !there {
+            if let Owner::Agent(id) = owner {
+                self.serves_secrets(id)?;
+            }
+            return Err(RuntimeError::NoSuchSecret { name: name.clone(), owner: owner.clone() });
+        }
+        self.read_secrets().await;
+        self.record_secret(owner, name, "secret.removed", actor).await
+    }
+
+    /// The names in one namespace and when each was set, never a value.
+    pub async fn list_secrets(&self, owner: &Owner) -> Result<Vec<SecretEntry>, RuntimeError> {
+        let entries = match owner {
+            Owner::Agent(id) => self.secrets.vault.agent(id).names().await?,
+            Owner::Daemon => self.secrets.vault.daemon().names().await?,
+        };
+        if let (true, Owner::Agent(id)) = (entries.is_empty(), owner) {
+            self.serves_secrets(id)?;
+        }
+        Ok(entries)
+    }
+
+    /// The names in every namespace, the daemon's first.
+    pub async fn list_all_secrets(&self) -> Result<Vec<(Owner, SecretEntry)>, RuntimeError> {
+        Ok(self.secrets.vault.names().await?)
+    }
+
+    /// Removes what a deleted agent has in the vault. The caller holds the changes.
+    pub(crate) async fn forget_secrets(&self, id: &AgentId) -> Result<(), RuntimeError> {
+        self.secrets.vault.forget(id).await?;
+        self.read_secrets().await;
+        Ok(())
+    }
+
+    /// Reads the vault again. The caller holds the changes.
+    pub(crate) async fn read_secrets(&self) {
+        let handed = handed(&self.snapshot().daemon, &self.env);
+        self.secrets.read(handed, &self.world).await;
+    }
+
+    /// Reads the vault again where the configuration brought or took other keys, or where
+    /// something was wrong that may be right by now. The caller holds the changes.
+    pub(crate) async fn follow_secrets(&self) {
+        let known = self.secrets.known();
+        let same = known.was_handed(&handed(&self.snapshot().daemon, &self.env));
+        if !same || !known.trouble().is_empty() {
+            self.read_secrets().await;
+        }
+    }
+
+    /// Logs what an operator should know of the secrets as they are.
+    pub fn log_secrets(&self) {
+        for trouble in self.secrets.known().trouble() {
+            tracing::error!(error = trouble, "a secret can't be used");
+        }
+        if let Some(advice) = self.key_advice() {
+            tracing::warn!("{advice}");
+        }
+        for found in self.report().warnings().filter(|found| found.unless_set.is_some()) {
+            tracing::warn!(help = found.help.as_deref(), "{}", found.message);
+        }
+    }
+
+    /// What to do about a key that others could read.
+    pub(crate) fn key_advice(&self) -> Option<String> {
+        match self.secrets.vault.exposure() {
+            KeyExposure::Private => None,
+            KeyExposure::Exposed { mode } => Some(format!(
+                "others on this machine could read vault/key (mode {mode:03o}); run `chmod 600` on it and replace the secrets"
+            )),
+        }
+    }
+
+    /// A secret is for an agent that is there, whatever its state.
+    fn serves_secrets(&self, id: &AgentId) -> Result<(), RuntimeError> {
+        match self.snapshot().agents.get(id).map(|entry| &entry.state) {
+            None | Some(State::Deleted) => Err(RuntimeError::NoSuchAgent(id.as_str().into())),
+            Some(_) => Ok(()),
+        }
+    }
+
+    /// Records who changed which secret, by name, in the trail of whose it is.
+    async fn record_secret(
+        &self,
+        owner: &Owner,
+        name: &SecretName,
+        kind: &str,
+        actor: &Actor,
+    ) -> Result<(), RuntimeError> {
+        let content = json!({ "name": name.as_str() });
+        let command = match owner {
+            Owner::Daemon => DaemonCommand::Audit(self.entry(actor, kind, 0, content)),
+            Owner::Agent(id) => {
+                let snapshot = self.snapshot();
+                let generation = snapshot.agents.get(id).map_or(0, |entry| entry.generation.0);
+                let entry = self.entry(actor, kind, generation, content);
+                DaemonCommand::QueueAudit(id.clone(), entry)
+            }
+        };
+        self.store.daemon().commit(vec![command], &self.fence).await?;
+        tracing::info!(%owner, secret = %name, %actor, "{}", kind.replace('.', " "));
+        Ok(())
+    }
+}

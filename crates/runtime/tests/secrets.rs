@@ -1,0 +1,152 @@
+//! Secrets of a house: bound to their agent, granted by name, gone with it, and never a reason
+//! for the house not to open.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests damage files of a temporary home and fail by panicking"
+)]
+
+use insula_domain::AgentId;
+use insula_runtime::house::Purpose;
+use insula_runtime::{Actor, AgentContext, Home, House, RuntimeError};
+use insula_testkit::world;
+use insula_vault::{Owner, Secret, SecretName};
+use std::collections::BTreeMap;
+use std::fs;
+use std::sync::Arc;
+
+const CONFIG: &str = "agents:\n  a: {secrets: [KEY]}\n  b: {secrets: [KEY]}\n  c: {}\n";
+const VALUE: &str = "value-of-a-0123456789";
+
+async fn open(files: &insula_testkit::Home, env: &[(&str, &str)]) -> House {
+    let (world, _handles) = world(7);
+    let home = Home::new(files.path());
+    home.prepare().unwrap();
+    let lock = home.try_lock().unwrap().expect("nobody else is here");
+    let env: BTreeMap<String, String> =
+        env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    House::open(home, lock, world, env, Purpose::Serve).await.unwrap()
+}
+
+fn files(config: &str) -> insula_testkit::Home {
+    insula_testkit::Home::with([("config.yaml", config)]).unwrap()
+}
+
+fn id(text: &str) -> AgentId {
+    AgentId::new(text).unwrap()
+}
+
+fn key() -> SecretName {
+    SecretName::new("KEY").unwrap()
+}
+
+fn agent(house: &House, text: &str) -> Arc<AgentContext> {
+    house.snapshot().agents[&id(text)].state.context().unwrap().clone()
+}
+
+async fn set(house: &House, owner: Owner, value: &str) {
+    house.set_secret(&owner, &key(), Secret::new(value), &Actor::CommandLine).await.unwrap();
+}
+
+#[tokio::test]
+async fn rule_12_a_secret_opens_for_its_agent_where_it_was_granted() {
+    let files = files(CONFIG);
+    let house = open(&files, &[]).await;
+    set(&house, Owner::Agent(id("a")), VALUE).await;
+    set(&house, Owner::Daemon, "value-of-the-daemon").await;
+    set(&house, Owner::Agent(id("c")), "value-of-c-012345").await;
+    let resolved = agent(&house, "a").secrets.resolve("Bearer ${secret:KEY}").await.unwrap();
+    assert_eq!(resolved.reveal(), format!("Bearer {VALUE}"));
+    // Granted the name, b still has nothing under it: neither a's nor the daemon's.
+    let refused = agent(&house, "b").secrets.resolve("${secret:KEY}").await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "secret `KEY` of agent `b` is not set: set it with `insula secret set b KEY`"
+    );
+    // c has it and was not granted it.
+    let refused = agent(&house, "c").secrets.resolve("${secret:KEY}").await.unwrap_err();
+    assert!(refused.to_string().contains("was not granted secret `KEY`"), "{refused}");
+    let refused = agent(&house, "a").secrets.resolve("${env:PATH}").await.unwrap_err();
+    assert!(refused.to_string().contains("may not read"), "{refused}");
+}
+
+#[tokio::test]
+async fn rule_10_redactors_of_one_agent_know_nothing_of_another() {
+    let files = files(CONFIG);
+    let house = open(&files, &[]).await;
+    set(&house, Owner::Agent(id("a")), VALUE).await;
+    set(&house, Owner::Agent(id("c")), "4711").await;
+    let known = house.secrets.known();
+    assert_eq!(known.own(&id("a")).redact(VALUE), "[secret]");
+    assert_eq!(known.own(&id("b")).redact(VALUE), VALUE);
+    assert_eq!(known.replies().redact(VALUE), "[secret]");
+    // What could be found by trying is hidden from operators' records, not from replies.
+    assert_eq!(known.records().redact("4711"), "[secret]");
+    assert_eq!(known.replies().redact("4711"), "4711");
+    assert_eq!(known.own(&id("c")).redact("4711"), "[secret]");
+    assert!(Arc::ptr_eq(&known.own(&id("a")), &known.own(&id("a"))), "made once");
+}
+
+#[tokio::test]
+async fn a_deleted_agent_leaves_no_secret() {
+    let files = files(CONFIG);
+    let house = open(&files, &[]).await;
+    set(&house, Owner::Agent(id("a")), VALUE).await;
+    let before = agent(&house, "a");
+    house.delete(&id("a"), &Actor::CommandLine).await.unwrap();
+    assert!(!files.has("vault/agents/a"));
+    assert_eq!(house.secrets.known().records().redact(VALUE), VALUE, "nothing to hide any more");
+    assert!(before.secrets.resolve("${secret:KEY}").await.is_err());
+    let owner = Owner::Agent(id("a"));
+    let refused = house.set_secret(&owner, &key(), Secret::new(VALUE), &Actor::CommandLine).await;
+    assert!(matches!(refused, Err(RuntimeError::NoSuchAgent(_))), "{refused:?}");
+    assert!(matches!(house.list_secrets(&owner).await, Err(RuntimeError::NoSuchAgent(_))));
+}
+
+#[tokio::test]
+async fn keys_from_the_environment_and_from_the_file_are_secrets_too() {
+    let config = "providers:\n  x: {kind: openai, api_key: \"${env:X_KEY}\"}\n  y: {kind: openai, api_key: sk-0123456789abcdef}\n  z: {kind: openai, api_key: lm-studio, base_url: \"http://127.0.0.1:1\"}\nagents: {a: {}}\n";
+    let files = files(config);
+    let house = open(&files, &[("X_KEY", "key-of-the-environment")]).await;
+    let own = house.secrets.known().own(&id("a"));
+    let text = "key-of-the-environment sk-0123456789abcdef lm-studio";
+    assert_eq!(own.redact(text), "[secret] [secret] lm-studio");
+    files.write("config.yaml", "agents: {a: {}}\n").unwrap();
+    house.reload(None, &Actor::Signal).await.unwrap();
+    assert_eq!(house.secrets.known().own(&id("a")).redact(text), text);
+}
+
+#[tokio::test]
+async fn a_damaged_vault_is_told_and_repaired_without_a_restart() {
+    let files = files("agents: {a: {}}\n");
+    {
+        let house = open(&files, &[]).await;
+        set(&house, Owner::Agent(id("a")), VALUE).await;
+        house.close().await.unwrap();
+    }
+    let path = files.path().join("vault/key");
+    let kept = fs::read(&path).unwrap();
+    let found = |house: &House| house.secrets.known().trouble().join("\n");
+    for (damage, words) in [
+        (None, "vault/key is missing"),
+        (Some(&b"short"[..]), "is no key of a vault"),
+        (Some(&[7; 32][..]), "was sealed with another key"),
+    ] {
+        match damage {
+            Some(bytes) => fs::write(&path, bytes).unwrap(),
+            None => fs::remove_file(&path).unwrap(),
+        }
+        let house = open(&files, &[]).await;
+        assert!(found(&house).contains(words), "{words}: {}", found(&house));
+        let names = house.list_secrets(&Owner::Agent(id("a"))).await.unwrap();
+        assert_eq!(names.len(), 1, "names need no key");
+        fs::write(&path, &kept).unwrap();
+        if damage.is_none_or(|bytes| bytes.len() != 32) {
+            house.reload(None, &Actor::Signal).await.unwrap();
+            assert_eq!(found(&house), "");
+            assert_eq!(house.secrets.known().records().redact(VALUE), "[secret]");
+        }
+        house.close().await.unwrap();
+    }
+}
