@@ -79,12 +79,15 @@ async fn put(
     name: &str,
     body: Result<Json<SetSecret>, JsonRejection>,
 ) -> Result<StatusCode, ApiError> {
+    // Whose it is comes first: what is not there has nothing else that could be wrong.
+    surface.house.list_secrets(owner).await?;
     let (name, value) = (named(name)?, value(body)?);
     surface.house.set_secret(owner, &name, value, &Actor::CommandLine).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn drop_one(surface: &Surface, owner: &Owner, name: &str) -> Result<StatusCode, ApiError> {
+    surface.house.list_secrets(owner).await?;
     surface.house.remove_secret(owner, &named(name)?, &Actor::CommandLine).await?;
     Ok(StatusCode::NO_CONTENT)
 }

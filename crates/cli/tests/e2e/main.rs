@@ -20,6 +20,7 @@ mod reload_thousand;
 mod responses;
 mod routes;
 mod rules;
+mod secrets;
 mod support;
 mod talk;
 mod tokens;
