@@ -2,7 +2,7 @@
 
 use crate::agent::{AgentCommand, Committed};
 use crate::audit::{AuditRecord, AuditReport, Seq};
-use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved};
+use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::message::{Message, MessageSeq, Window};
@@ -123,6 +123,9 @@ pub trait DaemonBackend: Send + Sync {
 
     /// Agents that may have unfinished turns.
     async fn busy(&self) -> Result<Vec<AgentId>>;
+
+    /// Who used something since a day.
+    async fn spending(&self, since: Timestamp) -> Result<Spending>;
 
     /// Gives an event to an agent, unless it already is somebody's.
     async fn reserve_event(

@@ -6,6 +6,7 @@ use crate::backend::DaemonBackend;
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::limits;
+use crate::usage::Totals;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
 use std::fmt;
@@ -69,7 +70,7 @@ pub enum DaemonCommand {
     /// Adds an agent, or replaces what is known of it.
     PutAgent(AgentRow),
     /// Removes all that is known of an agent: row, wake time, ledger entries, audit anchor,
-    /// queued audit. Retire it first, so that running work can't write any of it again.
+    /// queued audit, spending. Retire it first, so that running work can't write any of it again.
     ForgetAgent(AgentId),
     /// Keeps a record for the agent's own chain. It moves there, in order and exactly once,
     /// before anything else is read or written in the agent's database.
@@ -131,6 +132,16 @@ pub struct Due {
     pub agent: AgentId,
 }
 
+/// Who used something lately, as far as it can be told without opening an agent's database.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Spending {
+    /// Agents that are at rest, by id: the first moment of the last day on which each used
+    /// anything, and what it used on that day.
+    pub closed: Vec<(AgentId, Timestamp, Totals)>,
+    /// Agents that may have used something since, by id: ask each of them.
+    pub open: Vec<AgentId>,
+}
+
 /// The handle on the daemon's state. Cheap to clone.
 #[derive(Clone)]
 pub struct DaemonStore {
@@ -182,6 +193,11 @@ impl DaemonStore {
     /// had one lately. Read at start; ask each for [`unfinished`](crate::AgentStore::unfinished).
     pub async fn busy(&self) -> Result<Vec<AgentId>> {
         self.backend.busy().await
+    }
+
+    /// Which agents used something since the beginning of a day. Opens none of them.
+    pub async fn spending(&self, since: Timestamp) -> Result<Spending> {
+        self.backend.spending(since).await
     }
 
     /// Gives an event to an agent, unless it already is somebody's.

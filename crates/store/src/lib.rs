@@ -34,7 +34,9 @@ pub mod usage;
 
 pub use agent::{AgentCommand, AgentStore, Committed, Outcome};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
-pub use daemon::{AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved};
+pub use daemon::{
+    AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved, Spending,
+};
 pub use error::{Result, StoreError};
 pub use fence::Fence;
 pub use key::{AuditKey, KeyExposure};

@@ -16,6 +16,7 @@ pub(super) async fn run(opener: &dyn Opener) {
     a_turn_goes_on_from_its_last_step(opener).await;
     a_turn_that_waits_long_stays_unfinished(opener).await;
     busy_agents_are_known_without_opening_them(opener).await;
+    spending_is_known_without_opening_anybody(opener).await;
     usage_adds_up(opener).await;
     a_failing_batch_fails_alone(opener).await;
     batches_keep_their_order(opener).await;
@@ -254,6 +255,37 @@ async fn busy_agents_are_known_without_opening_them(opener: &dyn Opener) {
     let gone = crate::DaemonCommand::ForgetAgent(agent("open"));
     store.daemon().commit(vec![gone], &fence).await.unwrap();
     assert_eq!(store.daemon().busy().await.unwrap(), []);
+    store.shutdown().await;
+}
+
+async fn spending_is_known_without_opening_anybody(opener: &dyn Opener) {
+    let store = opener.open("spending").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    store.agent(&agent("quiet")).commit(vec![audit("x")], &fence).await.unwrap();
+    turn(&store.agent(&agent("twice")), &fence, "k", "ping").await;
+    turn(&store.agent(&agent("twice")), &fence, "k", "ping").await;
+    turn(&store.agent(&agent("gone")), &fence, "k", "ping").await;
+    let both = [agent("gone"), agent("twice")];
+    let spending = store.daemon().spending(at(0)).await.unwrap();
+    assert_eq!((&*spending.closed, &*spending.open), (&[][..], &both[..]));
+    store.retire(&agent("gone")).await;
+    let gone = crate::DaemonCommand::ForgetAgent(agent("gone"));
+    store.daemon().commit(vec![gone], &fence).await.unwrap();
+    store.shutdown().await;
+
+    let store = opener.open("spending").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let spending = store.daemon().spending(at(0)).await.unwrap();
+    let [(name, day, totals)] = &*spending.closed else { panic!("{spending:?}") };
+    let a = store.agent(&agent("twice"));
+    assert_eq!((name, totals.turns), (&agent("twice"), 2));
+    assert_eq!(*totals, a.usage_of(UsageOf::Agent, *day).await.unwrap());
+    assert_eq!(spending.open, []);
+    let tomorrow = insula_world::Timestamp::from_millis(day.as_millis() + crate::usage::DAY_MS);
+    assert_eq!(store.daemon().spending(tomorrow).await.unwrap(), crate::Spending::default());
+    take(&a, &fence, "k", "again").await;
+    let spending = store.daemon().spending(tomorrow).await.unwrap();
+    assert_eq!((&*spending.closed, &*spending.open), (&[][..], &[agent("twice")][..]));
     store.shutdown().await;
 }
 

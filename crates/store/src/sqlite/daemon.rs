@@ -2,15 +2,16 @@
 
 use super::open::{self, Absent};
 use super::sql::Db;
-use super::{anchors, audit, busy, directory, ledger, queue, schema, values};
+use super::{anchors, audit, busy, directory, ledger, queue, schema, spent, values};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
 use crate::chain::{Anchor, Chain, Head};
-use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved};
+use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
 use crate::key::AuditKey;
 use crate::store::{Durability, StoreOptions};
+use crate::usage::Totals;
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
 use insula_world::{Random, Timestamp, World};
@@ -175,11 +176,20 @@ impl DaemonFile {
         .await
     }
 
-    /// Takes the mark from an agent. Not flushed: a mark that comes back costs a look.
-    pub(crate) async fn clear_busy(&self, agent: &AgentId) -> Result<()> {
+    /// Takes the mark from an agent, and keeps what it used on its last day. Not flushed: a
+    /// mark that comes back costs a look.
+    pub(crate) async fn clear_busy(
+        &self,
+        agent: &AgentId,
+        used: Option<(Timestamp, Totals)>,
+    ) -> Result<()> {
         let agent = agent.clone();
         self.run(move |db, state| {
-            with_sync(db, Durability::Process, |db| db.write(|sql| busy::clear(sql, &agent)))?;
+            let clear = |sql: &rusqlite::Transaction<'_>| {
+                used.map_or(Ok(()), |used| spent::put(sql, &agent, used))?;
+                busy::clear(sql, &agent)
+            };
+            with_sync(db, Durability::Process, |db| db.write(clear))?;
             lock(&state.busy).remove(&agent);
             Ok(())
         })
@@ -342,6 +352,10 @@ impl DaemonBackend for DaemonFile {
 
     async fn busy(&self) -> Result<Vec<AgentId>> {
         self.run(|_, state| Ok(lock(&state.busy).iter().cloned().collect())).await
+    }
+
+    async fn spending(&self, since: Timestamp) -> Result<Spending> {
+        self.run(move |db, _| db.read(|sql| spent::since(sql, since))).await
     }
 
     async fn reserve_event(

@@ -37,6 +37,7 @@ pub(crate) fn forget(sql: &Connection, id: &AgentId) -> rusqlite::Result<()> {
         "DELETE FROM anchor WHERE agent = ?1",
         "DELETE FROM audit_queue WHERE agent = ?1",
         "DELETE FROM busy WHERE agent = ?1",
+        "DELETE FROM spent WHERE agent = ?1",
     ] {
         sql.prepare_cached(statement)?.execute([id.as_str()])?;
     }

@@ -18,6 +18,7 @@ mod queue;
 mod schema;
 mod scopes;
 mod sessions;
+mod spent;
 mod sql;
 mod turn_reads;
 mod turns;

@@ -7,6 +7,7 @@ use super::group::Line;
 use super::index::Backlog;
 use super::open::{self, Absent};
 use super::schema;
+use super::spent;
 use super::sql::Db;
 use super::turn_reads;
 use crate::chain::{Anchor, Chain};
@@ -288,16 +289,20 @@ impl Pool {
     async fn close(&self, slot: &Slot, mut state: OwnedMutexGuard<State>, next: State) {
         let told = Told(self.open.clone());
         let job = move || {
-            let done = match &*state {
-                State::Open(file) => !file.db.read(turn_reads::any_unfinished).unwrap_or(true),
-                State::Closed | State::Retired => false,
+            let used = match &*state {
+                State::Open(file) => file.db.read(|sql| {
+                    let open = turn_reads::any_unfinished(sql)?;
+                    if open { Ok(None) } else { spent::last(sql).map(Some) }
+                }),
+                State::Closed | State::Retired => Ok(None),
             };
             *state = next;
-            (done, Held { state, _told: told })
+            // What can't be read is looked at again at the next start.
+            (used.unwrap_or_default(), Held { state, _told: told })
         };
         let cleared = match self.run(job).await {
-            Ok((true, held)) if self.daemon.is_busy(&slot.id) => {
-                let cleared = self.daemon.clear_busy(&slot.id).await;
+            Ok((Some(used), held)) if self.daemon.is_busy(&slot.id) => {
+                let cleared = self.daemon.clear_busy(&slot.id, used).await;
                 drop(held);
                 cleared
             }

@@ -30,5 +30,6 @@ pub(crate) const DAEMON: Format = Format {
             include_str!("migrations/daemon_1.sql"),
         ),
         include_str!("migrations/daemon_2.sql"),
+        include_str!("migrations/daemon_3.sql"),
     ],
 };

@@ -21,7 +21,8 @@ pub(crate) struct Payer<'a> {
     pub(crate) scope: &'a str,
 }
 
-fn day(at: Timestamp) -> i64 {
+/// The number of a day.
+pub(crate) fn day(at: Timestamp) -> i64 {
     at.as_millis().div_euclid(DAY_MS)
 }
 

@@ -1,0 +1,113 @@
+//! What a call will take and what it took: tokens by rule of thumb, money by the price table.
+
+use super::ledger::{Amounts, Estimate};
+use insula_config::DaemonConfig;
+use insula_models::price::{self, Price};
+use insula_models::{Answer, Link, Message, Part, Request};
+use insula_store::Usage;
+
+/// Bytes in a token, by rule of thumb. Of plain English it is a little more than true.
+const BYTES_PER_TOKEN: u64 = 4;
+/// Tokens around every message that are not its text.
+const MESSAGE_TOKENS: u64 = 4;
+/// Tokens of a picture: what the large ones cost at the well-known providers.
+const IMAGE_TOKENS: u64 = 1_600;
+/// Tokens of an answer where the request sets no limit. Longer answers are rare.
+const ANSWER_TOKENS: u64 = 4_096;
+
+/// Kinds of providers that cost nothing: they run here.
+const FREE: [&str; 2] = ["ollama", "rehearsal"];
+
+/// What a model costs: as the operator says, or by the list. `None` when nobody knows.
+pub fn price_of(daemon: &DaemonConfig, provider: &str, model: &str) -> Option<Price> {
+    let name = format!("{provider}/{model}");
+    if let Some(price) = daemon.prices.get(name.as_str()) {
+        return Some(Price {
+            input: price.input,
+            output: price.output,
+            cached_input: price.cached_input,
+            cache_write: price.cache_write,
+        });
+    }
+    let configured = daemon.providers.configured.get(provider);
+    let kind = configured.map_or(provider, |provider| &*provider.kind);
+    if FREE.contains(&kind) {
+        return Some(Price { input: 0, cached_input: 0, cache_write: 0, output: 0 });
+    }
+    price::default_price(&name)
+}
+
+fn price_of_link(daemon: &DaemonConfig, link: &Link) -> Option<Price> {
+    price_of(daemon, link.provider.name(), &link.model)
+}
+
+/// Tokens of a request.
+pub fn prompt_tokens(request: &Request) -> u64 {
+    let system = request.system.iter().map(|block| block.text.len() as u64);
+    let tools = request.tools.iter().map(|tool| {
+        (tool.name.len() + tool.description.len() + tool.parameters.get().len()) as u64
+    });
+    let bytes: u64 = system.chain(tools).sum();
+    let messages = request.messages.iter().map(message_tokens);
+    bytes.div_ceil(BYTES_PER_TOKEN) + messages.sum::<u64>()
+}
+
+fn message_tokens(message: &Message) -> u64 {
+    MESSAGE_TOKENS + message.parts.iter().map(part_tokens).sum::<u64>()
+}
+
+fn part_tokens(part: &Part) -> u64 {
+    let bytes = match part {
+        Part::Image(_) => return IMAGE_TOKENS,
+        Part::ToolResult { content, .. } => return content.iter().map(part_tokens).sum(),
+        Part::Text(text) => text.len(),
+        Part::Reasoning { text, .. } => text.len(),
+        Part::ToolCall { name, arguments, .. } => name.len() + arguments.len(),
+    };
+    (bytes as u64).div_ceil(BYTES_PER_TOKEN)
+}
+
+/// What a call may come to, by the dearest of the models it may go to. The name of the first
+/// that has no price, besides.
+pub fn estimate<'l>(
+    daemon: &DaemonConfig,
+    links: impl Iterator<Item = &'l Link>,
+    request: &Request,
+) -> (Estimate, Option<String>) {
+    let prompt = prompt_tokens(request);
+    let answer = request.max_tokens.map_or(ANSWER_TOKENS, u64::from).max(1);
+    let amounts = |output: u64| Amounts { tokens: prompt.saturating_add(output), micros: 0 };
+    let mut estimate = Estimate { least: amounts(1), usual: amounts(answer) };
+    let mut without_price = None;
+    for link in links {
+        let Some(price) = price_of_link(daemon, link) else {
+            without_price.get_or_insert_with(|| link.to_string());
+            continue;
+        };
+        let cost = |output| {
+            let used = insula_models::Usage { input: prompt, output, ..Default::default() };
+            price::cost(&used, &price)
+        };
+        estimate.least.micros = estimate.least.micros.max(cost(1));
+        estimate.usual.micros = estimate.usual.micros.max(cost(answer));
+    }
+    (estimate, without_price)
+}
+
+/// What a call took. A provider that does not say is taken to have used what was estimated:
+/// nothing would be a budget that never ends.
+pub fn usage(daemon: &DaemonConfig, link: &Link, prompt: u64, answer: &Answer) -> Usage {
+    let mut used = answer.usage;
+    if used.input == 0 && used.output == 0 {
+        used.input = prompt;
+        used.output = answer.message.parts.iter().map(part_tokens).sum::<u64>().max(1);
+    }
+    let price = price_of_link(daemon, link);
+    Usage {
+        input: used.input,
+        output: used.output,
+        cached: used.cached_input,
+        reasoning: used.reasoning,
+        cost_micros: price.map_or(0, |price| price::cost(&used, &price)),
+    }
+}

@@ -1,0 +1,106 @@
+//! Why a budget does not allow something: which level, which dimension, until when.
+
+use super::ledger::until;
+use insula_world::Timestamp;
+use std::fmt;
+use std::time::Duration;
+
+/// Whose budget it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// That of all agents together.
+    Daemon,
+    /// The agent's.
+    Agent,
+    /// That of whoever talks.
+    Principal,
+    /// That of the scope.
+    Context,
+}
+
+impl Level {
+    /// Every level.
+    pub const ALL: [Self; 4] = [Self::Daemon, Self::Agent, Self::Principal, Self::Context];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Daemon => "daemon",
+            Self::Agent => "agent",
+            Self::Principal => "principal",
+            Self::Context => "context",
+        }
+    }
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dimension {
+    /// Money in a day.
+    UsdPerDay,
+    /// Tokens in a day.
+    TokensPerDay,
+    /// Turns in a minute.
+    TurnsPerMinute,
+}
+
+impl Dimension {
+    /// Every dimension.
+    pub const ALL: [Self; 3] = [Self::UsdPerDay, Self::TokensPerDay, Self::TurnsPerMinute];
+
+    /// Its name, as the configuration has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UsdPerDay => "usd_per_day",
+            Self::TokensPerDay => "tokens_per_day",
+            Self::TurnsPerMinute => "turns_per_minute",
+        }
+    }
+}
+
+/// A budget does not allow it.
+///
+/// Its text names the limit and not what was used: others may have used it, and what they do
+/// is not for everybody who is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Whose budget.
+    pub level: Level,
+    /// Which part of it.
+    pub dimension: Dimension,
+    /// The limit: tokens, turns, or millionths of a dollar.
+    pub limit: u64,
+    /// What was used or reserved, in the same unit.
+    pub used: u64,
+    /// When there will be room again; `None` where there never will.
+    pub resets: Option<Timestamp>,
+    /// When it was refused.
+    pub now: Timestamp,
+}
+
+impl Refusal {
+    /// How long to wait before trying again; `None` where that does not help.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.resets.filter(|_| self.limit > 0).map(|then| until(self.now, then))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (level, dimension) = (self.level.as_str(), self.dimension.as_str());
+        write!(f, "the {level}'s budget leaves no room for this: `{dimension}` is ")?;
+        match self.dimension {
+            Dimension::UsdPerDay => write!(f, "{}", self.limit as f64 / 1e6)?,
+            Dimension::TokensPerDay | Dimension::TurnsPerMinute => write!(f, "{}", self.limit)?,
+        }
+        match (self.dimension, self.retry_after()) {
+            (_, None) => Ok(()),
+            (Dimension::TurnsPerMinute, Some(wait)) => {
+                write!(f, "; try again in {} s", wait.as_millis().div_ceil(1_000).max(1))
+            }
+            (_, Some(_)) => write!(f, "; the day begins anew at midnight UTC"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
