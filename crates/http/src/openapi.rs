@@ -1,6 +1,8 @@
 //! The description of the API for programs and their authors.
 
-use crate::{agents, audit, events, messages, metrics, route, secrets, sessions, system, tokens, v1};
+use crate::{
+    agents, audit, events, messages, metrics, route, secrets, sessions, system, tokens, v1,
+};
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
