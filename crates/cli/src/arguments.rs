@@ -52,6 +52,8 @@ pub enum Command {
     Audit(Audit),
     /// Talk to an agent
     Chat(Chat),
+    /// Show what agents used, and what their budgets leave
+    Usage(Usage),
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
@@ -78,6 +80,16 @@ pub struct Up {
     /// Apply edits only on SIGHUP and `insula reload`, not as files change
     #[arg(long)]
     pub no_watch: bool,
+}
+
+/// Show what agents used.
+#[derive(Debug, Args)]
+pub struct Usage {
+    /// One agent, by day, principal and context
+    pub agent: Option<String>,
+    /// How many days back, today included; days begin at midnight UTC
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=400))]
+    pub days: u32,
 }
 
 /// Validate the configuration.

@@ -9,6 +9,8 @@
 pub use crate::changes::{Change, ChangeKind, diff};
 
 use crate::agent::AgentConfig;
+use crate::budget::{DaemonBudget, ModelPrice};
+use crate::daemon::DaemonConfig;
 use crate::load::{Loaded, Outcome};
 use crate::rules;
 use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
@@ -445,7 +447,32 @@ fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
     if let Some(provider) = &daemon.providers.default {
         settings.insert("default_provider".to_owned(), provider.to_string());
     }
+    settings.extend(budget(daemon));
     settings
+}
+
+/// What all agents together may spend, and what it is counted by.
+fn budget(daemon: &DaemonConfig) -> impl Iterator<Item = (String, String)> {
+    let DaemonBudget { own, per_user } = daemon.budget;
+    let parts = [("budget", own), ("budget.per_user", per_user)];
+    let limits = parts.into_iter().flat_map(|(part, limits)| {
+        [
+            (format!("{part}.usd_per_day"), limits.usd_micros_per_day.map(dollars)),
+            (format!("{part}.tokens_per_day"), limits.tokens_per_day.map(|it| it.to_string())),
+            (format!("{part}.turns_per_minute"), limits.turns_per_minute.map(|it| it.to_string())),
+        ]
+    });
+    let limits = limits.filter_map(|(name, most)| Some((name, most?)));
+    let prices = daemon.prices.iter().map(|(model, price)| {
+        let ModelPrice { input, output, cached_input, cache_write } = *price;
+        let all = [input, output, cached_input, cache_write].map(dollars).join(" ");
+        (format!("price of {model}"), all)
+    });
+    limits.chain(prices)
+}
+
+fn dollars(micros: u64) -> String {
+    (micros as f64 / 1e6).to_string()
 }
 
 fn sets_json(sets: &BTreeMap<String, BTreeSet<String>>) -> Json {

@@ -1,5 +1,6 @@
 //! The shared part: what the daemon itself runs by.
 
+use crate::budget::{self, DaemonBudget, Prices};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::model::{Provider, Providers};
 use crate::resolve::{check_hook, metadata};
@@ -30,6 +31,10 @@ pub struct DaemonConfig {
     pub providers: Providers,
     /// Connections to platforms.
     pub accounts: Vec<Account>,
+    /// What all agents together may spend.
+    pub budget: DaemonBudget,
+    /// What models cost, where the operator says.
+    pub prices: Prices,
     /// Which boards each agent may use.
     pub boards: BTreeMap<AgentId, Vec<Box<str>>>,
 }
@@ -43,6 +48,8 @@ impl Default for DaemonConfig {
             store: store(None),
             providers: Providers::default(),
             accounts: Vec::new(),
+            budget: DaemonBudget::default(),
+            prices: Prices::new(),
             boards: BTreeMap::new(),
         }
     }
@@ -140,6 +147,8 @@ pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> 
         store: store(top.get("store")),
         providers: reader.providers(top),
         accounts: reader.accounts(top.get("channels")),
+        budget: budget::of_daemon(top.get("budget")),
+        prices: budget::prices(top.get("prices")),
         boards: boards(top.get("boards")),
     }
 }

@@ -53,7 +53,6 @@ pub static UNENFORCED: &[Unenforced] = &[
         when: ": `process` or `container`",
         restricts: |node| node.text() != Some("context"),
     },
-    Unenforced { path: "budget", when: "", restricts: |node| !node.entries().is_empty() },
     Unenforced {
         path: "approvals.separation",
         when: ": `true`",

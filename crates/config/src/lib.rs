@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod authority;
 pub mod bindings;
+pub mod budget;
 pub mod changes;
 pub mod daemon;
 pub mod diagnostic;

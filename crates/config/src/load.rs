@@ -323,7 +323,7 @@ impl Loader<'_> {
 
     /// A guard of the shared part binds every agent, so every agent waits for it.
     fn refuse_unenforced(&mut self, top: &Node) {
-        for (path, node) in enforcement::unenforced(&pick(top, &["budget", "hooks"])) {
+        for (path, node) in enforcement::unenforced(&pick(top, &["hooks"])) {
             let message =
                 format!("`{path}` restricts every agent and this version does not enforce it");
             self.report.push(

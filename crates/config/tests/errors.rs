@@ -488,10 +488,16 @@ const CASES: &[Case] = &[
         All,
     ),
     Case(
-        "budget: {usd_per_day: 5}\nagents: {main: {}, coder: {}}",
-        "1:9",
-        "`budget` restricts every agent and this version does not enforce it",
-        Agents(&["coder", "main"]),
+        "prices: {up/one: {input: 3}}",
+        "1:18",
+        "`prices.up/one` of config.yaml needs `output`",
+        All,
+    ),
+    Case(
+        "budget: {per_context: {usd_per_day: 1}}",
+        "1:10",
+        "unknown key `per_context` in `budget` of config.yaml",
+        All,
     ),
     Case(
         "defaults: {isolation: process}\nagents: {main: {isolation: context}, coder: {}}",

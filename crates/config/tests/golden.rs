@@ -34,17 +34,14 @@ fn fixture(name: &str) -> insula_config::Loaded {
 }
 
 #[test]
-fn the_reviewer_of_the_design_fails_for_its_three_guards_and_nothing_else() {
+fn the_reviewer_of_the_design_fails_for_its_two_guards_and_nothing_else() {
     let snapshot = Snapshot::read(&fixtures().join("design-whole")).unwrap();
     let (report, loaded) = load(&snapshot, &BTreeMap::new());
     let errors: Vec<&str> = report.errors().map(|found| found.message.as_str()).collect();
     let unenforced = |path: &str| {
         format!("`{path}` restricts agent `reviewer` and this version does not enforce it")
     };
-    assert_eq!(
-        errors,
-        [unenforced("workspace.scope"), unenforced("isolation"), unenforced("budget")]
-    );
+    assert_eq!(errors, [unenforced("workspace.scope"), unenforced("isolation")]);
     for (id, outcome) in &loaded.unwrap().agents {
         assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "reviewer", "{id}");
     }

@@ -24,7 +24,7 @@ pub struct Boundary {
     /// Which secrets it may use, by name.
     pub secrets: BTreeSet<Box<str>>,
     /// What it may spend.
-    pub budget: BudgetLimits,
+    pub budget: Budget,
     /// Who has to agree to what is dangerous.
     pub approvals: ApprovalRule,
     /// Which children it may have.
@@ -165,6 +165,17 @@ impl StaleWrites {
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Refuse, Self::Warn].into_iter().find(|rule| rule.as_str() == text)
     }
+}
+
+/// What an agent may spend, in all and for some of those it works for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Budget {
+    /// In all.
+    pub own: BudgetLimits,
+    /// For each principal.
+    pub per_user: BudgetLimits,
+    /// In each scope.
+    pub per_context: BudgetLimits,
 }
 
 /// What may be spent. Absent: no limit at this level, others may still hold.
@@ -366,6 +377,21 @@ fn tighter<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
         (a, b) => a.or(b),
+    }
+}
+
+impl Budget {
+    /// The same, and in all no more than this.
+    #[must_use]
+    pub fn at_most(&self, limits: &BudgetLimits) -> Self {
+        Self { own: self.own.at_most(limits), ..*self }
+    }
+
+    fn exceeds(&self, parent: &Self) -> bool {
+        let Self { own, per_user, per_context } = self;
+        own.exceeds(&parent.own)
+            || per_user.exceeds(&parent.per_user)
+            || per_context.exceeds(&parent.per_context)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arbitrary::{MCP_NAMES, cases, policy, possible, selectors, switch, tools_in};
-use crate::boundary::{ApprovalRule, Axis, StaleWrites, WorkspaceScope};
+use crate::boundary::{ApprovalRule, Axis, Budget, StaleWrites, WorkspaceScope};
 use crate::host::NetworkGrants;
 use crate::id::AgentId;
 use crate::policy::{Possible, ToolPolicy};
@@ -39,7 +39,15 @@ fn files() -> impl Strategy<Value = FileGrants> {
     )
 }
 
-fn budget() -> impl Strategy<Value = BudgetLimits> {
+fn budget() -> impl Strategy<Value = Budget> {
+    (limits(), limits(), limits()).prop_map(|(own, per_user, per_context)| Budget {
+        own,
+        per_user,
+        per_context,
+    })
+}
+
+fn limits() -> impl Strategy<Value = BudgetLimits> {
     let limit = || prop::option::of(0..4_u64);
     (limit(), limit(), prop::option::of(0..4_u32)).prop_map(|(usd, tokens, turns)| BudgetLimits {
         usd_micros_per_day: usd,
@@ -120,7 +128,7 @@ fn request() -> impl Strategy<Value = ChildRequest> {
     );
     let rest = (
         select(vec![Role::Leaf, Role::Orchestrator]),
-        budget(),
+        limits(),
         prop::option::of(caps()),
         prop::option::weighted(0.2, select(vec!["m/1", "m/2", "m/3"])),
     );
@@ -240,7 +248,8 @@ fn full() -> Boundary {
         },
         network: NetworkGrants::allow([HostPattern::parse("*.a.org").unwrap()]),
         secrets: BTreeSet::from(["TOKEN".into()]),
-        budget: BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() },
+        budget: Budget::default()
+            .at_most(&BudgetLimits { tokens_per_day: Some(100), ..BudgetLimits::default() }),
         approvals: ApprovalRule::default(),
         spawn: SpawnLimits {
             max_depth: 2,
@@ -319,7 +328,7 @@ fn a_request_takes_away_what_it_says() {
         tokens_per_day: Some(100),
         turns_per_minute: Some(1),
     };
-    assert_eq!(child.budget, budget);
+    assert_eq!(child.budget, Budget { own: budget, ..Budget::default() });
     assert_eq!(child.isolation, Isolation::Process);
     let dropped = ChildRequest { drop_shared: vec!["/src".into()], ..ChildRequest::default() };
     assert!(full().child(&dropped).unwrap().files.shared.is_empty());
@@ -346,11 +355,12 @@ fn every_field_of_every_axis_is_compared() {
         stale_writes: StaleWrites::Refuse,
     };
     base.approvals.separation = Switch::On;
-    base.budget = BudgetLimits {
+    let one = BudgetLimits {
         usd_micros_per_day: Some(1),
         tokens_per_day: Some(1),
         turns_per_minute: Some(1),
     };
+    base.budget = Budget { own: one, per_user: one, per_context: one };
     let etc = || SharedPath { path: "/etc".into(), mode: AccessMode::Ro };
     let changes: Vec<(Axis, Change)> = vec![
         (Axis::Isolation, Box::new(|it| it.isolation = Isolation::Context)),
@@ -364,9 +374,11 @@ fn every_field_of_every_axis_is_compared() {
             Box::new(|it| it.network = NetworkGrants::allow(HostPattern::parse("b.org"))),
         ),
         (Axis::Secrets, Box::new(|it| it.secrets.extend(["OTHER".into()]))),
-        (Axis::Budget, Box::new(|it| it.budget.usd_micros_per_day = None)),
-        (Axis::Budget, Box::new(|it| it.budget.tokens_per_day = Some(2))),
-        (Axis::Budget, Box::new(|it| it.budget.turns_per_minute = Some(2))),
+        (Axis::Budget, Box::new(|it| it.budget.own.usd_micros_per_day = None)),
+        (Axis::Budget, Box::new(|it| it.budget.own.tokens_per_day = Some(2))),
+        (Axis::Budget, Box::new(|it| it.budget.own.turns_per_minute = Some(2))),
+        (Axis::Budget, Box::new(|it| it.budget.per_user.usd_micros_per_day = None)),
+        (Axis::Budget, Box::new(|it| it.budget.per_context.tokens_per_day = Some(2))),
         (Axis::Approvals, Box::new(|it| it.approvals.mode = ApprovalMode::Off)),
         (Axis::Approvals, Box::new(|it| it.approvals.timeout_ms += 1)),
         (Axis::Approvals, Box::new(|it| it.approvals.separation = Switch::Off)),

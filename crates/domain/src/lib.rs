@@ -34,7 +34,7 @@ pub mod tool_table;
 pub use address::{Address, ChatType, Community};
 pub use binding::{Binding, Field, Match, Metadata, Tier};
 pub use boundary::{
-    AccessMode, ApprovalMode, ApprovalRule, Axis, Boundary, BudgetLimits, ChildApprovals,
+    AccessMode, ApprovalMode, ApprovalRule, Axis, Boundary, Budget, BudgetLimits, ChildApprovals,
     FileGrants, Isolation, SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
 };
 pub use child::{ChildRefused, ChildRequest, Role, SpawnCaps};

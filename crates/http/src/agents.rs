@@ -265,9 +265,11 @@ fn boundary(boundary: &Boundary) -> Value {
             .collect::<Vec<_>>(),
         "secrets": secrets,
         "budget": {
-            "usd_per_day": budget.usd_micros_per_day.map(|micros| micros as f64 / 1e6),
-            "tokens_per_day": budget.tokens_per_day,
-            "turns_per_minute": budget.turns_per_minute,
+            "usd_per_day": budget.own.usd_micros_per_day.map(|micros| micros as f64 / 1e6),
+            "tokens_per_day": budget.own.tokens_per_day,
+            "turns_per_minute": budget.own.turns_per_minute,
+            "per_user": crate::usage::limits(&budget.per_user),
+            "per_context": crate::usage::limits(&budget.per_context),
         },
         "approvals": {
             "mode": approvals.mode.as_str(),

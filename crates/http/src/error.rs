@@ -210,6 +210,7 @@ impl From<SubmitError> for ApiError {
     fn from(error: SubmitError) -> Self {
         let (status, code) = match &error {
             SubmitError::Busy { .. } => (StatusCode::TOO_MANY_REQUESTS, "busy"),
+            SubmitError::Budget(_) => (StatusCode::TOO_MANY_REQUESTS, "budget_exceeded"),
             SubmitError::Known { .. } => (StatusCode::CONFLICT, "known_request"),
             SubmitError::UnderWay { .. } => (StatusCode::CONFLICT, "under_way"),
             SubmitError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),

@@ -82,6 +82,9 @@ fn ended(end: &TurnEnd) -> Value {
             json!({ "status": "replied", "text": text, "usage": spent(usage) })
         }
         TurnEnd::Failed { error } => json!({ "status": "failed", "error": error }),
+        TurnEnd::OverBudget(refusal) => {
+            json!({ "status": "failed", "error": refusal.to_string(), "code": "budget_exceeded" })
+        }
         TurnEnd::Stopped => json!({ "status": "stopped" }),
     }
 }

@@ -22,6 +22,7 @@ mod sessions;
 mod submit;
 mod system;
 mod tokens;
+mod usage;
 mod v1;
 
 pub use auth::AdminToken;
@@ -84,6 +85,8 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/secrets", get(secrets::list))
         .route("/agents/{id}/secrets/{name}", put(secrets::set).delete(secrets::remove))
         .route("/agents/{id}/audit", get(audit::agent))
+        .route("/agents/{id}/usage", get(usage::agent))
+        .route("/usage", get(usage::all))
         .route("/agents/{id}/audit/verify", get(audit::verify_agent))
         .method_not_allowed_fallback(error::wrong_method)
         .route_layer(from_fn_with_state(surface.clone(), auth::require_token))

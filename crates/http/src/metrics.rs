@@ -85,6 +85,30 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
         "Reloads that were refused",
         ConstCounter::new(reloads.refused),
     );
+    if let Some(engine) = &surface.engine {
+        let refusals = engine.budgets().refusals();
+        let refusals = refusals.map(|(level, what, count)| (level.as_str(), what.as_str(), count));
+        let help = "Turns and calls that a budget did not allow";
+        registry.register("budget_refusals", help, Refusals(refusals.collect()));
+    }
+}
+
+/// How often budgets refused, by whose it was and what it counts.
+#[derive(Debug)]
+struct Refusals(Vec<(&'static str, &'static str, u64)>);
+
+impl EncodeMetric for Refusals {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+        for (level, dimension, count) in &self.0 {
+            let labels = [("level", *level), ("dimension", *dimension)];
+            ConstCounter::new(*count).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
 }
 
 fn agents(surface: &Surface, registry: &mut Registry) {

@@ -1,7 +1,7 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, audit, events, messages, metrics, route, secrets, sessions, system, tokens, v1,
+    agents, audit, events, messages, metrics, route, secrets, sessions, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -34,6 +34,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         secrets::list,
         secrets::set,
         secrets::remove,
+        usage::all,
+        usage::agent,
         v1::models,
         v1::completions,
         v1::respond,

@@ -10,6 +10,7 @@ mod secret;
 mod system;
 mod token;
 mod tools;
+mod usage;
 
 use crate::arguments::{Agents, Arguments, Command, Config, Secret, Token};
 use crate::daemon::{self, Follow, Options};
@@ -101,6 +102,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Chat(chat) => chat::run(reach, answer, chat).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
+        Command::Usage(usage) => usage::run(reach, answer, usage).await,
         Command::Status => system::status(reach, answer).await,
         Command::Reload => system::reload(reach, answer).await,
         Command::Doctor => system::doctor(reach, answer).await,

@@ -16,12 +16,12 @@ pub async fn run(reach: &Reach, answer: Answer, command: Usage) -> Result<u8, Fa
     match command.agent {
         None => {
             let used = reach.get(&format!("/api/usage?days={days}")).await?;
-            answer.give(&used, |used| all(used));
+            answer.give(&used, all);
         }
         Some(agent) => {
             let path = format!("/api/agents/{}/usage?days={days}", part(&agent));
             let used = reach.get(&path).await?;
-            answer.give(&used, |used| one(used));
+            answer.give(&used, one);
         }
     }
     Ok(0)

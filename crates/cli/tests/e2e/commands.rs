@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 37] = [
     "",
     "up",
     "check",
@@ -45,6 +45,7 @@ const COMMANDS: [&str; 36] = [
     "secret set",
     "secret list",
     "secret remove",
+    "usage",
     "config",
     "config schema",
     "completions",

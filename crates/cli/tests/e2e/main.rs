@@ -3,6 +3,7 @@
 
 mod audit;
 mod bad_input;
+mod budgets;
 mod check;
 mod commands;
 mod connections;

@@ -23,7 +23,7 @@ fn answering(home: &Home, message: &str) -> (Value, Value) {
 #[test]
 fn rule_04_closed_by_default() {
     let home = configured(
-        "agents:\n  main: {default: true}\n  gone: {}\n  asleep: {}\n  broken: {tools: {allow: [no_such_tool]}, memory: maybe}\n  guarded: {budget: {usd_per_day: 1}}\nbindings:\n  - {agent: main, telegram: '*'}\n  - {agent: gone, telegram: 1}\n  - {agent: asleep, telegram: 2}\n  - {agent: broken, telegram: 3}\n  - {agent: guarded, telegram: 4}\n  - {agent: nobody, telegram: 5}\n",
+        "agents:\n  main: {default: true}\n  gone: {}\n  asleep: {}\n  broken: {tools: {allow: [no_such_tool]}, memory: maybe}\n  guarded: {isolation: container}\nbindings:\n  - {agent: main, telegram: '*'}\n  - {agent: gone, telegram: 1}\n  - {agent: asleep, telegram: 2}\n  - {agent: broken, telegram: 3}\n  - {agent: guarded, telegram: 4}\n  - {agent: nobody, telegram: 5}\n",
     );
     let daemon = start_still(&home);
     insula(&home, &["agents", "delete", "gone", "--yes"]).ok();

@@ -1,10 +1,11 @@
 //! What an agent may do, out of its settings.
 
 use super::{Reader, switch};
+use crate::budget::limits;
 use crate::model::ModelRef;
 use crate::yaml::Node;
 use insula_domain::boundary::{
-    AccessMode, ApprovalMode, ApprovalRule, BudgetLimits, ChildApprovals, FileGrants, Isolation,
+    AccessMode, ApprovalMode, ApprovalRule, Budget, ChildApprovals, FileGrants, Isolation,
     SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
 };
 use insula_domain::{
@@ -100,16 +101,11 @@ impl Reader<'_> {
         }
     }
 
-    fn budget(&self) -> BudgetLimits {
-        let whole = |path| self.at(path).and_then(Node::integer);
-        BudgetLimits {
-            // Money is counted in millionths, so that sums are exact.
-            usd_micros_per_day: self
-                .at("budget.usd_per_day")
-                .and_then(Node::number)
-                .map(|usd| (usd * 1e6).round() as u64),
-            tokens_per_day: whole("budget.tokens_per_day").and_then(|n| u64::try_from(n).ok()),
-            turns_per_minute: whole("budget.turns_per_minute").and_then(|n| u32::try_from(n).ok()),
+    fn budget(&self) -> Budget {
+        Budget {
+            own: limits(self.at("budget")),
+            per_user: limits(self.at("budget.per_user")),
+            per_context: limits(self.at("budget.per_context")),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The keys of the shared part.
 
-use super::agent::{AGENT, APPROVALS, BUDGET, SUBAGENTS};
+use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS};
 use super::hook::{HOOK, HOOK_EVENT};
 use super::one_or_many;
 use crate::rules;
@@ -40,7 +40,13 @@ pub static TOP: Object = Object {
             Map { keys: &rules::PLATFORM, values: &Object(&CHANNEL) },
             "Connections to platforms.",
         ),
-        Field::new("budget", Object(&BUDGET), "What all agents together may spend."),
+        Field::new("budget", Object(&DAEMON_BUDGET), "What all agents together may spend."),
+        Field::new(
+            "prices",
+            Map { keys: &rules::MODEL, values: &Object(&PRICE) },
+            "What models cost, by `provider/name`, in US dollars for a million tokens.",
+        )
+        .default("list prices of well-known models"),
         Field::new(
             "approvals",
             Object(&APPROVALS),
@@ -81,6 +87,19 @@ pub static PROVIDER: Object = Object {
             Map { keys: &rules::LINE, values: &Text(&rules::TEXT) },
             "Headers sent to it.",
         ),
+    ],
+};
+
+/// What a model costs.
+static PRICE: Object = Object {
+    required: &["input", "output"],
+    fields: &[
+        Field::new("input", Amount, "Tokens sent."),
+        Field::new("output", Amount, "Tokens received, reasoning included."),
+        Field::new("cached_input", Amount, "Tokens sent that the provider had cached.")
+            .default("the price of `input`"),
+        Field::new("cache_write", Amount, "Tokens sent that the provider wrote to its cache.")
+            .default("the price of `input`"),
     ],
 };
 

@@ -184,6 +184,7 @@ impl Sent {
                 }
             }
             TurnEnd::Failed { error } => return self.error(&OpenAiError::failed(error)),
+            TurnEnd::OverBudget(over) => return self.error(&OpenAiError::over_budget(over)),
             TurnEnd::Stopped => text += &self.chunk(json!({}), Some("stop")),
         }
         text + "data: [DONE]\n\n"

@@ -5,6 +5,7 @@ use crate::error::ApiError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use insula_runtime::budget::Refusal;
 use insula_runtime::turn::SubmitError;
 use serde_json::{Value, json};
 
@@ -15,6 +16,7 @@ pub struct OpenAiError {
     kind: &'static str,
     code: &'static str,
     message: String,
+    over: Option<Box<Refusal>>,
 }
 
 impl OpenAiError {
@@ -24,7 +26,7 @@ impl OpenAiError {
         code: &'static str,
         message: impl Into<String>,
     ) -> Self {
-        Self { status, kind, code, message: message.into() }
+        Self { status, kind, code, message: message.into(), over: None }
     }
 
     /// There is no such agent, or not for you: the same answer.
@@ -56,10 +58,26 @@ impl OpenAiError {
         Self::new(StatusCode::NOT_FOUND, "invalid_request_error", "response_not_found", message)
     }
 
+    /// A budget leaves no room.
+    pub fn over_budget(refusal: Refusal) -> Self {
+        let status = StatusCode::TOO_MANY_REQUESTS;
+        let error = Self::new(status, "rate_limit_error", "budget_exceeded", refusal.to_string());
+        Self { over: Some(Box::new(refusal)), ..error }
+    }
+
     /// What went wrong, as OpenAI's clients read it.
     pub fn body(&self) -> Value {
-        let Self { kind, code, message, .. } = self;
-        json!({ "error": { "message": message, "type": kind, "param": null, "code": code } })
+        let Self { kind, code, message, over, .. } = self;
+        let mut body =
+            json!({ "error": { "message": message, "type": kind, "param": null, "code": code } });
+        if let Some(over) = over {
+            body["error"]["budget"] = json!({
+                "level": over.level.as_str(),
+                "dimension": over.dimension.as_str(),
+                "resets": over.resets.map(|at| at.to_string()),
+            });
+        }
+        body
     }
 
     /// What went wrong: a word for programs and a sentence for people.
@@ -94,6 +112,7 @@ impl From<SubmitError> for OpenAiError {
             SubmitError::UnderWay { .. } => {
                 Self::new(StatusCode::CONFLICT, "invalid_request_error", "under_way", message)
             }
+            SubmitError::Budget(refusal) => Self::over_budget(refusal),
             SubmitError::Store(_) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "store", message)
             }
@@ -129,7 +148,13 @@ impl IntoResponse for OpenAiError {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             StatusCode::TOO_MANY_REQUESTS => {
-                headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+                let wait = self.over.as_ref().map_or(Some(1), |over| over.retry_seconds());
+                if let Some(seconds) = wait {
+                    headers.insert(header::RETRY_AFTER, seconds.into());
+                }
+                if self.over.is_some_and(|over| over.is_of_the_day()) {
+                    headers.insert("x-should-retry", HeaderValue::from_static("false"));
+                }
             }
             // A turn that failed was a whole turn, with what it did. OpenAI's clients would
             // ask again by themselves unless they are told not to.

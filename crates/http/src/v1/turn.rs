@@ -123,6 +123,9 @@ impl Listening {
                 Heard::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => {
                     Err(OpenAiError::failed(error))
                 }
+                Heard::Event(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
+                    Err(OpenAiError::over_budget(refusal))
+                }
                 Heard::Event(TurnEvent::Ended(TurnEnd::Stopped)) => {
                     Err(OpenAiError::failed("the turn was stopped"))
                 }

@@ -83,6 +83,17 @@ impl Refusal {
     pub fn retry_after(&self) -> Option<Duration> {
         self.resets.filter(|_| self.limit > 0).map(|then| until(self.now, then))
     }
+
+    /// The same in whole seconds, at least one.
+    pub fn retry_seconds(&self) -> Option<u64> {
+        let wait = self.retry_after()?.as_millis().div_ceil(1_000).max(1);
+        Some(u64::try_from(wait).unwrap_or(u64::MAX))
+    }
+
+    /// Whether it holds until the day is over, so that asking again soon is no use.
+    pub fn is_of_the_day(&self) -> bool {
+        self.dimension != Dimension::TurnsPerMinute
+    }
 }
 
 impl fmt::Display for Refusal {
@@ -93,12 +104,12 @@ impl fmt::Display for Refusal {
             Dimension::UsdPerDay => write!(f, "{}", self.limit as f64 / 1e6)?,
             Dimension::TokensPerDay | Dimension::TurnsPerMinute => write!(f, "{}", self.limit)?,
         }
-        match (self.dimension, self.retry_after()) {
-            (_, None) => Ok(()),
-            (Dimension::TurnsPerMinute, Some(wait)) => {
-                write!(f, "; try again in {} s", wait.as_millis().div_ceil(1_000).max(1))
+        match self.retry_seconds() {
+            None => Ok(()),
+            Some(_) if self.is_of_the_day() => {
+                write!(f, "; the day begins anew at midnight UTC")
             }
-            (_, Some(_)) => write!(f, "; the day begins anew at midnight UTC"),
+            Some(seconds) => write!(f, "; try again in {seconds} s"),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The engine: accepts messages, durably, and sees that each gets its turn.
 
+use crate::budget::{Budgets, Payer, Refusal};
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::providers;
@@ -69,6 +70,9 @@ pub enum SubmitError {
         /// The turn.
         turn: insula_store::TurnId,
     },
+    /// a budget has no room for it
+    #[error(transparent)]
+    Budget(#[from] Refusal),
     /// the store could not take it
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -83,6 +87,7 @@ pub(crate) struct Shop {
     pub(crate) schemas: BTreeMap<&'static str, ToolSchema>,
     pub(crate) house_text: Arc<str>,
     pub(crate) shelf: Shelf,
+    pub(crate) budgets: Budgets,
 }
 
 struct Built {
@@ -113,6 +118,7 @@ impl Engine {
         let built = house.providers(&from, &keys, &transport);
         let shop = Shop {
             providers: ArcSwap::from_pointee(Built { from, keys, built }),
+            budgets: Budgets::new(house.clone()),
             house,
             transport,
             schemas: schemas.collect(),
@@ -120,6 +126,11 @@ impl Engine {
             shelf: Shelf::default(),
         };
         Self { shop: Arc::new(shop), lanes: Lanes::new(), live: Arc::default() }
+    }
+
+    /// The budgets.
+    pub fn budgets(&self) -> &Budgets {
+        &self.shop.budgets
     }
 
     /// Takes a message: when this returns it is durable, and its turn will be run.
@@ -159,6 +170,8 @@ impl Engine {
             label: label.clone(),
             at,
         };
+        let payer = Payer { agent: &agent, principal: &principal, scope: &scope };
+        let admission = self.shop.budgets.admit(payer)?;
         let mut batch = first;
         if !history.is_empty() {
             batch.push(AgentCommand::OpenSession(open.clone()));
@@ -179,6 +192,7 @@ impl Engine {
             }
             None => return Err(SubmitError::Store(StoreError::Closed)),
         };
+        admission.keep();
         let live = self.live_turn(&key, turn, principal.clone());
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });

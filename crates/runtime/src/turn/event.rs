@@ -1,5 +1,6 @@
 //! What happens in a turn, as it happens.
 
+use crate::budget::Refusal;
 use insula_store::{TurnId, Usage};
 use tokio::sync::mpsc;
 
@@ -55,6 +56,8 @@ pub enum TurnEnd {
         /// What went wrong, for people.
         error: String,
     },
+    /// Because a budget left no room for it.
+    OverBudget(Refusal),
     /// Because somebody said stop.
     Stopped,
 }

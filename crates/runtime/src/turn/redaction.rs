@@ -135,7 +135,8 @@ impl Redaction {
         match end {
             TurnEnd::Replied { text, usage } => TurnEnd::Replied { text: self.told(text), usage },
             TurnEnd::Failed { error } => TurnEnd::Failed { error: self.told(error) },
-            TurnEnd::Stopped => TurnEnd::Stopped,
+            // A refusal has names of settings and figures, and no words of anybody's.
+            end @ (TurnEnd::OverBudget(_) | TurnEnd::Stopped) => end,
         }
     }
 

@@ -3,13 +3,14 @@
 //! Each model answer and each tool call is journalled before the next one, so a turn that a
 //! crash cut off goes on from its last completed step.
 
+use crate::budget::{BudgetError, Payer, Refusal};
 use crate::context::AgentContext;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::live::LiveTurn;
 use crate::turn::redaction::Redaction;
 use crate::turn::{compress, history, prompt};
-use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema, price};
+use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
 use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
     Outcome, Part, Role, SessionId, SessionRef, StoreError, Summary, TurnId, TurnOutcome, Usage,
@@ -43,6 +44,8 @@ pub(super) enum Broken {
     Said(String),
     /// Somebody said stop. What the model had said by then, and what that took.
     Stopped(Option<Box<NewMessage>>, Usage),
+    /// A budget leaves no room.
+    Over(Refusal),
     /// The store failed: nothing can be concluded.
     Store(StoreError),
 }
@@ -53,6 +56,16 @@ impl From<StoreError> for Broken {
     }
 }
 
+impl From<BudgetError> for Broken {
+    fn from(error: BudgetError) -> Self {
+        match error {
+            BudgetError::Refused(refusal) => Self::Over(refusal),
+            BudgetError::Store(error) => Self::Store(error),
+            error @ BudgetError::NoPrice { .. } => Self::Said(error.to_string()),
+        }
+    }
+}
+
 /// Runs a turn to its end, whatever happens, and says how it ended.
 pub(crate) async fn run(shop: &Shop, cx: &TurnContext) {
     let mut turn = Turn::new(shop, cx);
@@ -60,6 +73,10 @@ pub(crate) async fn run(shop: &Shop, cx: &TurnContext) {
         Ok(end) => end,
         Err(Broken::Said(error)) => turn.fail(error).await,
         Err(Broken::Stopped(said, usage)) => turn.stop(said, usage).await,
+        Err(Broken::Over(refusal)) => match turn.fail(refusal.to_string()).await {
+            TurnEnd::Failed { .. } => TurnEnd::OverBudget(refusal),
+            other => other,
+        },
         Err(Broken::Store(error)) => turn.unwritten(&error),
     };
     cx.live.voice.end(end);
@@ -104,7 +121,7 @@ impl Turn<'_> {
                 may_compress = self.compress(&chain, &mut history, limit).await?;
             }
             let answered = self.ask(&chain, &tools, &history, limit, step).await;
-            let (answer, model) = match answered {
+            let (answer, usage) = match answered {
                 // The provider counts otherwise than we do: once, with half of it.
                 Err(Asked::TooLong(_)) if may_compress && step + 1 < ITERATIONS_MAX => {
                     may_compress = false;
@@ -114,7 +131,6 @@ impl Turn<'_> {
                 }
                 other => other.map_err(Broken::from)?,
             };
-            let usage = usage(&answer, &model);
             self.spent += usage;
             let message = self.message(Role::Assistant, prompt::answer_parts(&answer.message));
             let calls = calls(&message.parts);
@@ -192,7 +208,7 @@ impl Turn<'_> {
         history: &[Message],
         limit: usize,
         step: usize,
-    ) -> Result<(Answer, String), Asked> {
+    ) -> Result<(Answer, Usage), Asked> {
         let agent = &self.cx.agent;
         let shown = history::fitting(history, limit);
         let mut request = prompt::request(agent, &self.shop.house_text, tools.clone(), shown);
@@ -207,11 +223,14 @@ impl Turn<'_> {
         request: &insula_models::Request,
         purpose: &str,
         is_reply: bool,
-    ) -> Result<(Answer, String), Asked> {
+    ) -> Result<(Answer, Usage), Asked> {
         let (cx, world) = (self.cx, &self.shop.house.world);
         let turn = cx.turn.to_string();
         let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
         let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
+        let payer = Payer { agent: &cx.agent, principal: &cx.principal, scope: &cx.scope };
+        let reserved = self.shop.budgets.reserve(payer, chain, request).await;
+        let reserved = reserved.map_err(Asked::OverBudget)?;
         let asked = chain.stream(request, &limits, cancel, &*world.clock, &mut random);
         let answering = match asked.await {
             Ok(answering) => answering,
@@ -221,8 +240,7 @@ impl Turn<'_> {
             }
             Err(error) => return Err(Asked::Failed(error.to_string())),
         };
-        let model = answering.link.to_string();
-        let mut stream = answering.stream;
+        let (link, mut stream) = (answering.link, answering.stream);
         let mut gathering = Gathering::default();
         let mut deltas = is_reply.then(|| self.redaction().deltas());
         let tell = |heard| cx.live.voice.say(heard);
@@ -231,7 +249,8 @@ impl Turn<'_> {
                 Ok(event) => event,
                 Err(_) if cancel.is_cancelled() => {
                     let answer = gathering.finish();
-                    let partial = is_reply.then(|| (self.partial(&answer), usage(&answer, &model)));
+                    let used = reserved.settle(&link, &answer);
+                    let partial = is_reply.then(|| (self.partial(&answer), used));
                     return Err(Asked::Stopped(partial));
                 }
                 Err(error) => return Err(Asked::Failed(error.to_string())),
@@ -244,7 +263,9 @@ impl Turn<'_> {
         if let Some(deltas) = deltas {
             deltas.finish(tell);
         }
-        Ok((gathering.finish(), model))
+        let answer = gathering.finish();
+        let used = reserved.settle(&link, &answer);
+        Ok((answer, used))
     }
 
     /// What the model had said when it was stopped: its words, and no calls.
@@ -267,17 +288,20 @@ impl Turn<'_> {
         let older = &history[..count];
         let mut request = compress::request(older);
         self.redaction().request(&mut request);
-        let (answer, model) = match self.listen(chain, &request, "summary", false).await {
+        let (answer, usage) = match self.listen(chain, &request, "summary", false).await {
             Ok(answered) => answered,
             Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
-            Err(Asked::TooLong(error) | Asked::Failed(error)) => {
+            Err(Asked::OverBudget(BudgetError::Store(error))) => return Err(error.into()),
+            // What it costs to go on without is decided by the next call.
+            Err(error @ (Asked::OverBudget(_) | Asked::TooLong(_) | Asked::Failed(_))) => {
+                let error = error.to_string();
                 let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
                 tracing::warn!(%agent, %turn, error, "the conversation could not be summarised; its oldest part is left out");
                 return Ok(false);
             }
         };
         let at = self.shop.house.world.clock.now();
-        let spent = self.step(NewStep::Spent { usage: usage(&answer, &model), at });
+        let spent = self.step(NewStep::Spent { usage, at });
         let notes = answer.text();
         if !compress::is_gain(older, &notes) {
             self.commit(vec![spent]).await?;
@@ -425,6 +449,8 @@ impl Turn<'_> {
 enum Asked {
     /// Somebody said stop. What it had said by then, and what that took.
     Stopped(Option<(Option<Box<NewMessage>>, Usage)>),
+    /// A budget does not allow it.
+    OverBudget(BudgetError),
     /// The conversation does not fit.
     TooLong(String),
     /// Anything else, for people.
@@ -438,7 +464,18 @@ impl From<Asked> for Broken {
                 let (said, usage) = partial.unwrap_or_default();
                 Self::Stopped(said, usage)
             }
+            Asked::OverBudget(error) => error.into(),
             Asked::TooLong(error) | Asked::Failed(error) => Self::Said(error),
+        }
+    }
+}
+
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stopped(_) => f.write_str("it was stopped"),
+            Self::OverBudget(error) => error.fmt(f),
+            Self::TooLong(error) | Self::Failed(error) => f.write_str(error),
         }
     }
 }
@@ -463,15 +500,4 @@ pub(super) fn calls(parts: &[Part]) -> Vec<(String, String, String)> {
         _ => None,
     });
     calls.collect()
-}
-
-fn usage(answer: &Answer, model: &str) -> Usage {
-    let cost = price::default_price(model).map_or(0, |price| price::cost(&answer.usage, &price));
-    Usage {
-        input: answer.usage.input,
-        output: answer.usage.output,
-        cached: answer.usage.cached_input,
-        reasoning: answer.usage.reasoning,
-        cost_micros: cost,
-    }
 }

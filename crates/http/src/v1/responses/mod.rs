@@ -100,6 +100,9 @@ pub async fn response(
         Some(TurnEvent::Ended(TurnEnd::Failed { error })) => {
             about.response(Status::Failed { output: &[], error: &error })
         }
+        Some(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
+            about.response(Status::Failed { output: &[], error: &refusal.to_string() })
+        }
         Some(TurnEvent::Ended(TurnEnd::Stopped)) => {
             about.response(Status::Failed { output: &[], error: "the turn was stopped" })
         }

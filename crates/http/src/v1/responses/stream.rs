@@ -73,6 +73,9 @@ impl Sent {
                 self.replied(&text, &usage)
             }
             Heard::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => self.failed(&error),
+            Heard::Event(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
+                self.failed(&refusal.to_string())
+            }
             Heard::Event(TurnEvent::Ended(TurnEnd::Stopped)) => self.failed("the turn was stopped"),
             Heard::Event(_) => String::new(),
             Heard::Lost => self.cut(),
