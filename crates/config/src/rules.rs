@@ -110,7 +110,7 @@ rule!(
 );
 rule!(
     /// A host or `*.domain`.
-    HOST, "a host such as `api.example.org` or `*.example.org`", "",
+    HOST, "a host such as `api.example.org`, `*.example.org` or `127.0.0.1:8080`", "",
     |text| HostPattern::parse(text).map(drop)
         .map_err(|error| Problem::new(format!("`{}` is not a host", shorten(text))).help(error.to_string()))
 );

@@ -249,7 +249,7 @@ const CASES: &[Case] = &[
         CODER,
     ),
     Case("agents: {main: {}, coder: {network: ['https://a.org/']}}", "1:38", "", CODER),
-    Case("agents: {main: {}, coder: {network: ['a.org:443', '*']}}", "1:38", "", CODER),
+    Case("agents: {main: {}, coder: {network: ['a.org:70000', '*']}}", "1:38", "", CODER),
     Case(
         "agents: {main: {}, coder: {files: {shared: [src]}}}",
         "1:45",

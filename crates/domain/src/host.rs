@@ -1,6 +1,8 @@
-//! Which hosts an agent's programs may reach, by name. Knows nothing of addresses, ports or
-//! how a name is looked up.
+//! Which hosts an agent's programs may reach, by name, address and port. Knows nothing of how
+//! a name is looked up, or of which addresses are private.
 
+// From `core`, which has the addresses without the sockets.
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -10,18 +12,99 @@ pub const HOST_BYTES_MAX: usize = 253;
 /// Longest part of a host name between two dots, in bytes.
 pub const HOST_LABEL_BYTES_MAX: usize = 63;
 
+/// How a connection speaks: which decides the port where none is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scheme {
+    /// In the clear.
+    Http,
+    /// Inside TLS.
+    Https,
+}
+
+impl Scheme {
+    /// The port where none is written.
+    pub fn default_port(self) -> u16 {
+        match self {
+            Self::Http => 80,
+            Self::Https => 443,
+        }
+    }
+
+    /// As in front of an address: `http` or `https`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+        }
+    }
+}
+
+/// One host in normal form: a name in lower case without a final dot, or an address.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Host {
+    /// A name, to be looked up.
+    Name(Box<str>),
+    /// An address, written as one.
+    Address(IpAddr),
+}
+
+impl Host {
+    /// Reads a host, strictly. An address has one spelling: four decimal numbers, or IPv6 in
+    /// brackets. What some resolvers take for an address besides (`127.1`, `0x7f000001`,
+    /// `017700000001`) is refused, so that it is never looked up as a name either.
+    pub fn parse(text: &str) -> Result<Self, HostError> {
+        if let Some(inside) = text.strip_prefix('[') {
+            let inside = inside.strip_suffix(']').ok_or(HostError::Address)?;
+            let address: Ipv6Addr = inside.parse().map_err(|_| HostError::Address)?;
+            return Ok(Self::Address(address.into()));
+        }
+        let text = text.strip_suffix('.').unwrap_or(text);
+        let name = check_name(text)?;
+        if !ends_in_number(&name) {
+            return Ok(Self::Name(name));
+        }
+        let address: Ipv4Addr = name.parse().map_err(|_| HostError::Address)?;
+        Ok(Self::Address(address.into()))
+    }
+
+    /// The name, unless it is an address.
+    pub fn name(&self) -> Option<&str> {
+        match self {
+            Self::Name(name) => Some(name),
+            Self::Address(_) => None,
+        }
+    }
+}
+
+impl From<IpAddr> for Host {
+    fn from(address: IpAddr) -> Self {
+        Self::Address(address)
+    }
+}
+
+impl fmt::Display for Host {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Address(IpAddr::V4(address)) => address.fmt(f),
+            Self::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
+        }
+    }
+}
+
 /// A host, or every host below a domain (`*.example.org`, which is not `example.org`
-/// itself). Lower case, without a final dot.
+/// itself), at the usual ports or at one that is named (`example.org:8443`).
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HostPattern {
     reach: Reach,
-    name: Box<str>,
+    /// Where it is absent: 80 in the clear, 443 inside TLS. Where it is there: both ways.
+    port: Option<u16>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Reach {
-    Exact,
-    Below,
+    Exact(Host),
+    Below(Box<str>),
 }
 
 /// Why a text is not a host pattern.
@@ -33,8 +116,8 @@ pub enum HostError {
     /// it has a scheme or a path
     #[error("write the host alone, without `https://` or a path")]
     NotAlone,
-    /// it has a port
-    #[error("write the host alone, without a port")]
+    /// what follows the colon is no port
+    #[error("after a host's `:` stands a port from 1 to 65535")]
     Port,
     /// the star is not at the beginning, followed by a dot and a domain
     #[error("`*` stands at the beginning only, as in `*.example.org`")]
@@ -50,6 +133,9 @@ pub enum HostError {
         "a host has letters a-z, digits, `-`, `_` and dots; write other letters as punycode (`xn--…`)"
     )]
     Alphabet,
+    /// an address in a spelling that not everyone reads the same way
+    #[error("write an address as four decimal numbers (`10.0.0.1`) or in brackets (`[::1]`)")]
+    Address,
     /// the whole or a part is longer than names can be
     #[error("a host has at most {HOST_BYTES_MAX} bytes, each part at most {HOST_LABEL_BYTES_MAX}")]
     TooLong,
@@ -64,44 +150,88 @@ impl HostPattern {
         if text.contains('/') {
             return Err(HostError::NotAlone);
         }
-        if text.contains(':') {
-            return Err(HostError::Port);
-        }
-        let (reach, name) = match text.strip_prefix("*.") {
-            Some(name) => (Reach::Below, name),
-            None => (Reach::Exact, text),
+        let (host, port) = split_port(text)?;
+        let reach = match host.strip_prefix("*.") {
+            Some(domain) if domain.contains('*') => return Err(HostError::Star),
+            Some(domain) => Reach::Below(check_name(domain)?),
+            None if host.contains('*') => return Err(HostError::Star),
+            None if host.ends_with('.') => return Err(HostError::EmptyLabel),
+            None => Reach::Exact(Host::parse(host)?),
         };
-        if name.contains('*') {
-            return Err(HostError::Star);
+        match &reach {
+            // No name ends in a number, so what is below one could only be an address.
+            Reach::Below(domain) if ends_in_number(domain) => Err(HostError::Address),
+            _ => Ok(Self { reach, port }),
         }
-        if text.len() > HOST_BYTES_MAX {
-            return Err(HostError::TooLong);
-        }
-        let name = name.to_ascii_lowercase().into_boxed_str();
-        for label in name.split('.') {
-            check_label(label)?;
-        }
-        Ok(Self { reach, name })
     }
 
-    /// Whether it covers a host in normal form.
-    fn covers(&self, host: &str) -> bool {
-        match self.reach {
-            Reach::Exact => *self.name == *host,
-            Reach::Below => is_below(host, &self.name),
+    /// Whether it covers a host, at some port.
+    pub fn covers_host(&self, host: &Host) -> bool {
+        match (&self.reach, host) {
+            (Reach::Exact(exact), host) => exact == host,
+            (Reach::Below(domain), Host::Name(name)) => is_below(name, domain),
+            (Reach::Below(_), Host::Address(_)) => false,
         }
+    }
+
+    /// Whether it covers a host at a port.
+    pub fn covers(&self, host: &Host, port: u16, scheme: Scheme) -> bool {
+        self.port.unwrap_or(scheme.default_port()) == port && self.covers_host(host)
     }
 
     /// Whether everything that `other` covers is covered by this one.
     fn covers_all_of(&self, other: &Self) -> bool {
-        match (self.reach, other.reach) {
-            (Reach::Exact, Reach::Below) => false,
-            (_, Reach::Exact) => self.covers(&other.name),
-            (Reach::Below, Reach::Below) => {
-                self.name == other.name || is_below(&other.name, &self.name)
-            }
-        }
+        let hosts = match (&self.reach, &other.reach) {
+            (_, Reach::Exact(host)) => self.covers_host(host),
+            (Reach::Exact(_), Reach::Below(_)) => false,
+            (Reach::Below(wide), Reach::Below(narrow)) => wide == narrow || is_below(narrow, wide),
+        };
+        // A port that is named is open both ways, the usual ones each in their own.
+        hosts && self.port == other.port
     }
+}
+
+/// A host and the port behind it. Colons inside brackets belong to the address.
+fn split_port(text: &str) -> Result<(&str, Option<u16>), HostError> {
+    let after_address = text.rfind(']').map_or(0, |bracket| bracket + 1);
+    let Some(colon) = text[after_address..].find(':').map(|at| after_address + at) else {
+        return Ok((text, None));
+    };
+    let digits = &text[colon + 1..];
+    if text[..colon].is_empty() {
+        return Err(HostError::Empty);
+    }
+    if digits.contains(':') {
+        return Err(HostError::Address);
+    }
+    Ok((&text[..colon], Some(parse_port(digits)?)))
+}
+
+/// A port in decimal digits and nothing else.
+fn parse_port(digits: &str) -> Result<u16, HostError> {
+    let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    let port = digits.parse().ok().filter(|&port| plain && port != 0);
+    port.ok_or(HostError::Port)
+}
+
+/// A host with its port, as in `example.org:8443`; `None` where no port is written.
+pub fn parse_authority(text: &str) -> Result<(Host, Option<u16>), HostError> {
+    let (host, port) = split_port(text)?;
+    Ok((Host::parse(host)?, port))
+}
+
+/// The name in lower case, if every part of it is one.
+fn check_name(name: &str) -> Result<Box<str>, HostError> {
+    if name.is_empty() {
+        return Err(HostError::EmptyLabel);
+    }
+    for label in name.split('.') {
+        check_label(label)?;
+    }
+    if name.len() > HOST_BYTES_MAX {
+        return Err(HostError::TooLong);
+    }
+    Ok(name.to_ascii_lowercase().into_boxed_str())
 }
 
 fn check_label(label: &str) -> Result<(), HostError> {
@@ -119,6 +249,16 @@ fn check_label(label: &str) -> Result<(), HostError> {
     }
 }
 
+/// Whether the last part of a name is a number, in decimal, octal or hexadecimal: then some
+/// resolver takes the whole for an address.
+fn ends_in_number(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    let hexadecimal = last
+        .strip_prefix("0x")
+        .is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    hexadecimal || last.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn is_below(host: &str, domain: &str) -> bool {
     host.strip_suffix(domain)
         .and_then(|rest| rest.strip_suffix('.'))
@@ -127,9 +267,13 @@ fn is_below(host: &str, domain: &str) -> bool {
 
 impl fmt::Display for HostPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.reach {
-            Reach::Exact => f.write_str(&self.name),
-            Reach::Below => write!(f, "*.{}", self.name),
+        match &self.reach {
+            Reach::Exact(host) => host.fmt(f)?,
+            Reach::Below(domain) => write!(f, "*.{domain}")?,
+        }
+        match self.port {
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
         }
     }
 }
@@ -171,14 +315,22 @@ impl NetworkGrants {
         self.lists.is_empty() || self.lists.iter().any(BTreeSet::is_empty)
     }
 
-    /// Whether a host may be reached. Case and one final dot make no difference.
+    /// Whether a host may be reached, at some port. Case and one final dot make no difference.
     pub fn allows(&self, host: &str) -> bool {
-        let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
-        if host.len() > HOST_BYTES_MAX || host.split('.').any(|label| check_label(label).is_err()) {
-            return false;
-        }
+        let Ok(host) = Host::parse(host) else { return false };
         !self.lists.is_empty()
-            && self.lists.iter().all(|list| list.iter().any(|pattern| pattern.covers(&host)))
+            && self.lists.iter().all(|list| list.iter().any(|pattern| pattern.covers_host(&host)))
+    }
+
+    /// The pattern of the first list by which a host may be reached at a port; `None` where
+    /// some list does not allow it.
+    pub fn reaches(&self, host: &Host, port: u16, scheme: Scheme) -> Option<&HostPattern> {
+        let mut rules = self
+            .lists
+            .iter()
+            .map(|list| list.iter().find(|pattern| pattern.covers(host, port, scheme)));
+        let first = rules.next()??;
+        rules.all(|rule| rule.is_some()).then_some(first)
     }
 
     /// Whether these grants could allow a host that `other` does not: true unless each list
@@ -203,8 +355,20 @@ mod tests {
 
     #[test]
     fn a_pattern_is_a_host_or_a_star_and_a_domain_and_nothing_else() {
-        for good in ["api.github.com", "*.example.org", "localhost", "10.0.0.1", "xn--bcher-kva.ch"]
-        {
+        for good in [
+            "api.github.com",
+            "*.example.org",
+            "localhost",
+            "10.0.0.1",
+            "xn--bcher-kva.ch",
+            "a.com:443",
+            "*.a.com:8443",
+            "127.0.0.1:3000",
+            "[::1]",
+            "[fd00::1]:8080",
+            "1password.com",
+            "0xcafe.example",
+        ] {
             assert_eq!(HostPattern::parse(good).unwrap().to_string(), good);
         }
         assert_eq!(HostPattern::parse("API.GitHub.Com").unwrap().to_string(), "api.github.com");
@@ -213,8 +377,28 @@ mod tests {
             ("", HostError::Empty),
             ("https://a.com", HostError::NotAlone),
             ("a.com/x", HostError::NotAlone),
-            ("a.com:443", HostError::Port),
-            ("[::1]", HostError::Port),
+            ("a.com:", HostError::Port),
+            ("a.com:0", HostError::Port),
+            ("a.com:65536", HostError::Port),
+            ("a.com:+80", HostError::Port),
+            ("a.com:80a", HostError::Port),
+            (":80", HostError::Empty),
+            ("::1", HostError::Empty),
+            ("fd00::1", HostError::Address),
+            ("[::1", HostError::Address),
+            ("[::1]x", HostError::Address),
+            ("[fe80::1%eth0]", HostError::Address),
+            ("[127.0.0.1]", HostError::Address),
+            ("127.1", HostError::Address),
+            ("2130706433", HostError::Address),
+            ("0x7f000001", HostError::Address),
+            ("127.0.0.0x1", HostError::Address),
+            ("0177.0.0.1", HostError::Address),
+            ("1.2.3.4.5", HostError::Address),
+            ("256.0.0.1", HostError::Address),
+            ("a.1", HostError::Address),
+            ("*.0.0.1", HostError::Address),
+            ("*.0x1", HostError::Address),
             ("*", HostError::Star),
             ("a.*.com", HostError::Star),
             ("*a.com", HostError::Star),
@@ -265,6 +449,35 @@ mod tests {
     }
 
     #[test]
+    fn a_pattern_covers_the_usual_port_of_each_scheme_or_the_one_it_names() {
+        let grants = NetworkGrants::allow(hosts(&["a.org", "b.org:8443", "[::1]:80"]));
+        let rule = |host, port, scheme| {
+            let host = Host::parse(host).unwrap();
+            grants.reaches(&host, port, scheme).map(ToString::to_string)
+        };
+        assert_eq!(rule("a.org", 443, Scheme::Https).unwrap(), "a.org");
+        assert_eq!(rule("A.org.", 80, Scheme::Http).unwrap(), "a.org");
+        assert_eq!(rule("a.org", 80, Scheme::Https), None);
+        assert_eq!(rule("a.org", 443, Scheme::Http), None);
+        assert_eq!(rule("a.org", 22, Scheme::Https), None);
+        assert_eq!(rule("b.org", 8443, Scheme::Https).unwrap(), "b.org:8443");
+        assert_eq!(rule("b.org", 8443, Scheme::Http).unwrap(), "b.org:8443");
+        assert_eq!(rule("b.org", 443, Scheme::Https), None);
+        assert_eq!(rule("[0:0::1]", 80, Scheme::Http).unwrap(), "[::1]:80");
+        let fewer = grants.and(hosts(&["a.org:443"]));
+        let host = Host::parse("a.org").unwrap();
+        assert!(fewer.reaches(&host, 443, Scheme::Https).is_some());
+        assert!(fewer.reaches(&host, 80, Scheme::Http).is_none());
+        assert!(NetworkGrants::none().reaches(&host, 443, Scheme::Https).is_none());
+    }
+
+    #[test]
+    fn a_wildcard_never_covers_an_address() {
+        let grants = NetworkGrants::allow(hosts(&["*.com"]));
+        assert!(!grants.allows("10.0.0.1") && !grants.allows("[::1]"));
+    }
+
+    #[test]
     fn more_lists_never_exceed_fewer() {
         let wide = NetworkGrants::allow(hosts(&["*.example.org", "crates.io"]));
         let narrow = NetworkGrants::allow(hosts(&["a.example.org", "*.b.example.org"]));
@@ -274,5 +487,7 @@ mod tests {
         assert!(wide.exceeds(&NetworkGrants::none()));
         let below = NetworkGrants::allow(hosts(&["*.crates.io"]));
         assert!(below.exceeds(&wide));
+        let port = NetworkGrants::allow(hosts(&["crates.io:8443"]));
+        assert!(port.exceeds(&wide) && wide.exceeds(&port) && !port.exceeds(&port));
     }
 }

@@ -39,7 +39,7 @@ pub use boundary::{
 };
 pub use child::{ChildRefused, ChildRequest, Role, SpawnCaps};
 pub use explain::{Considered, Explanation, Reason, Why};
-pub use host::{HostError, HostPattern, NetworkGrants};
+pub use host::{Host, HostError, HostPattern, NetworkGrants, Scheme, parse_authority};
 pub use id::{AccountId, AgentId, ChatId, GuildId, IdError, PersonId, RoleId, TopicId, UserId};
 pub use label::{Audience, Flow, Label, LabelError};
 pub use platform::Platform;
