@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 /// A connection: bytes both ways.
@@ -25,6 +26,12 @@ pub trait Listener: Send + Sync {
 pub trait Network: Send + Sync {
     /// Opens a door.
     async fn listen(&self, address: SocketAddr) -> io::Result<Box<dyn Listener>>;
+
+    /// Takes over a listening TCP socket that was opened elsewhere, such as inside the network
+    /// namespace of a child.
+    fn adopt(&self, _descriptor: OwnedFd) -> io::Result<Box<dyn Listener>> {
+        Err(io::Error::new(io::ErrorKind::Unsupported, "this network has no descriptors"))
+    }
 
     /// The addresses of a name, in the order to try them, each with `port`. A literal
     /// address is its own answer. Never empty: a name without an address is an error.

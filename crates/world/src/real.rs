@@ -13,6 +13,7 @@ use crate::storage::{Job, StorageExecutor};
 use async_trait::async_trait;
 use std::io;
 use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
 use tokio::net::{TcpListener, TcpStream};
@@ -100,6 +101,12 @@ impl Network for SystemNetwork {
         Ok(Box::new(TcpDoor(TcpListener::bind(address).await?)))
     }
 
+    fn adopt(&self, descriptor: OwnedFd) -> io::Result<Box<dyn Listener>> {
+        let listener = std::net::TcpListener::from(descriptor);
+        listener.set_nonblocking(true)?;
+        Ok(Box::new(TcpDoor(TcpListener::from_std(listener)?)))
+    }
+
     async fn resolve(&self, host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
         let found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
         if found.is_empty() {
@@ -165,6 +172,20 @@ mod tests {
         let mut got = [0; 4];
         theirs.read_exact(&mut got).await.unwrap();
         assert_eq!(&got, b"ping");
+    }
+
+    #[tokio::test]
+    async fn a_listener_from_elsewhere_is_taken_over() {
+        let elsewhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = elsewhere.local_addr().unwrap();
+        let door = SystemNetwork.adopt(elsewhere.into()).unwrap();
+        assert_eq!(door.local_addr().unwrap(), address);
+        let mut ours = SystemNetwork.connect(address).await.unwrap();
+        let (mut theirs, _) = door.accept().await.unwrap();
+        theirs.write_all(b"pong").await.unwrap();
+        let mut got = [0; 4];
+        ours.read_exact(&mut got).await.unwrap();
+        assert_eq!(&got, b"pong");
     }
 
     #[tokio::test]
