@@ -17,7 +17,8 @@ const TESTKIT: &str = "testkit";
 const BENCH: &str = "bench";
 
 /// For tests alone: outside the testkit only as dev-dependencies.
-const FOR_TESTS_ONLY: [&str; 5] = ["insula-testkit", "insta", "proptest", "tempfile", "trybuild"];
+const FOR_TESTS_ONLY: [&str; 6] =
+    ["insula-testkit", "insta", "proptest", "rcgen", "tempfile", "trybuild"];
 
 /// One dependency as cargo describes it.
 struct Edge<'a> {

@@ -1,0 +1,420 @@
+//! The door of our own tools: fetches one address under the policy, and follows redirects
+//! only as far as it reaches.
+
+use super::Egress;
+use super::dial::{DialError, Dialled, Patience};
+use super::ledger::{Decision, Door, Ending, Traffic};
+use super::meter::{Allowance, Meter, within};
+use super::policy::{Destination, Refusal, shown};
+use bytes::Bytes;
+use http::header::{
+    ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST,
+    HeaderMap, HeaderValue, LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
+};
+use http::{Method, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper_util::rt::TokioIo;
+use insula_domain::{Host, Scheme};
+use insula_world::Stream;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use url::Url;
+
+/// Bytes of heads and TLS that a fetch may move beside its bodies, for each hop.
+const OVERHEAD_LEN_MAX: u64 = 256 * 1024;
+
+/// What one fetch may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClientLimits {
+    /// Redirects that are followed.
+    pub redirects_max: usize,
+    /// Bytes of the answer's body.
+    pub body_len_max: u64,
+    /// How long a name may take to resolve.
+    pub resolve: Duration,
+    /// How long one address may take to answer.
+    pub connect: Duration,
+    /// How long the answer may stand still.
+    pub idle: Duration,
+    /// How long the whole may take, body included.
+    pub total: Duration,
+}
+
+impl Default for ClientLimits {
+    fn default() -> Self {
+        Self {
+            redirects_max: 5,
+            body_len_max: 8 * 1024 * 1024,
+            resolve: Duration::from_secs(10),
+            connect: Duration::from_secs(5),
+            idle: Duration::from_secs(30),
+            total: Duration::from_secs(120),
+        }
+    }
+}
+
+/// What to fetch.
+#[derive(Debug, Clone)]
+pub struct Fetch {
+    /// How.
+    pub method: Method,
+    /// The address, with its scheme.
+    pub url: String,
+    /// Headers. Those that frame the message are ours to set.
+    pub headers: HeaderMap,
+    /// What to send.
+    pub body: Bytes,
+}
+
+impl Fetch {
+    /// Reads an address.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self { method: Method::GET, url: url.into(), headers: HeaderMap::new(), body: Bytes::new() }
+    }
+}
+
+/// Why something could not be fetched.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// the policy does not let it
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// not an address that can be fetched
+    #[error("`{url}` can't be fetched: {why}")]
+    Address {
+        /// What was asked for, shortened.
+        url: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// from TLS to the clear
+    #[error("`{0}` leads from https to http, which is not followed")]
+    Downgrade(Destination),
+    /// too many redirects
+    #[error("`{0}` leads on and on; redirects are followed {1} times")]
+    Redirects(Destination, usize),
+    /// no connection, or a broken one
+    #[error("`{destination}` can't be reached: {why}")]
+    Unreachable {
+        /// Where to.
+        destination: Destination,
+        /// What happened.
+        why: String,
+    },
+    /// too slow
+    #[error("`{0}` takes too long")]
+    TimedOut(Destination),
+    /// too big
+    #[error("the answer of `{0}` is longer than {1} bytes")]
+    TooLarge(Destination, u64),
+}
+
+/// Fetches under a policy. Each fetch has connections of its own: nothing is left behind for
+/// the next.
+#[derive(Clone)]
+pub struct Client {
+    egress: Egress,
+    limits: ClientLimits,
+}
+
+impl Client {
+    /// A client.
+    pub fn new(egress: Egress, limits: ClientLimits) -> Self {
+        Self { egress, limits }
+    }
+
+    /// Fetches, up to the head of the final answer. Every redirect is a decision of its own.
+    pub async fn fetch(&self, fetch: Fetch) -> Result<Response, FetchError> {
+        let Fetch { mut method, url, mut headers, mut body } = fetch;
+        let deadline = self.egress.world.clock.elapsed().saturating_add(self.limits.total);
+        let mut url = Url::parse(&url)
+            .map_err(|_| FetchError::Address { url: shown(&url), why: "it is not an address" })?;
+        let mut destination = destination(&url)?;
+        for _hop in 0..=self.limits.redirects_max {
+            let sent = self.send(&method, &url, &destination, &headers, &body, deadline).await?;
+            let Some(next) = redirect(&sent, &url) else {
+                return Ok(Response { url, ..sent });
+            };
+            let to = self::destination(&next)?;
+            if destination.scheme == Scheme::Https && to.scheme == Scheme::Http {
+                return Err(FetchError::Downgrade(to));
+            }
+            if to != destination {
+                for private in [AUTHORIZATION, COOKIE, PROXY_AUTHORIZATION] {
+                    headers.remove(private);
+                }
+            }
+            let keeps = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
+            if !keeps.contains(&sent.status) && method != Method::HEAD {
+                method = Method::GET;
+                body = Bytes::new();
+                headers.remove(CONTENT_TYPE);
+            }
+            sent.finish(Ending::Finished).await;
+            (url, destination) = (next, to);
+        }
+        Err(FetchError::Redirects(destination, self.limits.redirects_max))
+    }
+
+    async fn send(
+        &self,
+        method: &Method,
+        url: &Url,
+        destination: &Destination,
+        headers: &HeaderMap,
+        body: &Bytes,
+        deadline: Duration,
+    ) -> Result<Response, FetchError> {
+        let clock = &self.egress.world.clock;
+        let bytes_max = self.limits.body_len_max.saturating_add(body.len() as u64);
+        let allowance = Arc::new(Allowance::new(bytes_max.saturating_add(OVERHEAD_LEN_MAX)));
+        let patience = Patience { resolve: self.limits.resolve, connect: self.limits.connect };
+        let dialled = self.egress.dial(Door::Client, destination, patience, &allowance, None).await;
+        let Dialled { stream, meter, decision } = dialled.map_err(|error| match error {
+            DialError::Refused(refusal) => FetchError::Refused(refusal),
+            DialError::Unreachable { destination, why } => told(&destination, &why),
+        })?;
+        let request = self.request(method, url, destination, headers, body);
+        let mut open = Open {
+            egress: self.egress.clone(),
+            decision,
+            meter,
+            driver: JoinSet::new(),
+            told: false,
+        };
+        let limit = self.limits.idle.min(deadline.saturating_sub(clock.elapsed()));
+        let exchanging = exchange(&self.egress, destination, Box::new(stream), request, &mut open);
+        match within(&**clock, limit, exchanging).await {
+            Ok(answer) => {
+                let (head, incoming) = answer.into_parts();
+                Ok(Response {
+                    status: head.status,
+                    headers: head.headers,
+                    url: url.clone(),
+                    destination: destination.clone(),
+                    incoming,
+                    limits: self.limits,
+                    deadline,
+                    read: 0,
+                    open,
+                })
+            }
+            Err(why) => {
+                open.finish(ending_of(&why)).await;
+                Err(told(destination, &why))
+            }
+        }
+    }
+
+    fn request(
+        &self,
+        method: &Method,
+        url: &Url,
+        destination: &Destination,
+        headers: &HeaderMap,
+        body: &Bytes,
+    ) -> http::Request<Full<Bytes>> {
+        let mut request = http::Request::new(Full::new(body.clone()));
+        *request.method_mut() = method.clone();
+        let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
+        // What the address parser lets through as a path is one.
+        *request.uri_mut() = path.parse().unwrap_or_default();
+        *request.headers_mut() = headers.clone();
+        let set = request.headers_mut();
+        for ours in [HOST, CONTENT_LENGTH, TRANSFER_ENCODING, CONNECTION, PROXY_AUTHORIZATION] {
+            set.remove(ours);
+        }
+        let host = match destination.port == destination.scheme.default_port() {
+            true => destination.host.to_string(),
+            false => destination.to_string(),
+        };
+        if let Ok(host) = HeaderValue::from_str(&host) {
+            set.insert(HOST, host);
+        }
+        set.insert(CONNECTION, HeaderValue::from_static("close"));
+        // Packed answers would have to be unpacked under limits of their own.
+        set.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+        for injection in self.egress.injections_for(destination) {
+            if let Some(value) = injection.value() {
+                set.insert(injection.header().clone(), value);
+            }
+        }
+        request
+    }
+}
+
+async fn exchange(
+    egress: &Egress,
+    destination: &Destination,
+    stream: Box<dyn Stream>,
+    request: http::Request<Full<Bytes>>,
+    open: &mut Open,
+) -> io::Result<http::Response<Incoming>> {
+    let stream = match destination.scheme {
+        Scheme::Http => stream,
+        Scheme::Https => egress.tls.greet(&destination.host, stream).await?,
+    };
+    let handshake = hyper::client::conn::http1::handshake(TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.map_err(innermost)?;
+    open.driver.spawn(async move {
+        // An error shows on the side that waits for the answer.
+        let _ = connection.await;
+    });
+    sender.send_request(request).await.map_err(innermost)
+}
+
+/// Where an address leads, by the same reading that browsers have; from here on only this
+/// value counts, never the text.
+fn destination(url: &Url) -> Result<Destination, FetchError> {
+    let unfit = |why| FetchError::Address { url: shown(url.as_str()), why };
+    let scheme = match url.scheme() {
+        "http" => Scheme::Http,
+        "https" => Scheme::Https,
+        _ => return Err(unfit("its scheme is neither http nor https")),
+    };
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(unfit("it has a user name or password"));
+    }
+    let host = match url.host() {
+        Some(url::Host::Ipv4(address)) => Host::Address(address.into()),
+        Some(url::Host::Ipv6(address)) => Host::Address(address.into()),
+        Some(url::Host::Domain(name)) => {
+            Host::parse(name).map_err(|error| Refusal::Spelling { asked: shown(name), error })?
+        }
+        None => return Err(unfit("it has no host")),
+    };
+    Ok(Destination { host, port: url.port().unwrap_or(scheme.default_port()), scheme })
+}
+
+/// Where an answer sends us instead, if it does.
+fn redirect(response: &Response, from: &Url) -> Option<Url> {
+    let redirects = [301, 302, 303, 307, 308].contains(&response.status.as_u16());
+    let location = response.headers.get(LOCATION).filter(|_| redirects)?;
+    from.join(std::str::from_utf8(location.as_bytes()).ok()?).ok()
+}
+
+fn innermost(error: hyper::Error) -> io::Error {
+    let mut cause: &dyn std::error::Error = &error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    match cause.downcast_ref::<io::Error>() {
+        Some(inner) => io::Error::new(inner.kind(), inner.to_string()),
+        None => io::Error::other(cause.to_string()),
+    }
+}
+
+fn told(destination: &Destination, why: &io::Error) -> FetchError {
+    match why.kind() {
+        io::ErrorKind::TimedOut => FetchError::TimedOut(destination.clone()),
+        _ => FetchError::Unreachable { destination: destination.clone(), why: why.to_string() },
+    }
+}
+
+fn ending_of(why: &io::Error) -> Ending {
+    match why.kind() {
+        io::ErrorKind::TimedOut => Ending::TimedOut,
+        io::ErrorKind::QuotaExceeded => Ending::LimitReached,
+        _ => Ending::Failed,
+    }
+}
+
+/// One connection of a fetch, whose end is told to the ledger once, also when it is dropped.
+struct Open {
+    egress: Egress,
+    decision: Decision,
+    meter: Arc<Meter>,
+    /// Drives the connection; ends with this value.
+    driver: JoinSet<()>,
+    told: bool,
+}
+
+impl Open {
+    async fn finish(&mut self, ending: Ending) {
+        if !std::mem::replace(&mut self.told, true) {
+            self.egress.ledger.ended(&self.decision, self.meter.traffic(), ending).await;
+        }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if self.told {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let (ledger, decision) = (self.egress.ledger.clone(), self.decision.clone());
+        let traffic: Traffic = self.meter.traffic();
+        runtime.spawn(async move { ledger.ended(&decision, traffic, Ending::Stopped).await });
+    }
+}
+
+/// An answer whose body is still coming.
+pub struct Response {
+    /// What the host says of it.
+    pub status: StatusCode,
+    /// Its headers.
+    pub headers: HeaderMap,
+    /// Where it came from, after all redirects.
+    pub url: Url,
+    destination: Destination,
+    incoming: Incoming,
+    limits: ClientLimits,
+    deadline: Duration,
+    read: u64,
+    open: Open,
+}
+
+impl Response {
+    /// The next piece of the body; `None` at its end.
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, FetchError> {
+        let clock = self.open.egress.world.clock.clone();
+        loop {
+            let left = self.deadline.saturating_sub(clock.elapsed());
+            let limit = self.limits.idle.min(left);
+            let frame = async { self.incoming.frame().await.transpose().map_err(innermost) };
+            let frame = match within(&*clock, limit, frame).await {
+                Ok(frame) => frame,
+                Err(why) => {
+                    self.open.finish(ending_of(&why)).await;
+                    return Err(match why.kind() {
+                        io::ErrorKind::QuotaExceeded => self.too_large(),
+                        _ => told(&self.destination, &why),
+                    });
+                }
+            };
+            let Some(frame) = frame else {
+                self.open.finish(Ending::Finished).await;
+                return Ok(None);
+            };
+            // Trailers mean nothing to us.
+            let Ok(data) = frame.into_data() else { continue };
+            self.read = self.read.saturating_add(data.len() as u64);
+            if self.read > self.limits.body_len_max {
+                self.open.finish(Ending::LimitReached).await;
+                return Err(self.too_large());
+            }
+            return Ok(Some(data));
+        }
+    }
+
+    /// The whole body.
+    pub async fn bytes(mut self) -> Result<Vec<u8>, FetchError> {
+        let mut all = vec![];
+        while let Some(piece) = self.piece().await? {
+            all.extend_from_slice(&piece);
+        }
+        Ok(all)
+    }
+
+    fn too_large(&self) -> FetchError {
+        FetchError::TooLarge(self.destination.clone(), self.limits.body_len_max)
+    }
+
+    async fn finish(mut self, ending: Ending) {
+        self.open.finish(ending).await;
+    }
+}

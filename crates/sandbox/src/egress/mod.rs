@@ -1,0 +1,72 @@
+//! The way out: one policy an agent, and the two doors that ask it.
+//!
+//! Child processes get a [`Proxy`], whose listener is all the network they have. Tools of
+//! ours get a [`Client`]. Both decide by the same [`Policy`]: first by name, then by every
+//! address the name resolves to; and they connect to an address that was checked, never to a
+//! name. Every decision is told to a [`Ledger`] before it takes effect.
+//!
+//! What it can't see: what is said inside a tunnel. A tunnel carries TLS to one pinned host
+//! whose name the greeting repeats, but which site a shared front serves behind that name is
+//! between the child and the front.
+
+mod address;
+mod client;
+mod dial;
+mod exchange;
+mod framing;
+mod head;
+mod hello;
+mod injection;
+mod ledger;
+mod meter;
+mod policy;
+mod proxy;
+mod tls;
+mod tunnel;
+
+pub use address::{Reserved, reserved};
+pub use client::{Client, ClientLimits, Fetch, FetchError, Response};
+pub use injection::{Injection, InjectionError};
+pub use ledger::{Decision, Door, Ending, Ledger, Traffic, Unrecorded, Verdict};
+pub use policy::{Destination, Permit, Policy, Refusal, TlsRefusal};
+pub use proxy::{Proxy, ProxyLimits};
+pub use tls::{Tls, TlsError};
+
+use insula_world::World;
+use std::sync::Arc;
+
+/// What both doors of one agent share, made once a generation. Cheap to clone.
+#[derive(Clone)]
+pub struct Egress {
+    world: World,
+    policy: Arc<Policy>,
+    ledger: Arc<dyn Ledger>,
+    tls: Tls,
+    injections: Arc<[Injection]>,
+}
+
+impl Egress {
+    /// The way out under a policy. `injections` are set on requests to their hosts.
+    pub fn new(
+        world: World,
+        policy: Policy,
+        ledger: Arc<dyn Ledger>,
+        tls: Tls,
+        injections: Vec<Injection>,
+    ) -> Self {
+        Self { world, policy: Arc::new(policy), ledger, tls, injections: injections.into() }
+    }
+
+    /// The rules.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// The credentials for a destination.
+    fn injections_for<'a>(
+        &'a self,
+        destination: &'a Destination,
+    ) -> impl Iterator<Item = &'a Injection> {
+        self.injections.iter().filter(|injection| injection.is_for(destination))
+    }
+}
