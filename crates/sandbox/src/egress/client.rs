@@ -132,13 +132,13 @@ impl Client {
         let deadline = self.egress.world.clock.elapsed().saturating_add(self.limits.total);
         let mut url = Url::parse(&url)
             .map_err(|_| FetchError::Address { url: shown(&url), why: "it is not an address" })?;
-        let mut destination = destination(&url)?;
+        let mut destination = self.read(&url).await?;
         for _hop in 0..=self.limits.redirects_max {
             let sent = self.send(&method, &url, &destination, &headers, &body, deadline).await?;
             let Some(next) = redirect(&sent, &url) else {
                 return Ok(Response { url, ..sent });
             };
-            let to = self::destination(&next)?;
+            let to = self.read(&next).await?;
             if destination.scheme == Scheme::Https && to.scheme == Scheme::Http {
                 return Err(FetchError::Downgrade(to));
             }
@@ -159,6 +159,16 @@ impl Client {
         Err(FetchError::Redirects(destination, self.limits.redirects_max))
     }
 
+    /// Where an address leads. One that can't be read is on record like any other refusal.
+    async fn read(&self, url: &Url) -> Result<Destination, FetchError> {
+        match destination(url) {
+            Err(FetchError::Refused(refusal)) => {
+                Err(FetchError::Refused(self.egress.refuse(Door::Client, None, refusal).await))
+            }
+            read => read,
+        }
+    }
+
     async fn send(
         &self,
         method: &Method,
@@ -172,7 +182,14 @@ impl Client {
         let bytes_max = self.limits.body_len_max.saturating_add(body.len() as u64);
         let allowance = Arc::new(Allowance::new(bytes_max.saturating_add(OVERHEAD_LEN_MAX)));
         let patience = Patience { resolve: self.limits.resolve, connect: self.limits.connect };
-        let dialled = self.egress.dial(Door::Client, destination, patience, &allowance, None).await;
+        let dialling = self.egress.dial(Door::Client, destination, patience, &allowance, None);
+        let dialled = tokio::select! {
+            biased;
+            dialled = dialling => dialled,
+            () = clock.sleep(deadline.saturating_sub(clock.elapsed())) => {
+                return Err(FetchError::TimedOut(destination.clone()));
+            }
+        };
         let Dialled { stream, meter, decision } = dialled.map_err(|error| match error {
             DialError::Refused(refusal) => FetchError::Refused(refusal),
             DialError::Unreachable { destination, why } => told(&destination, &why),
@@ -352,7 +369,8 @@ impl Drop for Open {
     }
 }
 
-/// An answer whose body is still coming.
+/// An answer whose body is still coming. We ask for it unpacked; a host that packs it all the
+/// same (`Content-Encoding`) is passed on as it is, so that nothing here can be made to swell.
 pub struct Response {
     /// What the host says of it.
     pub status: StatusCode,

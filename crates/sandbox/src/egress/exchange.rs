@@ -40,8 +40,9 @@ pub(super) async fn run(
     dialled: Dialled,
 ) -> io::Result<()> {
     let Dialled { stream, meter, decision } = dialled;
+    let begun = AtomicBool::new(false);
     let work = async {
-        match exchange(proxy, child, request, path, Box::new(stream)).await {
+        match exchange(proxy, child, request, path, Box::new(stream), &begun).await {
             Ok(()) => Ok(Ending::Finished),
             Err(Trouble::During(error)) => Err(error),
             Err(Trouble::Unreadable(error)) => {
@@ -54,7 +55,8 @@ pub(super) async fn run(
                     io::ErrorKind::QuotaExceeded => {
                         (403, format!("`{to}` is refused: this child has had its bytes"))
                     }
-                    io::ErrorKind::TimedOut => (504, format!("`{to}` does not answer")),
+                    // Told below, with all that took too long.
+                    io::ErrorKind::TimedOut => return Err(error),
                     _ => (502, format!("`{to}` does not answer as it should: {error}")),
                 };
                 answer(child, status, &text).await?;
@@ -64,6 +66,9 @@ pub(super) async fn run(
     };
     match proxy.carry(&decision, &meter, work).await {
         Ending::Stopped => Err(io::ErrorKind::ConnectionAborted.into()),
+        Ending::TimedOut if !begun.load(Ordering::Relaxed) => {
+            answer(child, 504, &format!("`{}` does not answer", request.destination)).await
+        }
         _ => Ok(()),
     }
 }
@@ -74,6 +79,7 @@ async fn exchange(
     request: &Request,
     path: &str,
     stream: Box<dyn Stream>,
+    begun: &AtomicBool,
 ) -> Result<(), Trouble> {
     let egress = proxy.egress();
     let destination = &request.destination;
@@ -90,15 +96,14 @@ async fn exchange(
     let head = request.write(path, egress.injections_for(destination));
     to_host.write_all(&head).await.map_err(Trouble::Before)?;
     to_host.flush().await.map_err(Trouble::Before)?;
-    if request.expects_continue {
+    if request.expects_continue && request.knows_chunks {
         child.writer.write_all(CONTINUE).await.map_err(Trouble::Before)?;
         child.writer.flush().await.map_err(Trouble::Before)?;
     }
     let Child { reader, writer } = child;
     // Side by side, since a host may answer before it has read everything.
-    let begun = AtomicBool::new(false);
     let up = relay(reader, request.framing, &mut to_host, Rewrite::Chunks);
-    let down = pass_back(&mut from_host, writer, request, &begun);
+    let down = pass_back(&mut from_host, writer, request, begun);
     tokio::pin!(up, down);
     tokio::select! {
         biased;

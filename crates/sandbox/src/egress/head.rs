@@ -30,7 +30,7 @@ pub(super) struct Request {
     pub(super) framing: Framing,
     /// The client holds its body back until it is asked for it.
     pub(super) expects_continue: bool,
-    /// The client reads chunks.
+    /// The client speaks HTTP/1.1: it reads chunks and answers before the answer.
     pub(super) knows_chunks: bool,
     headers: Headers,
 }

@@ -2,7 +2,7 @@
 
 use super::policy::Destination;
 use http::{HeaderName, HeaderValue};
-use insula_domain::HostPattern;
+use insula_domain::{HostPattern, Scheme};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::fmt;
 
@@ -12,6 +12,13 @@ pub struct Injection {
     host: HostPattern,
     header: HeaderName,
     value: SecretString,
+    carriage: Carriage,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carriage {
+    InsideTls,
+    AlsoInTheClear,
 }
 
 /// Why a credential can't be a header.
@@ -45,7 +52,14 @@ impl Injection {
         if HeaderValue::from_str(value.expose_secret()).is_err() {
             return Err(InjectionError::Value(name));
         }
-        Ok(Self { host, header: name, value })
+        Ok(Self { host, header: name, value, carriage: Carriage::InsideTls })
+    }
+
+    /// Lets it go out over plain HTTP as well. Without this a child could ask for `http://…`
+    /// and have the credential sent where everyone on the way reads it.
+    #[must_use]
+    pub fn also_in_the_clear(self) -> Self {
+        Self { carriage: Carriage::AlsoInTheClear, ..self }
     }
 
     /// The header it sets.
@@ -56,7 +70,8 @@ impl Injection {
     /// Whether it belongs to a destination.
     pub fn is_for(&self, destination: &Destination) -> bool {
         let Destination { host, port, scheme } = destination;
-        self.host.covers(host, *port, *scheme)
+        let carried = *scheme == Scheme::Https || self.carriage == Carriage::AlsoInTheClear;
+        carried && self.host.covers(host, *port, *scheme)
     }
 
     /// The value, marked so that nothing downstream prints it.
@@ -76,7 +91,6 @@ impl fmt::Debug for Injection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use insula_domain::Scheme;
 
     fn injection(host: &str, header: &str, value: &str) -> Result<Injection, InjectionError> {
         Injection::new(HostPattern::parse(host).unwrap(), header, value.to_owned().into())
@@ -97,6 +111,8 @@ mod tests {
         let to = |authority| Destination::parse(authority, Scheme::Https).unwrap();
         assert!(one.is_for(&to("API.org.:8443")));
         assert!(!one.is_for(&to("api.org")) && !one.is_for(&to("evil.org:8443")));
+        let plain = Destination::parse("api.org:8443", Scheme::Http).unwrap();
+        assert!(!one.is_for(&plain) && one.also_in_the_clear().is_for(&plain));
         for header in ["host", "Content-Length", "transfer-encoding", "a b", ""] {
             assert!(injection("api.org", header, "k").is_err(), "{header}");
         }

@@ -29,7 +29,7 @@ pub use client::{Client, ClientLimits, Fetch, FetchError, Response};
 pub use injection::{Injection, InjectionError};
 pub use ledger::{Decision, Door, Ending, Ledger, Traffic, Unrecorded, Verdict};
 pub use policy::{Destination, Permit, Policy, Refusal, TlsRefusal};
-pub use proxy::{Proxy, ProxyLimits};
+pub use proxy::{Proxy, ProxyLimits, environment};
 pub use tls::{Tls, TlsError};
 
 use insula_world::World;

@@ -64,6 +64,23 @@ impl Default for ProxyLimits {
     }
 }
 
+/// What the environment of a child says of its proxy. A program that does not look there has
+/// no network.
+pub fn environment(proxy: SocketAddr) -> [(&'static str, String); 7] {
+    let url = format!("http://{proxy}");
+    [
+        // In both cases: curl takes `http_proxy` only in small letters, others only in large.
+        ("http_proxy", url.clone()),
+        ("https_proxy", url.clone()),
+        ("HTTP_PROXY", url.clone()),
+        ("HTTPS_PROXY", url),
+        // Nothing goes past it, not even what looks local.
+        ("no_proxy", String::new()),
+        ("NO_PROXY", String::new()),
+        ("NODE_USE_ENV_PROXY", "1".to_owned()),
+    ]
+}
+
 /// The proxy of one child.
 pub struct Proxy {
     egress: Egress,

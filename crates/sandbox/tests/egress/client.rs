@@ -103,7 +103,7 @@ async fn rule_12_credentials_do_not_go_along_to_another_host() {
     let site = site(&["a.test"]);
     let (town, _) = Town::in_memory(Plan {
         allow: &["a.test", "b.test"],
-        injections: vec![injection("a.test", "x-key", "ours-4711")],
+        injections: vec![injection("a.test", "x-key", "ours-4711").also_in_the_clear()],
         roots: vec![site.root.clone()],
         ..Plan::default()
     })

@@ -6,12 +6,13 @@ use std::process::Output;
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
-/// Runs curl by way of the proxy; `None`, loudly, where there is no curl.
+/// Runs curl with the environment of a child; `None`, loudly, where there is no curl.
 async fn curl(town: &Town, args: &[&str]) -> Option<Output> {
-    let proxy = format!("http://{}", town.proxy);
     let output = tokio::process::Command::new("curl")
         .env_clear()
-        .args(["--silent", "--show-error", "--max-time", "20", "--noproxy", "", "--proxy", &proxy])
+        .envs(insula_sandbox::egress::environment(town.proxy))
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .args(["--silent", "--show-error", "--max-time", "20"])
         .args(args)
         .output()
         .await;
@@ -39,7 +40,7 @@ async fn curl_reaches_what_is_granted_and_reads_why_not_otherwise() {
     let granted = format!("127.0.0.1:{port}");
     let plan = Plan {
         allow: &[&granted],
-        injections: vec![injection(&granted, "x-key", "ours-4711")],
+        injections: vec![injection(&granted, "x-key", "ours-4711").also_in_the_clear()],
         ..Plan::default()
     };
     let town = Town::over(World::real().unwrap(), plan).await;

@@ -139,7 +139,10 @@ async fn rule_12_a_credential_is_added_on_the_way_out_and_replaces_the_childs() 
     let site = site(&["b.test"]);
     let (town, _) = Town::in_memory(Plan {
         allow: &["a.test", "b.test"],
-        injections: vec![injection("b.test", "Authorization", "Bearer ours-4711")],
+        injections: vec![
+            injection("b.test", "Authorization", "Bearer ours-4711").also_in_the_clear(),
+            injection("a.test", "Authorization", "Bearer ours-4711"),
+        ],
         roots: vec![site.root.clone()],
         ..Plan::default()
     })
@@ -160,6 +163,7 @@ async fn rule_12_a_credential_is_added_on_the_way_out_and_replaces_the_childs() 
         assert!(!asked[0].contains("theirs"), "{asked:?}");
     }
     town.get("http://a.test/").await;
+    // Granted for TLS alone, so it does not go out where everyone can read it.
     assert!(!other.lock().unwrap()[0].contains("4711"));
     let trace = town.ask("TRACE http://b.test/ HTTP/1.1\r\nHost: b.test\r\n\r\n").await;
     assert!(trace.starts_with("HTTP/1.1 400 "), "{trace}");
@@ -200,5 +204,6 @@ async fn a_host_that_answers_badly_or_never_is_an_error_and_no_more() {
     let (_kept_open, _) = silent.accept().await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
+    assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
     assert_eq!(town.book.ends(2).await[1].1, Ending::TimedOut);
 }
