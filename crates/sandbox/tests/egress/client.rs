@@ -1,6 +1,7 @@
 //! The client of our own tools.
 
 use crate::support::{A, B, Plan, Town, injection, site};
+use http::Method;
 use http::header::{AUTHORIZATION, COOKIE, HeaderValue};
 use insula_sandbox::egress::{ClientLimits, Ending, Fetch, FetchError, Refusal};
 
@@ -95,6 +96,21 @@ async fn redirects_are_followed_within_the_policy_and_no_further() {
         town.serve(&format!("{A}:80"), redirect(307, to)).await;
         let refused = fetched(&town, "http://a.test/").await.unwrap_err();
         assert!(refused.to_string().contains(says), "{to}: {refused}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_redirect_keeps_the_body_only_where_it_says_so() {
+    for (status, sent) in [(303, "GET "), (302, "GET "), (307, "POST "), (308, "POST ")] {
+        let (town, _) =
+            Town::in_memory(Plan { allow: &["a.test", "b.test"], ..Plan::default() }).await;
+        town.serve(&format!("{A}:80"), redirect(status, "http://b.test/")).await;
+        let asked = town.serve(&format!("{B}:80"), HELLO).await;
+        let post = Fetch { method: Method::POST, ..Fetch::get("http://a.test/") };
+        let post = Fetch { body: "payload".into(), ..post };
+        town.client(ClientLimits::default()).fetch(post).await.unwrap();
+        let asked = asked.lock().unwrap()[0].clone();
+        assert!(asked.starts_with(sent), "{status}: {asked}");
     }
 }
 

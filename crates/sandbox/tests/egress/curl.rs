@@ -1,7 +1,7 @@
 //! Real sockets, and a client that nobody here wrote.
 
 use crate::support::{Plan, Town, injection, site};
-use insula_world::World;
+use insula_world::{Listener, World};
 use std::process::Output;
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -29,22 +29,25 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+/// A real door of its own port, and where it is.
+async fn door(world: &World) -> (Box<dyn Listener>, u16) {
+    let door = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let port = door.local_addr().unwrap().port();
+    (door, port)
 }
 
 #[tokio::test]
 async fn curl_reaches_what_is_granted_and_reads_why_not_otherwise() {
-    let port = free_port();
+    let world = World::real().unwrap();
+    let (door, port) = door(&world).await;
     let granted = format!("127.0.0.1:{port}");
     let plan = Plan {
         allow: &[&granted],
         injections: vec![injection(&granted, "x-key", "ours-4711").also_in_the_clear()],
         ..Plan::default()
     };
-    let town = Town::over(World::real().unwrap(), plan).await;
-    let asked = town.serve(&granted, HELLO).await;
+    let town = Town::over(world, plan).await;
+    let asked = town.serve_on(door, HELLO, None);
     let url = format!("http://{granted}/x");
     let Some(got) = curl(&town, &["-H", "X-Key: theirs", "-d", "body", &url]).await else { return };
     assert_eq!(text(&got.stdout), "hello", "{}", text(&got.stderr));
@@ -67,14 +70,33 @@ async fn curl_reaches_what_is_granted_and_reads_why_not_otherwise() {
 }
 
 #[tokio::test]
+async fn curl_follows_a_redirect_into_the_same_refusal() {
+    let world = World::real().unwrap();
+    let ((one, first), (other, second)) = (door(&world).await, door(&world).await);
+    let [first, second] = [first, second].map(|port| format!("127.0.0.1:{port}"));
+    let plan = Plan { allow: &[&first], ..Plan::default() };
+    let town = Town::over(world, plan).await;
+    let away =
+        format!("HTTP/1.1 302 Found\r\nLocation: http://{second}/\r\nContent-Length: 0\r\n\r\n");
+    let asked = town.serve_on(one, away, None);
+    let inside = town.serve_on(other, HELLO, None);
+    let url = format!("http://{first}/");
+    let Some(got) = curl(&town, &["-L", "-w", "%{http_code}", &url]).await else { return };
+    assert!(text(&got.stdout).ends_with("403"), "{}", text(&got.stdout));
+    assert_eq!(asked.lock().unwrap().len(), 1);
+    assert!(inside.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn curl_gets_tls_through_under_the_right_name_only() {
-    let port = free_port();
+    let world = World::real().unwrap();
+    let (door, port) = door(&world).await;
     let site = site(&["localhost", "other.test"]);
     let granted = format!("localhost:{port}");
     let plan = Plan { allow: &[&granted], ..Plan::default() };
-    let town = Town::over(World::real().unwrap(), plan).await;
+    let town = Town::over(world, plan).await;
     // Where localhost is IPv6 first, the second address is tried.
-    let asked = town.serve_tls(&format!("127.0.0.1:{port}"), HELLO, &site).await;
+    let asked = town.serve_on(door, HELLO, Some(site.acceptor));
     let url = format!("https://localhost:{port}/");
     let Some(got) = curl(&town, &["--insecure", &url]).await else { return };
     assert_eq!(text(&got.stdout), "hello", "{} {:?}", text(&got.stderr), town.book.lines());

@@ -2,6 +2,8 @@
 
 use crate::support::{A, Plan, Town, greet, site};
 use insula_sandbox::egress::{Ending, ProxyLimits};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 const HELLO: &str = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
@@ -22,6 +24,38 @@ async fn connections_that_say_nothing_wait_their_turn_and_are_let_go() {
     // Behind all of them, and still answered: each was let go at its time-out.
     assert!(town.get("http://a.test/").await.ends_with("hello"));
     assert_eq!(town.book.decisions().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_connections_go_out_than_the_limit_says() {
+    let limits = ProxyLimits { connections_max: 4, ..ProxyLimits::default() };
+    let (town, _) = Town::in_memory(plan(limits)).await;
+    let listener = town.world.network.listen(format!("{A}:80").parse().unwrap()).await.unwrap();
+    let (open, peak) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let most = peak.clone();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            most.fetch_max(open.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            let open = open.clone();
+            tokio::spawn(async move {
+                // Never answers, and stays for as long as the proxy does.
+                let _ = stream.read_to_end(&mut vec![]).await;
+                open.fetch_sub(1, Ordering::SeqCst);
+            });
+        }
+    });
+    let mut waiting = vec![];
+    for _ in 0..12 {
+        let mut stream = town.connect().await;
+        stream.write_all(b"GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n").await.unwrap();
+        waiting.push(stream);
+    }
+    for mut stream in waiting {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 504 "), "{answer}");
+    }
+    assert_eq!(peak.load(Ordering::SeqCst), 4);
 }
 
 #[tokio::test(start_paused = true)]

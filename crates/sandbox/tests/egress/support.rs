@@ -7,7 +7,7 @@ use insula_sandbox::egress::{
     Tls, Traffic, Unrecorded, Verdict,
 };
 use insula_testkit::Handles;
-use insula_world::{Stream, World};
+use insula_world::{Listener, Stream, World};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
@@ -180,6 +180,16 @@ impl Town {
         tls: Option<tokio_rustls::TlsAcceptor>,
     ) -> Arc<Mutex<Vec<String>>> {
         let listener = self.world.network.listen(at.parse().unwrap()).await.unwrap();
+        self.serve_on(listener, answer, tls)
+    }
+
+    /// The same on a door that is already open.
+    pub fn serve_on(
+        &self,
+        listener: Box<dyn Listener>,
+        answer: impl Into<Vec<u8>>,
+        tls: Option<tokio_rustls::TlsAcceptor>,
+    ) -> Arc<Mutex<Vec<String>>> {
         let asked = Arc::new(Mutex::new(vec![]));
         let (seen, answer) = (asked.clone(), answer.into());
         tokio::spawn(async move {
