@@ -31,11 +31,6 @@ pub static UNENFORCED: &[Unenforced] = &[
         when: ": `deny`",
         restricts: |node| node.text() == Some("deny"),
     },
-    Unenforced {
-        path: "workspace.scope",
-        when: ": `chat` or `topic`",
-        restricts: |node| node.text() != Some("agent"),
-    },
     Unenforced { path: "sandbox.memory", when: "", restricts: ALWAYS },
     Unenforced { path: "sandbox.processes", when: "", restricts: ALWAYS },
     Unenforced { path: "sandbox.file_size", when: "", restricts: ALWAYS },
@@ -65,7 +60,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("skills", "skills are not loaded yet"),
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
-    ("files.shared", "no tool reads or writes files yet"),
     ("sandbox.off", "no process is started yet"),
     ("env", "no process is started yet"),
     ("network", "no connection is made for an agent yet"),

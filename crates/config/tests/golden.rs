@@ -41,7 +41,7 @@ fn the_reviewer_of_the_design_fails_for_its_two_guards_and_nothing_else() {
     let unenforced = |path: &str| {
         format!("`{path}` restricts agent `reviewer` and this version does not enforce it")
     };
-    assert_eq!(errors, [unenforced("workspace.scope"), unenforced("isolation")]);
+    assert_eq!(errors, [unenforced("isolation")]);
     for (id, outcome) in &loaded.unwrap().agents {
         assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "reviewer", "{id}");
     }

@@ -207,7 +207,11 @@ impl Work<'_> {
         }
         let store = self.house.store.agent(id);
         let generation = Generation(generation);
-        let context = AgentContext::build(config, generation, store, &self.house.surroundings());
+        let mut context =
+            AgentContext::build(config, generation, store, &self.house.surroundings());
+        if let Some(before) = before.and_then(|entry| entry.state.context()) {
+            context.workspace.succeed(&before.workspace);
+        }
         Entry { generation, state: state(lifecycle, Arc::new(context)) }
     }
 

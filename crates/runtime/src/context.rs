@@ -4,6 +4,7 @@
 //! keeps it to the end of their turn.
 
 use crate::secrets::{GrantedSecrets, SecretBook};
+use crate::workspace::Workspace;
 use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::settings::Setting;
@@ -89,13 +90,6 @@ pub struct Memory {
     pub global_writes: GlobalWrites,
 }
 
-/// Where an agent's files are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Workspace {
-    /// The folder.
-    pub path: PathBuf,
-}
-
 /// The skills of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillShelf {
@@ -164,8 +158,14 @@ impl AgentContext {
         for shared in &mut boundary.files.shared {
             shared.path = around.full(&shared.path).to_string_lossy().into();
         }
-        let own_folder = || around.home.join("agents").join(config.id.as_str()).join("workspace");
         let vault = &around.secrets.vault;
+        let workspace = Workspace::new(
+            around.home,
+            around.user_home,
+            Path::new("agents").join(config.id.as_str()),
+            config.workspace_path.as_deref().map(|path| around.full(path)),
+            &boundary.files,
+        );
         Self {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
@@ -184,9 +184,7 @@ impl AgentContext {
                 also_read: memory.also_read,
                 global_writes: memory.global_writes,
             }),
-            workspace: Workspace {
-                path: config.workspace_path.as_deref().map_or_else(own_folder, |p| around.full(p)),
-            },
+            workspace,
             skills: SkillShelf { bundles: config.skills },
             models: ModelChain { models: config.models },
             conversations: Conversations {

@@ -24,6 +24,7 @@ pub mod secrets;
 pub mod tokens;
 pub mod turn;
 pub mod watch;
+pub mod workspace;
 
 pub use context::{AgentContext, Generation};
 pub use error::RuntimeError;

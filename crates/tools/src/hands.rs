@@ -1,6 +1,7 @@
 //! What a tool may touch: handles, each bound to one agent, session and scope when it is
 //! made. No method takes an agent, a session key or a scope.
 
+use crate::files::Files;
 use async_trait::async_trait;
 
 /// The handles of one call.
@@ -9,6 +10,15 @@ pub struct Hands<'h> {
     pub history: &'h dyn History,
     /// What the same tool last gave back in this session, for tools that go on from there.
     pub previous: Option<&'h str>,
+    /// The files of this conversation, where the agent has any.
+    pub files: Option<&'h Files>,
+}
+
+impl Hands<'_> {
+    /// The files, or why there are none.
+    pub(crate) fn files(&self) -> Result<&Files, HandError> {
+        self.files.ok_or_else(|| HandError("there are no files here".to_owned()))
+    }
 }
 
 /// A handle could not do it.

@@ -2,19 +2,30 @@
 //!
 //! A tool works over the [`Hands`] it is given for one call: handles that are bound to one
 //! agent, session and scope before the tool sees them. It knows no store, no other agent and
-//! no file system, and there is nothing it could name one by.
+//! no file system outside of those handles, and there is nothing it could name one by.
 
 mod clarify;
+mod files;
 pub mod hands;
 mod output;
+mod patch;
+mod read_file;
+mod search;
 mod session_search;
 mod todo;
+pub mod workspace;
+mod write_file;
 
 pub use clarify::Clarify;
+pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
 pub use output::{Output, ToolError};
+pub use patch::Patch;
+pub use read_file::ReadFile;
+pub use search::SearchFiles;
 pub use session_search::SessionSearch;
 pub use todo::Todo;
+pub use write_file::WriteFile;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -36,6 +47,11 @@ pub trait Tool: Send + Sync {
         Recall::Nothing
     }
 
+    /// What a call is about, where a record of it may name that: paths, never content.
+    fn subject(&self, _arguments: &Value) -> Option<String> {
+        None
+    }
+
     /// Does it, for arguments the gate admitted.
     async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError>;
 }
@@ -50,11 +66,21 @@ pub enum Recall {
 }
 
 /// Every built-in tool that this version runs.
-pub const BUILT_IN: &[&dyn Tool] = &[&Clarify, &SessionSearch, &Todo];
+pub const BUILT_IN: &[&dyn Tool] =
+    &[&Clarify, &Patch, &ReadFile, &SearchFiles, &SessionSearch, &Todo, &WriteFile];
 
 /// Finds a built-in tool.
 pub fn find(name: &str) -> Option<&'static dyn Tool> {
     BUILT_IN.iter().copied().find(|tool| tool.name() == name)
+}
+
+/// Longest subject of a call, in characters: a record is not a place to keep text.
+const SUBJECT_CHARS_MAX: usize = 300;
+
+/// The path among a tool's arguments, as a record names it.
+fn path_argument(arguments: &Value) -> Option<String> {
+    let path = arguments.get("path")?.as_str()?;
+    Some(path.chars().take(SUBJECT_CHARS_MAX).collect())
 }
 
 /// Reads a tool's arguments; what is wrong is said so that a model can mend it.

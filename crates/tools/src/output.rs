@@ -1,6 +1,7 @@
 //! What a tool gives back.
 
 use crate::hands::HandError;
+use crate::workspace::FileError;
 
 /// What a tool gives back when it did what it was asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,7 +23,21 @@ pub enum ToolError {
     /// the arguments are wrong
     #[error("the arguments are not valid: {0}")]
     Arguments(String),
+    /// the boundary does not allow it
+    #[error("refused: {0}")]
+    Refused(String),
     /// a handle failed
     #[error(transparent)]
     Hand(#[from] HandError),
+}
+
+impl From<FileError> for ToolError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Refused(what) => Self::Refused(what),
+            FileError::Missing(what) | FileError::Folder(what) | FileError::Unfit(what) => {
+                Self::Hand(HandError(what))
+            }
+        }
+    }
 }

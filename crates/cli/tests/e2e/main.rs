@@ -9,6 +9,7 @@ mod commands;
 mod connections;
 mod crash;
 mod diff;
+mod files;
 mod first_run;
 mod http;
 mod http_surface;

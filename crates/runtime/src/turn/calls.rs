@@ -6,7 +6,7 @@ use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::gate::{Denial, admit};
 use crate::turn::history::unanswered;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
-use insula_tools::{Hands, Output, Recall};
+use insula_tools::{Hands, Output, Recall, ToolError};
 
 /// How often one refused call may come again before the turn is told to stop trying.
 const REFUSALS_MAX: usize = 3;
@@ -84,7 +84,7 @@ impl Turn<'_> {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
         };
-        let hands = Hands { history: &scoped, previous };
+        let hands = Hands { history: &scoped, previous, files: Some(&cx.files) };
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled() => {
@@ -92,6 +92,8 @@ impl Turn<'_> {
             }
             outcome = admitted.tool.run(&hands, &admitted.arguments) => outcome,
         };
+        // The boundary has its say where the handle is: only there is it known what a path is.
+        let rule = matches!(outcome, Err(ToolError::Refused(_))).then_some("boundary");
         let (text, is_error, ask) = match outcome {
             Ok(Output::Text(text)) => (text, false, None),
             Ok(Output::Ask { question, choices }) => {
@@ -101,7 +103,13 @@ impl Turn<'_> {
             Err(error) => (error.to_string(), true, None),
         };
         cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error });
-        let audit = self.audit(name, if is_error { "failed" } else { "done" }, None);
+        let verdict = match (rule, is_error) {
+            (Some(_), _) => "refused",
+            (None, true) => "failed",
+            (None, false) => "done",
+        };
+        let subject = admitted.tool.subject(&admitted.arguments);
+        let audit = self.audit_about(name, verdict, rule, subject);
         let result = self.result(id, text, is_error);
         if let Some(question) = ask {
             self.commit(vec![audit]).await?;

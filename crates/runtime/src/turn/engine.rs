@@ -197,6 +197,7 @@ impl Engine {
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
         let context = run::TurnContext {
+            files: agent.workspace.files(&key, session, &self.shop.house.world),
             agent: agent.clone(),
             session,
             turn,
@@ -293,6 +294,7 @@ impl Engine {
             let interrupted = unfinished.interrupted().iter().map(|(id, _)| (*id).into()).collect();
             let live = self.live_turn(&key, unfinished.turn.id, unfinished.turn.principal.clone());
             let context = run::TurnContext {
+                files: agent.workspace.files(&key, session.id, &self.shop.house.world),
                 agent: agent.clone(),
                 session: session.id,
                 turn: unfinished.turn.id,

@@ -5,7 +5,7 @@
 //! refused, by which rule, and what it can do instead.
 
 use crate::context::AgentContext;
-use insula_domain::{Rule, Verdict};
+use insula_domain::{AccessMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::Tool;
 use serde_json::Value;
 use std::fmt;
@@ -36,6 +36,13 @@ pub enum Denial {
         /// The tool.
         name: String,
     },
+    /// The tool's effect is outside of the boundary, whatever the arguments.
+    Boundary {
+        /// The tool.
+        name: String,
+        /// The effect.
+        effect: Effect,
+    },
     /// The arguments can't be read.
     Arguments {
         /// What is wrong with them.
@@ -54,6 +61,7 @@ impl Denial {
         match self {
             Self::NotExposed { .. } => "exposure",
             Self::NotBuilt { .. } => "availability",
+            Self::Boundary { .. } => "boundary",
             Self::Arguments { .. } => "arguments",
             Self::Repeated { .. } => "loop_guard",
         }
@@ -73,6 +81,10 @@ impl fmt::Display for Denial {
                     "refused: the tool `{name}` does not run in this version; go on without it"
                 )
             }
+            Self::Boundary { name, effect } => write!(
+                f,
+                "refused: `{name}` would {effect}, which your boundary does not allow; go on without it"
+            ),
             Self::Arguments { what } => {
                 write!(f, "refused: {what}; correct the arguments and call again")
             }
@@ -92,6 +104,9 @@ pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitt
     let Some(tool) = insula_tools::find(name) else {
         return Err(Denial::NotBuilt { name: name.to_owned() });
     };
+    if let Some(effect) = beyond(&agent.boundary, name) {
+        return Err(Denial::Boundary { name: name.to_owned(), effect });
+    }
     if arguments.len() > ARGUMENTS_BYTES_MAX {
         let what = format!("the arguments are larger than {ARGUMENTS_BYTES_MAX} bytes");
         return Err(Denial::Arguments { what });
@@ -104,4 +119,14 @@ pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitt
             Err(Denial::Arguments { what: format!("the arguments are not JSON: {error}") })
         }
     }
+}
+
+/// An effect the tool declares that the boundary rules out altogether. Which file, host or
+/// address an effect may have is decided where its handle is.
+fn beyond(boundary: &Boundary, name: &str) -> Option<Effect> {
+    let files = &boundary.files;
+    let modes = files.shared.iter().map(|shared| shared.mode).chain([files.workspace_mode]);
+    let writes = modes.max() == Some(AccessMode::Rw);
+    let effects = insula_domain::tool::find(name).map_or(&[][..], |tool| tool.effects);
+    effects.iter().copied().find(|effect| *effect == Effect::WriteFiles && !writes)
 }

@@ -15,6 +15,7 @@ use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
     Outcome, Part, Role, SessionId, SessionRef, StoreError, Summary, TurnId, TurnOutcome, Usage,
 };
+use insula_tools::Files;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub const ITERATIONS_MAX: usize = 50;
 pub(crate) struct TurnContext {
     pub(crate) agent: Arc<AgentContext>,
     pub(crate) session: SessionId,
+    /// The files of this conversation.
+    pub(crate) files: Files,
     pub(crate) turn: TurnId,
     pub(crate) principal: Box<str>,
     pub(crate) scope: Box<str>,
@@ -428,10 +431,22 @@ impl Turn<'_> {
 
     /// The record of one call: what was called and what became of it, never its content.
     pub(super) fn audit(&self, tool: &str, verdict: &str, rule: Option<&str>) -> AgentCommand {
+        self.audit_about(tool, verdict, rule, None)
+    }
+
+    /// The same, with what the call was about where a record may name it.
+    pub(super) fn audit_about(
+        &self,
+        tool: &str,
+        verdict: &str,
+        rule: Option<&str>,
+        subject: Option<String>,
+    ) -> AgentCommand {
         let content = json!({
             "tool": tool,
             "verdict": verdict,
             "rule": rule,
+            "about": subject,
             "turn": self.cx.turn.0,
             "session": self.cx.session.0,
         });

@@ -21,6 +21,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("testkit/src/daemon.rs", "processes that tests start, and the threads that read them"),
     ("testkit/src/home.rs", "the files of a test's temporary home"),
     ("testkit/src/world/clock.rs", "the paused timer of the runtime, to notice that all wait"),
+    ("tools/src/workspace/kernel.rs", "the folders an agent was given, and all beneath them"),
     ("vault/src/files.rs", "the files of the vault: its key and its sealed secrets"),
     ("world/src/real.rs", "clock, entropy, threads, processes and sockets of the machine"),
 ];

@@ -1,0 +1,121 @@
+//! Where an agent's files are, and the hand by which one conversation reaches them.
+
+use insula_domain::{AccessMode, FileGrants, SessionKey, StaleWrites, WorkspaceScope};
+use insula_store::SessionId;
+use insula_tools::Files;
+use insula_tools::workspace::states::{FileStates, Reader};
+use insula_tools::workspace::{Absent, Granted, Place, Site};
+use insula_world::World;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Longest part of a folder's name, in bytes: what every file system takes, and room to spare.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Where an agent's files are, under one generation.
+#[derive(Debug)]
+pub struct Workspace {
+    /// The folder its conversations have in common.
+    pub path: PathBuf,
+    scope: WorkspaceScope,
+    mode: AccessMode,
+    stale_writes: StaleWrites,
+    /// The agent's folder, in the home.
+    folder: PathBuf,
+    place: Arc<Place>,
+    states: Arc<FileStates>,
+}
+
+impl Workspace {
+    /// The workspace of the agent with this folder in `home`; `path` is given where the
+    /// operator chose another one than its own.
+    pub(crate) fn new(
+        home: &Path,
+        user_home: Option<&str>,
+        folder: PathBuf,
+        path: Option<PathBuf>,
+        grants: &FileGrants,
+    ) -> Self {
+        let own = folder.join("workspace");
+        let (site, path) = match path {
+            Some(path) => (Site::Path(path.clone()), path),
+            None => (Site::Home(own.clone()), home.join(own)),
+        };
+        // What all conversations have in common none of them may change, once each has a
+        // folder of its own.
+        let mode = match grants.workspace {
+            WorkspaceScope::Agent => grants.workspace_mode,
+            WorkspaceScope::Chat | WorkspaceScope::Topic => AccessMode::Ro,
+        };
+        let common = Granted { site, mode, absent: Absent::Make };
+        let shared = grants.shared.iter().map(|shared| Granted {
+            site: Site::Path(PathBuf::from(&*shared.path)),
+            mode: shared.mode,
+            absent: Absent::Leave,
+        });
+        let common = std::iter::once(common).chain(shared).collect();
+        let place = Place::new(home.to_owned(), user_home.map(PathBuf::from), common);
+        Self {
+            path,
+            scope: grants.workspace,
+            mode: grants.workspace_mode,
+            stale_writes: grants.stale_writes,
+            folder,
+            place: Arc::new(place),
+            states: Arc::default(),
+        }
+    }
+
+    /// Goes on with what the generation before it knew about files.
+    pub(crate) fn succeed(&mut self, before: &Self) {
+        self.states = before.states.clone();
+    }
+
+    /// The hand for one session of one conversation. Nothing is opened until a tool needs it,
+    /// and all is closed when nobody holds a hand any more.
+    pub fn files(&self, conversation: &SessionKey, session: SessionId, world: &World) -> Files {
+        let own = self.conversation(conversation).map(|folder| Granted {
+            site: Site::Home(folder.join("workspace")),
+            mode: self.mode,
+            absent: Absent::Make,
+        });
+        // A conversation that begins anew has seen nothing yet.
+        let reader = Reader::new(&session.0.to_string());
+        let states = self.states.clone();
+        Files::new(self.place.clone(), own, states, reader, self.stale_writes, world.clone())
+    }
+
+    /// The folder of a conversation below the home, where conversations have their own.
+    fn conversation(&self, key: &SessionKey) -> Option<PathBuf> {
+        let key = match self.scope {
+            WorkspaceScope::Agent => return None,
+            WorkspaceScope::Chat => SessionKey { topic: None, ..key.clone() },
+            WorkspaceScope::Topic => key.clone(),
+        };
+        Some(self.folder.join("conversations").join(folder_name(&key)))
+    }
+}
+
+/// The path of a conversation's folder, by a name that no other conversation of the agent has.
+///
+/// It is the text of its key without the agent, with `+` for `:`, which some programs can't
+/// have in a path; neither stands for anything else in a key. What is too long for one name
+/// is several, each but the last with a comma at its end, which no other name has.
+fn folder_name(key: &SessionKey) -> PathBuf {
+    let text = key.to_string();
+    let text = text.splitn(3, ':').last().unwrap_or_default().replace(':', "+");
+    let mut path = PathBuf::new();
+    let mut rest = text.as_str();
+    // The text is plain ASCII, so any place is one between two characters.
+    while rest.len() > NAME_BYTES_MAX {
+        let (name, more) = rest.split_at(NAME_BYTES_MAX);
+        path.push(format!("{name},"));
+        rest = more;
+    }
+    path.push(rest);
+    path
+}
+
+#[cfg(test)]
+#[path = "workspace_tests.rs"]
+mod workspace_tests;

@@ -1,0 +1,274 @@
+//! Changing files: one or several, all of them or none.
+
+use super::{Desk, FILE_BYTES_MAX};
+use crate::workspace::states::{Lines, Replaces, Version};
+use crate::workspace::{FileError, Loaded, Parents, Spot, Staged};
+use rustix::fs::Stat;
+use std::collections::BTreeSet;
+
+/// Files that one call may change: each is held open until all are written.
+const FILES_MAX: usize = 100;
+
+/// One thing to do to one file.
+pub(crate) struct Wish {
+    pub(crate) path: String,
+    pub(crate) act: Act,
+}
+
+/// What to do.
+pub(crate) enum Act {
+    /// Write it whole, whether or not it exists.
+    Write(Vec<u8>),
+    /// Write it whole where nothing is yet.
+    Create(Vec<u8>),
+    /// Change what it says, and move it if a path is given.
+    Edit(Edit, Option<String>),
+    /// Remove it.
+    Remove,
+}
+
+/// Works out a new text from the old; an error says what does not fit, for the model.
+pub(crate) type Edit = Box<dyn FnOnce(&str) -> Result<Edited, String> + Send>;
+
+/// A new text and how it came about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edited {
+    pub(crate) text: String,
+    /// Lines of the old text, each with how many lines of the new one stand in their place.
+    pub(crate) changes: Vec<(Lines, usize)>,
+    /// What is worth telling about how the places were found.
+    pub(crate) notes: Vec<String>,
+}
+
+/// What was done, a line for each file, and notes.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Report {
+    pub(crate) done: Vec<String>,
+    pub(crate) notes: Vec<String>,
+}
+
+/// One wish, worked out and waiting.
+enum Ready {
+    Put { staged: Staged, version: Version, changes: Option<Vec<(Lines, usize)>>, said: String },
+    Remove { spot: Spot, loaded: Loaded, said: String },
+}
+
+/// New content for one place.
+struct New {
+    spot: Spot,
+    bytes: Vec<u8>,
+    before: Option<Loaded>,
+    /// Whose rights it gets, where it replaces nothing.
+    like: Option<Stat>,
+    changes: Option<Vec<(Lines, usize)>>,
+    said: String,
+}
+
+/// One wish with the places it concerns.
+struct Placed {
+    spot: Spot,
+    to: Option<Spot>,
+    act: Act,
+}
+
+impl Desk {
+    /// Does all of it. Until everything is worked out and written beside its place, nothing
+    /// has changed; then each file is put in place in one step.
+    pub(crate) fn change(&self, wishes: Vec<Wish>) -> Result<Report, FileError> {
+        let mut placed = self.place_all(wishes)?;
+        let keys: Vec<_> =
+            placed.iter().flat_map(|it| [Some(&it.spot), it.to.as_ref()]).flatten().collect();
+        let distinct: BTreeSet<_> = keys.iter().map(|spot| &spot.key).collect();
+        if distinct.len() < keys.len() {
+            let what = "one file is changed twice in this call; put its changes together";
+            return Err(FileError::Unfit(what.to_owned()));
+        }
+        let keys: Vec<_> = distinct.into_iter().cloned().collect();
+        let _locks = self.states.lock(&keys);
+        let mut report = Report::default();
+        let mut ready = Vec::new();
+        for it in &mut placed {
+            // Only what is seen under the lock counts.
+            it.spot.look_again()?;
+            if let Some(to) = &mut it.to {
+                to.look_again()?;
+            }
+        }
+        for it in placed {
+            self.prepare(it, &mut ready, &mut report.notes)?;
+        }
+        let total = ready.len();
+        for it in ready {
+            match self.finish(it) {
+                Ok(said) => report.done.push(said),
+                Err(error) if total > 1 => return Err(half_done(&report.done, &error)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(report)
+    }
+
+    fn place_all(&self, wishes: Vec<Wish>) -> Result<Vec<Placed>, FileError> {
+        if wishes.len() > FILES_MAX {
+            let what = format!(
+                "{} files in one call; at most {FILES_MAX} are changed at once",
+                wishes.len()
+            );
+            return Err(FileError::Unfit(what));
+        }
+        let workspace = self.workspace()?;
+        let mut placed = Vec::new();
+        for Wish { path, act } in wishes {
+            let parents = match act {
+                Act::Write(_) | Act::Create(_) => Parents::Make,
+                Act::Edit(..) | Act::Remove => Parents::Expect,
+            };
+            let spot = workspace.locate(&path, parents)?;
+            spot.check_writable()?;
+            let to = match &act {
+                Act::Edit(_, Some(to)) => {
+                    let to = workspace.locate(to, Parents::Make)?;
+                    to.check_writable()?;
+                    Some(to)
+                }
+                _ => None,
+            };
+            placed.push(Placed { spot, to, act });
+        }
+        Ok(placed)
+    }
+
+    /// Judges one wish and writes its new content beside its place.
+    fn prepare(
+        &self,
+        placed: Placed,
+        ready: &mut Vec<Ready>,
+        notes: &mut Vec<String>,
+    ) -> Result<(), FileError> {
+        let Placed { spot, to, act } = placed;
+        let shown = spot.shown.clone();
+        let before = spot.load(FILE_BYTES_MAX)?;
+        let missing = || FileError::Missing(format!("`{shown}` does not exist"));
+        match act {
+            Act::Create(_) if before.is_some() => Err(FileError::Refused(format!(
+                "`{shown}` exists already; read it and update it instead"
+            ))),
+            Act::Write(bytes) | Act::Create(bytes) => {
+                if let Some(loaded) = &before {
+                    notes.extend(self.judge(&spot, loaded, &Replaces::Everything)?);
+                }
+                let verb = if before.is_some() { "wrote" } else { "made" };
+                let said = format!("{verb} {shown} ({})", size(&bytes));
+                let new = New { spot, bytes, before, like: None, changes: None, said };
+                ready.push(self.put(new, notes)?);
+                Ok(())
+            }
+            Act::Remove => {
+                let loaded = before.ok_or_else(missing)?;
+                notes.extend(self.judge(&spot, &loaded, &Replaces::Everything)?);
+                ready.push(Ready::Remove { spot, loaded, said: format!("removed {shown}") });
+                Ok(())
+            }
+            Act::Edit(edit, _) => {
+                let loaded = before.ok_or_else(missing)?;
+                // What the edit says about a text that has changed meanwhile helps nobody.
+                let early = self.judge(&spot, &loaded, &Replaces::Lines(Vec::new()))?;
+                let unfit = |what: String| FileError::Unfit(format!("`{shown}`: {what}"));
+                let text = std::str::from_utf8(&loaded.bytes).map_err(|_| {
+                    unfit("not UTF-8 text; write it whole with write_file".to_owned())
+                })?;
+                let edited = edit(text).map_err(unfit)?;
+                let lines = edited.changes.iter().map(|(lines, _)| lines.clone()).collect();
+                let late = self.judge(&spot, &loaded, &Replaces::Lines(lines))?;
+                notes.extend(early.or(late));
+                notes.extend(edited.notes.iter().map(|note| format!("{shown}: {note}")));
+                let bytes = edited.text.into_bytes();
+                let Some(to) = to else {
+                    let said = format!("changed {shown} ({})", size(&bytes));
+                    let (before, changes) = (Some(loaded), Some(edited.changes));
+                    let new = New { spot, bytes, before, like: None, changes, said };
+                    ready.push(self.put(new, notes)?);
+                    return Ok(());
+                };
+                if to.found.is_some() {
+                    return Err(FileError::Refused(format!(
+                        "`{}` exists already, so `{shown}` can't be moved there",
+                        to.shown
+                    )));
+                }
+                // Whoever moves a file without having seen all of it could not judge what it
+                // takes away from where it was.
+                notes.extend(self.judge(&spot, &loaded, &Replaces::Everything)?);
+                let said = format!("made {} ({})", to.shown, size(&bytes));
+                let like = Some(loaded.stat);
+                let new = New { spot: to, bytes, before: None, like, changes: None, said };
+                ready.push(self.put(new, notes)?);
+                ready.push(Ready::Remove { spot, loaded, said: format!("removed {shown}") });
+                Ok(())
+            }
+        }
+    }
+
+    fn put(&self, new: New, notes: &mut Vec<String>) -> Result<Ready, FileError> {
+        let New { spot, bytes, before, like, changes, said } = new;
+        if bytes.len() as u64 > FILE_BYTES_MAX {
+            let what = format!("`{}` would have more than {FILE_BYTES_MAX} bytes", spot.shown);
+            return Err(FileError::Unfit(what));
+        }
+        // A file of several names is replaced under this one: what it is called elsewhere is
+        // no business of whoever writes here, and may be somebody else's file.
+        if let Some(loaded) = before.as_ref().filter(|loaded| loaded.stat.st_nlink > 1) {
+            let others = loaded.stat.st_nlink - 1;
+            notes.push(format!(
+                "{} had {others} more hard links, which keep the old content",
+                spot.shown
+            ));
+        }
+        let version = Version::of(&bytes);
+        let like = like.or(before.as_ref().map(|it| it.stat));
+        let mut staged = spot.stage(&bytes, like.as_ref(), &self.states.staged)?;
+        if let Some(before) = &before {
+            staged = staged.replacing(before);
+        }
+        Ok(Ready::Put { staged, version, changes, said })
+    }
+
+    fn finish(&self, ready: Ready) -> Result<String, FileError> {
+        match ready {
+            Ready::Put { staged, version, changes, said } => {
+                let key = staged.spot.key.clone();
+                staged.put()?;
+                match changes {
+                    Some(changes) => self.states.changed(&self.reader, &key, version, &changes),
+                    None => self.states.wrote(&self.reader, &key, version),
+                }
+                Ok(said)
+            }
+            Ready::Remove { spot, loaded, said } => {
+                spot.remove(&loaded)?;
+                self.states.removed(&self.reader, &spot.key);
+                Ok(said)
+            }
+        }
+    }
+}
+
+/// The rename of one file failed after others had been put in place: rare, and nobody may be
+/// left guessing.
+fn half_done(done: &[String], error: &FileError) -> FileError {
+    let text = error.to_string();
+    let text = text.strip_prefix("refused: ").unwrap_or(&text);
+    match done {
+        [] => FileError::Refused(format!("{text}; no file was changed")),
+        _ => {
+            FileError::Unfit(format!("{text}; before that: {}; nothing after it", done.join(", ")))
+        }
+    }
+}
+
+/// How much was written, as people count.
+fn size(bytes: &[u8]) -> String {
+    let newlines = bytes.iter().filter(|byte| **byte == b'\n').count();
+    let unended = usize::from(bytes.last().is_some_and(|byte| *byte != b'\n'));
+    format!("{} lines, {} bytes", newlines + unended, bytes.len())
+}

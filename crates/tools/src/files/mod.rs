@@ -1,0 +1,148 @@
+//! The hand of the file tools: the folders of one conversation, what its reader has seen,
+//! and where blocking work runs. Bound when it is made; no method names an agent.
+
+mod change;
+pub(crate) mod text;
+
+pub(crate) use change::{Act, Edited, Wish};
+
+use crate::output::ToolError;
+use crate::workspace::states::{FileStates, Lines, Reader, Replaces, Seen, Version};
+use crate::workspace::{FileError, Granted, Loaded, Parents, Place, Spot, Workspace};
+use insula_domain::StaleWrites;
+use insula_world::{Clock, World};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Largest file that is read or changed. Its content is held, hashed and compared as a whole.
+pub(crate) const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// Files, as far as one conversation of one agent reaches.
+#[derive(Clone)]
+pub struct Files {
+    desk: Arc<Desk>,
+    world: World,
+}
+
+/// What a file tool works with, on a thread that may wait.
+pub(crate) struct Desk {
+    place: Arc<Place>,
+    own: Option<Granted>,
+    opened: Mutex<Option<Arc<Workspace>>>,
+    pub(crate) states: Arc<FileStates>,
+    pub(crate) reader: Reader,
+    pub(crate) stale_writes: StaleWrites,
+}
+
+/// Says when work should stop: because nobody waits for it any more, or it took too long.
+pub(crate) struct Patience {
+    clock: Arc<dyn Clock>,
+    until: Duration,
+    abandoned: Arc<AtomicBool>,
+}
+
+impl Patience {
+    pub(crate) fn is_over(&self) -> bool {
+        self.abandoned.load(Ordering::Relaxed) || self.clock.elapsed() >= self.until
+    }
+}
+
+/// Longest a file tool works on one call.
+const CALL_MAX: Duration = Duration::from_secs(10);
+
+impl Files {
+    /// The files of one conversation: the folders in `place`, and before them `own`, where
+    /// the conversation has a folder of its own. Nothing is opened until a tool needs it.
+    pub fn new(
+        place: Arc<Place>,
+        own: Option<Granted>,
+        states: Arc<FileStates>,
+        reader: Reader,
+        stale_writes: StaleWrites,
+        world: World,
+    ) -> Self {
+        let opened = Mutex::default();
+        let desk = Desk { place, own, opened, states, reader, stale_writes };
+        Self { desk: Arc::new(desk), world }
+    }
+
+    /// Does blocking work, away from the threads that serve.
+    pub(crate) async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Desk, &Patience) -> Result<T, FileError> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let desk = self.desk.clone();
+        let clock = self.world.clock.clone();
+        let abandoned = Arc::new(AtomicBool::new(false));
+        let _guard = Abandon(abandoned.clone());
+        let until = clock.elapsed() + CALL_MAX;
+        let patience = Patience { clock, until, abandoned };
+        match self.world.storage.run(move || work(&desk, &patience)).await {
+            Ok(done) => done.map_err(ToolError::from),
+            Err(stopped) => Err(ToolError::Hand(crate::HandError(stopped.to_string()))),
+        }
+    }
+}
+
+/// Tells the work that nobody waits for it any more.
+struct Abandon(Arc<AtomicBool>);
+
+impl Drop for Abandon {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Desk {
+    /// The folders, opened on first use and held as long as this conversation works.
+    pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, FileError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(workspace) = &*opened {
+            return Ok(workspace.clone());
+        }
+        let workspace = Arc::new(Workspace::open(&self.place, self.own.as_ref())?);
+        *opened = Some(workspace.clone());
+        Ok(workspace)
+    }
+
+    /// Reads a file whole.
+    pub(crate) fn load(&self, path: &str) -> Result<(Spot, Loaded), FileError> {
+        let spot = self.workspace()?.locate(path, Parents::Expect)?;
+        match spot.load(FILE_BYTES_MAX)? {
+            Some(loaded) => Ok((spot, loaded)),
+            None => Err(FileError::Missing(format!("`{path}` does not exist"))),
+        }
+    }
+
+    /// Notes that the reader saw lines of what was loaded.
+    pub(crate) fn saw(&self, spot: &Spot, loaded: &Loaded, parts: &[Lines], total: usize) {
+        let version = Version::of(&loaded.bytes);
+        for lines in parts {
+            let seen = Seen::lines(lines.clone(), total);
+            self.states.read(&self.reader, &spot.key, version, seen, total);
+        }
+    }
+
+    /// Judges a write over `loaded`; a warning where it may happen all the same.
+    fn judge(
+        &self,
+        spot: &Spot,
+        loaded: &Loaded,
+        replaces: &Replaces,
+    ) -> Result<Option<String>, FileError> {
+        let version = Version::of(&loaded.bytes);
+        let Err(stale) = self.states.judge(&self.reader, &spot.key, version, replaces) else {
+            return Ok(None);
+        };
+        let shown = &spot.shown;
+        match self.stale_writes {
+            StaleWrites::Warn => {
+                Ok(Some(format!("warning: `{shown}` was written although {stale}")))
+            }
+            StaleWrites::Refuse => Err(FileError::Refused(format!(
+                "`{shown}` was not written: {stale}; read it with read_file, then make the change again on what it says now"
+            ))),
+        }
+    }
+}

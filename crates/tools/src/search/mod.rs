@@ -1,0 +1,298 @@
+//! `search_files`: finds lines by a pattern, or files by name.
+
+mod walk;
+
+use crate::files::{Desk, Patience};
+use crate::workspace::FileError;
+use crate::{Hands, Output, Tool, ToolError, arguments, path_argument};
+use async_trait::async_trait;
+use globset::{GlobBuilder, GlobMatcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use serde::Deserialize;
+use serde_json::Value;
+use std::io;
+use std::ops::ControlFlow;
+use walk::{Found, Walk};
+
+/// Results unless asked for fewer or more.
+const LIMIT: usize = 50;
+/// Most results: what a model can read at once.
+const LIMIT_MAX: usize = 500;
+/// Most lines around a match.
+const CONTEXT_MAX: usize = 20;
+/// Largest file that is searched; larger ones are data.
+const SEARCHED_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Longest answer.
+const OUTPUT_BYTES_MAX: usize = 50_000;
+/// Characters shown of one line.
+const LINE_CHARS_MAX: usize = 500;
+/// Size of a compiled pattern: a small text can describe a huge automaton.
+const PATTERN_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// Finds lines or files.
+pub struct SearchFiles;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    pattern: String,
+    #[serde(default)]
+    target: Target,
+    path: Option<String>,
+    #[serde(alias = "glob")]
+    file_glob: Option<String>,
+    limit: Option<usize>,
+    #[serde(default)]
+    offset: usize,
+    #[serde(default)]
+    output_mode: OutputMode,
+    #[serde(default)]
+    context: usize,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "lowercase")]
+enum Target {
+    #[default]
+    Content,
+    Files,
+}
+
+#[derive(Deserialize, Clone, Copy, PartialEq, Eq, Default)]
+#[serde(rename_all = "snake_case")]
+enum OutputMode {
+    #[default]
+    Content,
+    FilesOnly,
+    Count,
+}
+
+#[async_trait]
+impl Tool for SearchFiles {
+    fn name(&self) -> &'static str {
+        "search_files"
+    }
+
+    fn description(&self) -> &'static str {
+        "Search file contents for a regular expression, or (target `files`) find files whose name matches a glob. Ignored files and .git are left out."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"pattern":{"type":"string"},"target":{"enum":["content","files"]},"path":{"type":"string"},"file_glob":{"type":"string"},"limit":{"type":"integer"},"offset":{"type":"integer"},"output_mode":{"enum":["content","files_only","count"]},"context":{"type":"integer"}},"required":["pattern"],"additionalProperties":false}"#
+    }
+
+    fn subject(&self, arguments: &Value) -> Option<String> {
+        path_argument(arguments)
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+        let asked: Arguments = arguments(value)?;
+        let query = Query::new(&asked)?;
+        let path = asked.path.unwrap_or_else(|| ".".to_owned());
+        let text =
+            hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await?;
+        Ok(Output::Text(text))
+    }
+}
+
+/// What is looked for, worked out before anything is opened.
+struct Query {
+    looking: Looking,
+    only: Option<GlobMatcher>,
+    offset: usize,
+    limit: usize,
+}
+
+enum Looking {
+    Names(GlobMatcher),
+    Lines { matcher: RegexMatcher, mode: OutputMode, context: usize },
+}
+
+impl Query {
+    fn new(asked: &Arguments) -> Result<Self, ToolError> {
+        let only = asked.file_glob.as_deref().map(glob).transpose()?;
+        let looking = match asked.target {
+            Target::Files => Looking::Names(glob(&asked.pattern)?),
+            Target::Content => {
+                let matcher = RegexMatcherBuilder::new()
+                    .line_terminator(Some(b'\n'))
+                    .size_limit(PATTERN_BYTES_MAX)
+                    .dfa_size_limit(PATTERN_BYTES_MAX)
+                    .build(&asked.pattern)
+                    .map_err(|error| {
+                        let what = format!("`pattern` is no regular expression: {error}; put a backslash before characters that are meant as they are");
+                        ToolError::Arguments(what)
+                    })?;
+                let context = asked.context.min(CONTEXT_MAX);
+                Looking::Lines { matcher, mode: asked.output_mode, context }
+            }
+        };
+        let limit = asked.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+        Ok(Self { looking, only, offset: asked.offset, limit })
+    }
+}
+
+/// A glob; without a slash it is about the name alone, wherever it stands.
+fn glob(text: &str) -> Result<GlobMatcher, ToolError> {
+    let anywhere = if text.contains('/') { text.to_owned() } else { format!("**/{text}") };
+    let anywhere = anywhere.strip_prefix("./").unwrap_or(&anywhere);
+    let glob = GlobBuilder::new(anywhere).literal_separator(true).build();
+    let glob = glob.map_err(|error| ToolError::Arguments(format!("not a glob: {error}")))?;
+    Ok(glob.compile_matcher())
+}
+
+fn search(desk: &Desk, patience: &Patience, path: &str, query: Query) -> Result<String, FileError> {
+    let workspace = desk.workspace()?;
+    let mut results = Results::new(query.offset, query.limit);
+    let mut searcher = match &query.looking {
+        Looking::Lines { context, .. } => Some(searcher(*context)),
+        Looking::Names(_) => None,
+    };
+    let walk = Walk::new(&workspace, path, patience)?;
+    let left_out = walk.run(&mut |found: &Found<'_>| {
+        if query.only.as_ref().is_some_and(|only| !only.is_match(found.below())) {
+            return ControlFlow::Continue(());
+        }
+        match (&query.looking, &mut searcher) {
+            (Looking::Lines { matcher, mode, .. }, Some(searcher)) => {
+                let Some(bytes) = found.read(SEARCHED_BYTES_MAX) else {
+                    return ControlFlow::Continue(());
+                };
+                let mut lines =
+                    FileLines { results: &mut results, file: found.shown(), mode: *mode, count: 0 };
+                // The only errors are of reading, and this is read already.
+                let _ = searcher.search_slice(matcher, &bytes, &mut lines);
+                let FileLines { file, count, .. } = lines;
+                match mode {
+                    OutputMode::FilesOnly if count > 0 => results.add(|| file),
+                    OutputMode::Count if count > 0 => results.add(|| format!("{file}: {count}")),
+                    _ => {}
+                }
+            }
+            (Looking::Names(names), _) if names.is_match(found.below()) => {
+                results.add(|| found.shown());
+            }
+            _ => {}
+        }
+        if results.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    Ok(results.told(query.offset, left_out))
+}
+
+fn searcher(context: usize) -> Searcher {
+    SearcherBuilder::new()
+        .line_number(true)
+        .before_context(context)
+        .after_context(context)
+        .binary_detection(BinaryDetection::quit(0))
+        .build()
+}
+
+/// What was found, as far as it is shown.
+struct Results {
+    skip: usize,
+    left: usize,
+    text: String,
+    found: usize,
+    cut: bool,
+}
+
+impl Results {
+    fn new(offset: usize, limit: usize) -> Self {
+        Self { skip: offset, left: limit, text: String::new(), found: 0, cut: false }
+    }
+
+    /// Takes one result, unless it stands before the page or after it.
+    fn add(&mut self, line: impl FnOnce() -> String) {
+        if self.skip > 0 {
+            self.skip -= 1;
+            return;
+        }
+        if self.left == 0 {
+            self.cut = true;
+            return;
+        }
+        self.left -= 1;
+        self.found += 1;
+        self.push(&line());
+    }
+
+    fn push(&mut self, line: &str) {
+        if self.text.len() + line.len() > OUTPUT_BYTES_MAX {
+            self.cut = true;
+            self.left = 0;
+            return;
+        }
+        self.text.push_str(line);
+        self.text.push('\n');
+    }
+
+    /// Whether one more than is shown was found: then the rest need not be.
+    fn is_full(&self) -> bool {
+        self.cut
+    }
+
+    fn told(self, offset: usize, left_out: Option<&'static str>) -> String {
+        let mut text = self.text;
+        let mut notes = Vec::new();
+        if self.found == 0 {
+            notes.push("nothing was found".to_owned());
+        }
+        if self.cut {
+            notes.push(format!("there is more; go on with offset {}", offset + self.found));
+        }
+        notes.extend(left_out.map(str::to_owned));
+        if !notes.is_empty() {
+            text.push_str(&format!("[{}]\n", notes.join("; ")));
+        }
+        text
+    }
+}
+
+/// The matches in one file.
+struct FileLines<'r> {
+    results: &'r mut Results,
+    file: String,
+    mode: OutputMode,
+    count: usize,
+}
+
+impl FileLines<'_> {
+    fn line(&self, number: Option<u64>, mark: char, bytes: &[u8]) -> String {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_end_matches(['\n', '\r']);
+        let end = text.char_indices().nth(LINE_CHARS_MAX).map(|(at, _)| at);
+        let more = if end.is_some() { "…" } else { "" };
+        let number = number.unwrap_or_default();
+        format!("{}{mark}{number}{mark}{}{more}", self.file, &text[..end.unwrap_or(text.len())])
+    }
+}
+
+impl Sink for FileLines<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.count += 1;
+        match self.mode {
+            OutputMode::FilesOnly => Ok(false),
+            OutputMode::Count => Ok(true),
+            OutputMode::Content => {
+                let line = self.line(found.line_number(), ':', found.bytes());
+                self.results.add(|| line);
+                Ok(!self.results.is_full())
+            }
+        }
+    }
+
+    fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
+        if self.mode == OutputMode::Content && self.results.skip == 0 && self.results.left > 0 {
+            let line = self.line(around.line_number(), '-', around.bytes());
+            self.results.push(&line);
+        }
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod search_tests;

@@ -1,0 +1,487 @@
+//! The workspace: the folders an agent was given, as capabilities.
+//!
+//! A path is text from a model. Text only picks the folder a walk begins in; the walk itself
+//! is done by the kernel, which refuses to leave that folder by `..`, by a link or by a race.
+//! Nothing here knows an agent, and there is nothing another agent could be named by.
+
+mod error;
+mod kernel;
+mod place;
+pub mod states;
+
+pub use error::FileError;
+pub(crate) use error::head;
+pub(crate) use kernel::Entry;
+pub use place::{Absent, Granted, Place, Site};
+
+use insula_domain::AccessMode;
+use kernel::{Fingerprint, Identity};
+use place::{Common, Root};
+use rustix::fd::OwnedFd;
+use rustix::fs::{FileType, Stat};
+use rustix::io::Errno;
+use std::ffi::{OsStr, OsString};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Longest path, in bytes: the kernel's own limit.
+const PATH_BYTES_MAX: usize = 4096;
+/// Links that are followed at the end of a path.
+const LINKS_MAX: usize = 16;
+/// Names tried for a file on its way to its place. Taken ones are left from a crash.
+const STAGING_TRIES_MAX: usize = 1_000;
+
+/// The folders of one conversation of one agent, opened. The first is where relative paths
+/// begin.
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    roots: Vec<Arc<Root>>,
+    /// What holds the descriptors that are shared with other conversations.
+    common: Arc<Common>,
+    user_home: Option<PathBuf>,
+}
+
+/// What a file is known by, whatever path led to it: its folder's identity and its name.
+///
+/// Not the identity of the file: a careful writer makes a new file and renames it, so that
+/// would be another one after every write. Not the path: a link to a folder would make two of
+/// one file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileKey {
+    folder: Identity,
+    name: OsString,
+}
+
+/// A place a path led to: an open folder and a name in it, which is not a link.
+#[derive(Debug)]
+pub(crate) struct Spot {
+    folder: OwnedFd,
+    name: OsString,
+    /// The path as people and models read it.
+    pub(crate) shown: String,
+    pub(crate) key: FileKey,
+    mode: AccessMode,
+    /// What stood there when it was looked at.
+    pub(crate) found: Option<Stat>,
+}
+
+/// A regular file that was read.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) stat: Stat,
+}
+
+/// Whether folders on the way to a file are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Parents {
+    /// They have to be there.
+    Expect,
+    /// Those missing are made.
+    Make,
+}
+
+/// Where a path begins, and the rest of it.
+pub(crate) struct Begin {
+    pub(crate) root: Arc<Root>,
+    pub(crate) rest: PathBuf,
+    primary: bool,
+}
+
+impl Workspace {
+    /// Opens the folders of a conversation: its own, if it has one, before those it shares.
+    pub(crate) fn open(place: &Place, own: Option<&Granted>) -> Result<Self, FileError> {
+        let common = place.open()?;
+        let mut roots = Vec::new();
+        if let Some(own) = own {
+            roots.push(common.own(own)?);
+        }
+        roots.extend(common.roots.iter().cloned());
+        if roots.is_empty() {
+            return Err(FileError::Refused(common.absent.join("; ")));
+        }
+        Ok(Self { roots, common, user_home: place.user_home.clone() })
+    }
+
+    /// Which folder a path begins in.
+    pub(crate) fn begin(&self, path: &str) -> Result<Begin, FileError> {
+        if path.is_empty() {
+            return Err(FileError::Unfit("the path is empty".to_owned()));
+        }
+        if path.len() > PATH_BYTES_MAX {
+            return Err(FileError::of(path, Errno::NAMETOOLONG));
+        }
+        if path.contains('\0') {
+            return Err(FileError::Unfit("a path can't contain a NUL character".to_owned()));
+        }
+        let full = match (path.strip_prefix('~'), &self.user_home) {
+            (Some(rest), Some(home)) if rest.is_empty() || rest.starts_with('/') => {
+                home.join(rest.trim_start_matches('/'))
+            }
+            _ => PathBuf::from(path),
+        };
+        if !full.is_absolute() {
+            let Some(root) = self.roots.first() else { return Err(self.outside(path)) };
+            return Ok(Begin { root: root.clone(), rest: full, primary: true });
+        }
+        let containing = self.roots.iter().enumerate().filter_map(|(index, root)| {
+            let rest = full.strip_prefix(&root.path).ok()?;
+            Some((root.path.components().count(), index, root, rest))
+        });
+        match containing.max_by_key(|(depth, index, ..)| (*depth, std::cmp::Reverse(*index))) {
+            Some((_, index, root, rest)) => {
+                Ok(Begin { root: root.clone(), rest: rest.to_owned(), primary: index == 0 })
+            }
+            None => Err(self.outside(path)),
+        }
+    }
+
+    fn outside(&self, path: &str) -> FileError {
+        let path = head(path);
+        FileError::Refused(format!(
+            "`{path}` is outside of the folders you were given: {}",
+            self.folders()
+        ))
+    }
+
+    /// The folders, as models read them.
+    pub(crate) fn folders(&self) -> String {
+        let roots = self.roots.iter().map(|root| {
+            let mode = match root.mode {
+                AccessMode::Ro => "read only",
+                AccessMode::Rw => "read and write",
+            };
+            format!("{} ({mode})", root.path.display())
+        });
+        let absent = self.common.absent.iter().cloned();
+        roots.chain(absent).collect::<Vec<_>>().join(", ")
+    }
+
+    /// How many folders there are.
+    pub(crate) fn folder_count(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// Finds the file a path leads to, or where it would be.
+    pub(crate) fn locate(&self, path: &str, parents: Parents) -> Result<Spot, FileError> {
+        let begin = self.begin(path)?;
+        let failed = |error| FileError::of(path, error);
+        if path.ends_with('/') {
+            return Err(failed(Errno::ISDIR));
+        }
+        let mut rest = begin.rest.clone();
+        for _ in 0..LINKS_MAX {
+            let Some(Component::Normal(name)) = rest.components().next_back() else {
+                return Err(failed(Errno::ISDIR));
+            };
+            let name = name.to_owned();
+            let above = rest.parent().unwrap_or(Path::new("")).to_owned();
+            let folder = match (kernel::folder_beneath(&begin.root.folder, &above), parents) {
+                (Err(Errno::NOENT), Parents::Make) => make_folders(&begin.root, &above, path)?,
+                (folder, _) => folder.map_err(failed)?,
+            };
+            let mode = begin.root.mode_at(&folder, path)?;
+            let found = kernel::look(&folder, &name).map_err(failed)?;
+            if found.as_ref().is_some_and(|stat| kernel::kind(stat) == FileType::Symlink) {
+                // Followed by hand, so that what is read or replaced is the file and never
+                // the link; the folder it leads to is again walked to by the kernel.
+                let target = kernel::link_target(&folder, &name).map_err(failed)?;
+                if target.is_absolute() {
+                    return Err(failed(Errno::XDEV));
+                }
+                rest = above.join(target);
+                continue;
+            }
+            let identity = Identity::of(&folder).map_err(failed)?;
+            let key = FileKey { folder: identity, name: name.clone() };
+            let shown = begin.shown(path);
+            return Ok(Spot { folder, name, shown, key, mode, found });
+        }
+        Err(failed(Errno::LOOP))
+    }
+
+    /// The names in a folder, at most `limit`; and whether there are more.
+    pub(crate) fn list(&self, path: &str, limit: usize) -> Result<(Vec<Entry>, bool), FileError> {
+        let begin = self.begin(path)?;
+        let failed = |error| FileError::of(path, error);
+        let folder = kernel::folder_beneath(&begin.root.folder, &begin.rest).map_err(failed)?;
+        begin.root.mode_at(&folder, path)?;
+        kernel::list(&folder, Path::new(""), limit).map_err(failed)
+    }
+}
+
+impl Begin {
+    /// The path as it is shown: short in the folder where relative paths begin.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        match (self.primary, self.rest.as_os_str().is_empty()) {
+            (true, true) => ".".to_owned(),
+            (true, false) => display(self.rest.as_os_str()),
+            (false, _) => path.to_owned(),
+        }
+    }
+
+    /// Opens the folder itself, to walk through it.
+    pub(crate) fn folder(&self, path: &str) -> Result<Walked, FileError> {
+        let folder = kernel::folder_beneath(&self.root.folder, &self.rest)
+            .map_err(|error| FileError::of(path, error))?;
+        self.root.mode_at(&folder, path)?;
+        Ok(Walked { root: self.root.clone(), folder })
+    }
+
+    /// The folder above; `None` where the path begins.
+    pub(crate) fn above(&self) -> Option<Self> {
+        let rest = self.rest.parent()?.to_owned();
+        Some(Self { root: self.root.clone(), rest, primary: self.primary })
+    }
+
+    /// Opens the folder the path begins in, whatever follows.
+    pub(crate) fn top(&self) -> Result<Walked, FileError> {
+        let top = Begin { root: self.root.clone(), rest: PathBuf::new(), primary: self.primary };
+        top.folder(&self.root.path.display().to_string())
+    }
+}
+
+/// A folder in a walk through all that is below it. Links are not followed.
+pub(crate) struct Walked {
+    root: Arc<Root>,
+    folder: OwnedFd,
+}
+
+impl Walked {
+    /// What is in it.
+    pub(crate) fn entries(&self, limit: usize) -> Option<(Vec<Entry>, bool)> {
+        kernel::list(&self.folder, Path::new(""), limit).ok()
+    }
+
+    /// A folder in it; `None` when it is none any more, or not for this agent.
+    pub(crate) fn enter(&self, name: &OsStr) -> Option<Self> {
+        let folder = kernel::subfolder(&self.folder, name).ok()?;
+        self.root.mode_at(&folder, "").ok()?;
+        Some(Self { root: self.root.clone(), folder })
+    }
+
+    /// A regular file in it, of at most `limit` bytes.
+    pub(crate) fn read(&self, name: &OsStr, limit: u64) -> Option<Vec<u8>> {
+        let stat = kernel::look(&self.folder, name).ok()??;
+        if kernel::kind(&stat) != FileType::RegularFile || too_large(&stat, limit) {
+            return None;
+        }
+        let (file, stat) = kernel::open_file(&self.folder, name).ok()?;
+        kernel::read(file, &stat, limit).ok().filter(|bytes| bytes.len() as u64 <= limit)
+    }
+
+    /// Whether a name is a regular file.
+    pub(crate) fn is_file(&self, name: &OsStr) -> bool {
+        let found = kernel::look(&self.folder, name).ok().flatten();
+        found.is_some_and(|stat| kernel::kind(&stat) == FileType::RegularFile)
+    }
+
+    /// What a name is, where the folder itself did not say.
+    pub(crate) fn kind(&self, entry: &Entry) -> FileType {
+        if entry.kind != FileType::Unknown {
+            return entry.kind;
+        }
+        let found = kernel::look(&self.folder, &entry.name).ok().flatten();
+        found.map_or(FileType::Unknown, |stat| kernel::kind(&stat))
+    }
+}
+
+/// Makes the folders of `path` that are missing, each in the one before it.
+fn make_folders(root: &Root, path: &Path, shown: &str) -> Result<OwnedFd, FileError> {
+    let failed = |error| FileError::of(shown, error);
+    let mut folder = kernel::folder_beneath(&root.folder, Path::new("")).map_err(failed)?;
+    let mut walked = PathBuf::new();
+    for part in path.components() {
+        walked.push(part);
+        folder = match kernel::folder_beneath(&root.folder, &walked) {
+            Err(Errno::NOENT) => {
+                let Component::Normal(name) = part else { return Err(failed(Errno::NOENT)) };
+                writable(root.mode_at(&folder, shown)?, shown)?;
+                kernel::make_folder(&folder, name).map_err(failed)?;
+                kernel::folder_beneath(&root.folder, &walked).map_err(failed)?
+            }
+            found => found.map_err(failed)?,
+        };
+    }
+    Ok(folder)
+}
+
+fn writable(mode: AccessMode, shown: &str) -> Result<(), FileError> {
+    match mode {
+        AccessMode::Rw => Ok(()),
+        AccessMode::Ro => Err(FileError::Refused(format!(
+            "`{shown}` is in a folder you may only read; write to one you may write to"
+        ))),
+    }
+}
+
+fn too_large(stat: &Stat, limit: u64) -> bool {
+    u64::try_from(stat.st_size).unwrap_or(0) > limit
+}
+
+/// What a thing is that is neither a file nor a folder.
+fn special(kind: FileType) -> &'static str {
+    match kind {
+        FileType::Fifo => "a named pipe",
+        FileType::Socket => "a socket",
+        FileType::CharacterDevice | FileType::BlockDevice => "a device",
+        _ => "no ordinary file",
+    }
+}
+
+impl Spot {
+    /// Refuses unless the file may be changed.
+    pub(crate) fn check_writable(&self) -> Result<(), FileError> {
+        writable(self.mode, &self.shown)
+    }
+
+    /// Looks again at what stands there.
+    pub(crate) fn look_again(&mut self) -> Result<(), FileError> {
+        self.found =
+            kernel::look(&self.folder, &self.name).map_err(|it| FileError::of(&self.shown, it))?;
+        Ok(())
+    }
+
+    /// Reads the file whole; `None` when there is none.
+    pub(crate) fn load(&self, limit: u64) -> Result<Option<Loaded>, FileError> {
+        let shown = &self.shown;
+        let Some(found) = &self.found else { return Ok(None) };
+        match kernel::kind(found) {
+            FileType::RegularFile => {}
+            FileType::Directory => return Err(FileError::of(shown, Errno::ISDIR)),
+            FileType::Symlink => return Err(FileError::of(shown, Errno::AGAIN)),
+            kind => {
+                let kind = special(kind);
+                return Err(FileError::Unfit(format!(
+                    "`{shown}` is {kind}, which is not read or written"
+                )));
+            }
+        }
+        if too_large(found, limit) {
+            return Err(self.larger(limit));
+        }
+        let (file, stat) = match kernel::open_file(&self.folder, &self.name) {
+            Err(Errno::NOENT) => return Ok(None),
+            opened => opened.map_err(|error| FileError::of(shown, error))?,
+        };
+        let bytes =
+            kernel::read(file, &stat, limit).map_err(|error| FileError::of(shown, error))?;
+        if bytes.len() as u64 > limit {
+            return Err(self.larger(limit));
+        }
+        Ok(Some(Loaded { bytes, stat }))
+    }
+
+    fn larger(&self, limit: u64) -> FileError {
+        let size = self.found.as_ref().map_or(0, |stat| stat.st_size);
+        FileError::Unfit(format!(
+            "`{}` has {size} bytes, more than the {limit} that are handled at once; take the part you need with a program such as `head`, `sed` or `split`",
+            self.shown
+        ))
+    }
+
+    /// Writes the new content beside the file, with the rights of one like it. It is seen
+    /// only once it is put in place.
+    pub(crate) fn stage(
+        self,
+        bytes: &[u8],
+        like: Option<&Stat>,
+        counter: &AtomicU64,
+    ) -> Result<Staged, FileError> {
+        for _ in 0..STAGING_TRIES_MAX {
+            let number = counter.fetch_add(1, Ordering::Relaxed);
+            let name = OsString::from(format!(".insula-{number}.new"));
+            match kernel::write_new(&self.folder, &name, bytes, like) {
+                Ok(()) => {
+                    return Ok(Staged { spot: self, name, before: None, placed: false });
+                }
+                Err(Errno::EXIST) => continue,
+                Err(error) => return Err(FileError::of(&self.shown, error)),
+            }
+        }
+        Err(FileError::of(&self.shown, Errno::EXIST))
+    }
+
+    /// Removes the file, if it is still the one that was read.
+    pub(crate) fn remove(&self, before: &Loaded) -> Result<(), FileError> {
+        let failed = |error| FileError::of(&self.shown, error);
+        unchanged(self, &Fingerprint::of(&before.stat))?;
+        kernel::remove(&self.folder, &self.name).map_err(failed)
+    }
+}
+
+/// Another program may have written since the file was read. What is left after this look is
+/// the moment until the rename, in which nothing but a lock of the whole system would help.
+fn unchanged(spot: &Spot, before: &Fingerprint) -> Result<(), FileError> {
+    let now =
+        kernel::look(&spot.folder, &spot.name).map_err(|it| FileError::of(&spot.shown, it))?;
+    if now.as_ref().map(Fingerprint::of).as_ref() == Some(before) {
+        return Ok(());
+    }
+    Err(FileError::Refused(format!(
+        "another program changed `{}` at this moment; read it again and repeat the change",
+        spot.shown
+    )))
+}
+
+/// New content that waits beside its file.
+pub(crate) struct Staged {
+    pub(crate) spot: Spot,
+    name: OsString,
+    before: Option<Fingerprint>,
+    placed: bool,
+}
+
+impl Staged {
+    /// Lets it replace the file that was read, and no other.
+    pub(crate) fn replacing(mut self, before: &Loaded) -> Self {
+        self.before = Some(Fingerprint::of(&before.stat));
+        self
+    }
+
+    /// Puts it in place, whole.
+    pub(crate) fn put(mut self) -> Result<(), FileError> {
+        let Spot { folder, name, shown, .. } = &self.spot;
+        let placed = match &self.before {
+            Some(before) => {
+                unchanged(&self.spot, before)?;
+                kernel::replace(folder, &self.name, name)
+            }
+            None => kernel::place(folder, &self.name, name),
+        };
+        match placed {
+            Ok(()) => {}
+            Err(Errno::EXIST) => {
+                return Err(FileError::Refused(format!(
+                    "`{shown}` was made by somebody else at this moment; read it and repeat the change"
+                )));
+            }
+            Err(error) => return Err(FileError::of(shown, error)),
+        }
+        self.placed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if !self.placed {
+            // Nobody is waiting for an answer here; what is left over is only untidy.
+            let _ = kernel::remove(&self.spot.folder, &self.name);
+        }
+    }
+}
+
+/// A name as people and models read it: control characters and broken bytes are shown, not sent.
+pub(crate) fn display(name: &OsStr) -> String {
+    let text = name.to_string_lossy();
+    if !text.chars().any(char::is_control) {
+        return text.into_owned();
+    }
+    let escaped = text.chars().map(|c| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    });
+    escaped.collect()
+}

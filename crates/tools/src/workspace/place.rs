@@ -1,0 +1,211 @@
+//! Which folders an agent was given, and opening them.
+//!
+//! What stands here is a plain description; [`Place::open`] turns it into descriptors. They
+//! are held while somebody works and given back when nobody does, so an idle agent has none.
+
+use super::error::FileError;
+use super::kernel::{self, Identity};
+use insula_domain::AccessMode;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::io::Errno;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// A folder an agent was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Granted {
+    /// Where it is.
+    pub site: Site,
+    /// What may be done there.
+    pub mode: AccessMode,
+    /// What becomes of it when it is not there.
+    pub absent: Absent,
+}
+
+/// Where a granted folder is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Site {
+    /// Below the home of the daemon, at this path in it.
+    Home(PathBuf),
+    /// Elsewhere, at this full path.
+    Path(PathBuf),
+}
+
+/// What becomes of a granted folder that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Absent {
+    /// It is made, for its owner alone.
+    Make,
+    /// It stays absent, and the agent is told so.
+    Leave,
+}
+
+/// The folders of an agent, under one generation.
+#[derive(Debug)]
+pub struct Place {
+    /// The home of the daemon. Nothing in it is reached through a folder around it.
+    pub home: PathBuf,
+    /// What `~` stands for.
+    pub user_home: Option<PathBuf>,
+    /// The folders every conversation has, the agent's own first.
+    pub common: Vec<Granted>,
+    /// The folders of `common` as they are open now.
+    opened: Mutex<Weak<Common>>,
+}
+
+/// Folders that all conversations of one agent have in common, opened.
+#[derive(Debug)]
+pub(crate) struct Common {
+    home: OwnedFd,
+    home_path: PathBuf,
+    pub(crate) roots: Vec<Arc<Root>>,
+    pub(crate) absent: Vec<String>,
+}
+
+/// An opened folder that was given.
+#[derive(Debug)]
+pub(crate) struct Root {
+    /// Its full path, for people and for models.
+    pub(crate) path: PathBuf,
+    pub(crate) folder: OwnedFd,
+    pub(crate) mode: AccessMode,
+    identity: Identity,
+    /// Folders inside it for which something else holds.
+    fences: Vec<Fence>,
+}
+
+/// A folder inside a granted one, and what may be done there: nothing at all, or less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Fence {
+    identity: Identity,
+    mode: Option<AccessMode>,
+}
+
+impl Place {
+    /// A description; nothing is opened.
+    pub fn new(home: PathBuf, user_home: Option<PathBuf>, common: Vec<Granted>) -> Self {
+        Self { home, user_home, common, opened: Mutex::default() }
+    }
+
+    /// The folders every conversation has. Opened once for all who work at the same time.
+    pub(crate) fn open(&self) -> Result<Arc<Common>, FileError> {
+        let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(common) = opened.upgrade() {
+            return Ok(common);
+        }
+        let common = Arc::new(self.open_common()?);
+        *opened = Arc::downgrade(&common);
+        Ok(common)
+    }
+
+    fn open_common(&self) -> Result<Common, FileError> {
+        let shown = self.home.display().to_string();
+        let home = kernel::open_anchor(&self.home).map_err(|it| FileError::of(&shown, it))?;
+        let mut common =
+            Common { home, home_path: self.home.clone(), roots: Vec::new(), absent: Vec::new() };
+        let mut roots = Vec::new();
+        for granted in &self.common {
+            match common.open(granted) {
+                Ok(root) => roots.push(root),
+                Err(why) => common.absent.push(why),
+            }
+        }
+        let home = Identity::of(&common.home).map_err(|it| FileError::of(&shown, it))?;
+        roots.retain(|root| {
+            let is_home = root.identity == home;
+            if is_home {
+                let path = root.path.display();
+                common
+                    .absent
+                    .push(format!("`{path}` is the home of the daemon, which is not shared"));
+            }
+            !is_home
+        });
+        fence(&mut roots, home, &self.home);
+        common.roots = roots.into_iter().map(Arc::new).collect();
+        Ok(common)
+    }
+}
+
+impl Common {
+    /// Opens one more folder, for one conversation.
+    pub(crate) fn own(&self, granted: &Granted) -> Result<Arc<Root>, FileError> {
+        self.open(granted).map(Arc::new).map_err(FileError::Unfit)
+    }
+
+    fn open(&self, granted: &Granted) -> Result<Root, String> {
+        let path = match &granted.site {
+            Site::Home(path) => self.home_path.join(path),
+            Site::Path(path) => path.clone(),
+        };
+        let folder = match (&granted.site, granted.absent) {
+            (Site::Home(path), Absent::Make) => kernel::open_own(self.home.as_fd(), path),
+            (Site::Home(path), Absent::Leave) => kernel::folder_beneath(&self.home, path),
+            (Site::Path(path), absent) => match (kernel::open_granted(path), absent) {
+                (Err(Errno::NOENT), Absent::Make) => {
+                    kernel::make_granted(path).and_then(|()| kernel::open_granted(path))
+                }
+                (opened, _) => opened,
+            },
+        };
+        let (folder, identity) = folder
+            .and_then(|folder| Identity::of(&folder).map(|identity| (folder, identity)))
+            .map_err(|error| unusable(&path, error))?;
+        Ok(Root { path, folder, mode: granted.mode, identity, fences: Vec::new() })
+    }
+}
+
+fn unusable(path: &Path, error: Errno) -> String {
+    let path = path.display();
+    match error {
+        Errno::NOENT => format!("`{path}` was granted and does not exist"),
+        Errno::NOTDIR => format!("`{path}` was granted and is not a folder"),
+        Errno::LOOP => format!(
+            "`{path}` was granted and goes through a symbolic link; the operator has to write its real path"
+        ),
+        error => format!("`{path}` was granted and can't be opened: {error}"),
+    }
+}
+
+/// Notes which granted folders have, somewhere inside, one for which something else holds.
+/// Granted paths have no links in them, so one that lies inside another shows by its path;
+/// what is inside is then told by its identity, whatever it is called.
+fn fence(roots: &mut [Root], home: Identity, home_path: &Path) {
+    let inner: Vec<(PathBuf, Identity, AccessMode)> =
+        roots.iter().map(|root| (root.path.clone(), root.identity, root.mode)).collect();
+    for root in roots {
+        // The home may have been reached by a link, so its path says nothing about where it
+        // is not. A folder that is itself below the home can't contain it.
+        if !root.path.starts_with(home_path) {
+            root.fences.push(Fence { identity: home, mode: None });
+        }
+        let tighter = inner.iter().filter(|(path, _, mode)| {
+            path != &root.path && path.starts_with(&root.path) && *mode < root.mode
+        });
+        let tighter: Vec<Fence> =
+            tighter.map(|it| Fence { identity: it.1, mode: Some(it.2) }).collect();
+        root.fences.extend(tighter);
+    }
+}
+
+impl Root {
+    /// What may be done in a folder below this root; an error where nothing may.
+    pub(crate) fn mode_at(&self, folder: impl AsFd, shown: &str) -> Result<AccessMode, FileError> {
+        if self.fences.is_empty() {
+            return Ok(self.mode);
+        }
+        let way = kernel::up_to(folder, self.identity).map_err(|it| FileError::of(shown, it))?;
+        let mut mode = self.mode;
+        for fence in self.fences.iter().filter(|fence| way.contains(&fence.identity)) {
+            match fence.mode {
+                Some(inner) => mode = mode.min(inner),
+                None => {
+                    return Err(FileError::Refused(format!(
+                        "`{shown}` is in the home of the daemon, which no granted folder opens"
+                    )));
+                }
+            }
+        }
+        Ok(mode)
+    }
+}

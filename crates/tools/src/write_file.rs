@@ -1,0 +1,44 @@
+//! `write_file`: writes a whole file, new or one that was read before.
+
+use crate::files::{Act, Wish};
+use crate::{Hands, Output, Tool, ToolError, arguments, path_argument};
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Writes a whole file.
+pub struct WriteFile;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+#[async_trait]
+impl Tool for WriteFile {
+    fn name(&self) -> &'static str {
+        "write_file"
+    }
+
+    fn description(&self) -> &'static str {
+        "Write a whole file, making folders as needed. A file that exists has to be read first; to change a part of it use patch."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"path":{"type":"string"},"content":{"type":"string"}},"required":["path","content"],"additionalProperties":false}"#
+    }
+
+    fn subject(&self, arguments: &Value) -> Option<String> {
+        path_argument(arguments)
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+        let Arguments { path, content } = arguments(value)?;
+        let wish = Wish { path, act: Act::Write(content.into_bytes()) };
+        let report = hands.files()?.work(move |desk, _| desk.change(vec![wish])).await?;
+        let lines = report.done.into_iter().chain(report.notes);
+        Ok(Output::Text(lines.collect::<Vec<_>>().join("\n")))
+    }
+}

@@ -1,0 +1,9 @@
+//! The file tools on real folders: what they answer, what they refuse, and that nothing is
+//! lost when several work at once.
+
+mod concurrent;
+mod edits;
+mod hostile;
+mod reading;
+mod searching;
+mod support;
