@@ -3,24 +3,87 @@
 
 use anyhow::Result;
 use std::fmt::Write as _;
+use std::net::SocketAddr;
 use tempfile::TempDir;
 
-/// A home with `agents` agents in `config.yaml`.
+/// What a commit survives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Durability {
+    /// A power cut.
+    Power,
+    /// The end of the process.
+    Process,
+}
+
+impl Durability {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Power, Self::Process];
+
+    /// As the configuration spells it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Power => "power",
+            Self::Process => "process",
+        }
+    }
+}
+
+/// The id of an agent.
+pub fn agent(index: usize) -> String {
+    format!("a{index:05}")
+}
+
+/// A home with `agents` agents in `config.yaml` and models that nobody asks.
 pub fn generate(agents: usize) -> Result<TempDir> {
-    let home = tempfile::tempdir()?;
-    let mut text = String::from("model: anthropic/claude-sonnet-4-5\nagents:\n");
+    write(&format!("model: anthropic/claude-sonnet-4-5\n{}", crowd(agents)?))
+}
+
+/// A home with `agents` agents that all ask the instant model.
+pub fn serving(agents: usize, model: SocketAddr, durability: Durability) -> Result<TempDir> {
+    write(&format!("{}{}", shared(model, durability), crowd(agents)?))
+}
+
+/// A home for neighbours: one is quiet, one will flood, and the provider of one never answers.
+pub fn neighbours(model: SocketAddr) -> Result<TempDir> {
+    let shared = shared(model, Durability::Power);
+    write(&format!(
+        "{shared}agents:\n  quiet: {{tools: minimal}}\n  flood: {{tools: minimal}}\n  hung: {{tools: minimal, model: hung/never}}\n"
+    ))
+}
+
+/// A home with one agent that has just been made for coding.
+pub fn coder(model: SocketAddr) -> Result<TempDir> {
+    let shared = shared(model, Durability::Power);
+    write(&format!("{shared}agents:\n  coder: {{default: true, tools: coding}}\n"))
+}
+
+fn shared(model: SocketAddr, durability: Durability) -> String {
+    format!(
+        "model: bench/instant\nproviders:\n  bench: {{kind: openai, base_url: \"http://{model}/v1\"}}\n  hung: {{kind: openai, base_url: \"http://{model}/hung/v1\"}}\nstore: {{durability: {}}}\n",
+        durability.as_str()
+    )
+}
+
+fn crowd(agents: usize) -> Result<String> {
+    let mut text = String::from("agents:\n");
     for index in 0..agents {
         let tools = ["coding", "minimal", "messaging"][index % 3];
         let memory = index % 2 == 0;
         writeln!(
             text,
-            "  a{index:05}: {{personality: \"You are agent number {index}, a focused assistant.\", tools: {tools}, memory: {memory}}}"
+            "  {}: {{personality: \"You are agent number {index}, a focused assistant.\", tools: {tools}, memory: {memory}}}",
+            agent(index)
         )?;
     }
     text.push_str("bindings:\n");
     for index in 0..agents {
-        writeln!(text, "  - {{agent: a{index:05}, telegram: \"-100{index:07}\"}}")?;
+        writeln!(text, "  - {{agent: {}, telegram: \"-100{index:07}\"}}", agent(index))?;
     }
-    std::fs::write(home.path().join("config.yaml"), text)?;
+    Ok(text)
+}
+
+fn write(config: &str) -> Result<TempDir> {
+    let home = tempfile::tempdir()?;
+    std::fs::write(home.path().join("config.yaml"), config)?;
     Ok(home)
 }

@@ -1,51 +1,138 @@
-//! Measures the release binary from outside: how soon it is ready and what it weighs.
+//! Measures the release binary from outside: how soon it is ready, what it weighs, what a turn
+//! costs and what it must not cost.
 //!
-//! `insula-bench PATH-TO-INSULA [RUNS]` prints a Markdown table. Nothing here fails because
-//! a machine was busy; read the spread.
+//! Every table is Markdown on standard output. Nothing here fails because a machine was busy;
+//! read the spread, and the share of what the driver reaches without a daemon.
 
 mod daemon;
+mod driver;
 mod homes;
+mod machine;
+mod model;
+mod rows;
 mod stats;
+mod wire;
 
-use anyhow::{Context as _, Result};
-use stats::Figures;
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+use homes::Durability;
+use rows::turns::{AGENTS, Plan};
+use rows::{Bench, SESSION_TURNS, fairness, growth, prompt, starts, turns};
+use std::path::PathBuf;
 
-/// Agents in a home: one, what a household of specialists has, what other runtimes could
-/// not start, and the two ends of the slope.
-const SIZES: [usize; 5] = [1, 28, 600, 1_000, 10_000];
-
-fn main() -> Result<()> {
-    let (binary, runs) = daemon::arguments()?;
-    println!("| agents | home | ready after, ms | resident, MB | peak, MB |");
-    println!("| ---: | --- | ---: | ---: | ---: |");
-    let mut resident = Vec::new();
-    for size in SIZES {
-        let mut first = Figures::default();
-        let mut again = Figures::default();
-        for _ in 0..runs {
-            // A fresh home each time: the first start also writes every agent down.
-            let home = homes::generate(size)?;
-            first.add(daemon::start(&binary, home.path()).context("first start")?);
-            again.add(daemon::start(&binary, home.path()).context("second start")?);
-        }
-        println!("| {size} | new | {first} |");
-        println!("| {size} | known | {again} |");
-        resident.push((size, first.resident_kb(), again.resident_kb()));
-    }
-    slope(&resident);
-    Ok(())
+/// Measures an insula binary from outside
+#[derive(Parser)]
+struct Arguments {
+    /// The binary to measure
+    #[arg(long, default_value = "target/release/insula", global = true)]
+    insula: PathBuf,
+    /// How often each figure is taken
+    #[arg(long, default_value_t = 3, global = true)]
+    runs: usize,
+    #[command(subcommand)]
+    what: What,
 }
 
-/// What each further idle agent weighs, between the last two sizes.
-fn slope(resident: &[(usize, f64, f64)]) {
-    let [.., (low, low_first, low_again), (high, high_first, high_again)] = resident else {
-        return;
-    };
-    let agents = (high - low) as f64;
-    println!();
-    println!(
-        "Per further idle agent, from {low} to {high}: {:.1} KB in a new home, {:.1} KB in a known one.",
-        (high_first - low_first) / agents,
-        (high_again - low_again) / agents,
-    );
+#[derive(Subcommand)]
+enum What {
+    /// Everything below, as one report
+    All,
+    /// How soon it is ready, and its memory at rest
+    Starts,
+    /// One load
+    Turns {
+        /// Agents in the home, all of them talked to
+        #[arg(long, default_value_t = AGENTS)]
+        agents: usize,
+        /// Sessions at once
+        #[arg(long, default_value_t = 64)]
+        sessions: usize,
+        /// Turns that count
+        #[arg(long, default_value_t = 20_000)]
+        turns: usize,
+        /// Turns in one session, before another is begun
+        #[arg(long, default_value_t = SESSION_TURNS)]
+        session_turns: usize,
+        /// What a commit survives
+        #[arg(long, value_enum, default_value_t = Durability::Power)]
+        durability: Durability,
+    },
+    /// The table of loads: 1 and 64 sessions, both durabilities
+    Table,
+    /// What a turn costs beside 1, 100 and 10,000 agents
+    Agents,
+    /// What a turn costs at message 10 and at message 5,000
+    Length,
+    /// Memory over many turns
+    Memory {
+        /// How many
+        #[arg(long, default_value_t = 200_000)]
+        turns: usize,
+        /// How often it is weighed
+        #[arg(long, default_value_t = 20_000)]
+        every: usize,
+    },
+    /// Bytes to the model for a first word
+    Prompt,
+    /// A quiet agent beside one that floods and one that hangs
+    Fairness,
+    /// Serve the instant model until killed
+    Model,
+}
+
+fn main() -> Result<()> {
+    let Arguments { insula, runs, what } = Arguments::parse();
+    let bench = Bench { insula, runs, model: model::Model::start()? };
+    match what {
+        What::All => all(&bench),
+        What::Starts => starts::report(&bench),
+        What::Turns { agents, sessions, turns, session_turns, durability } => {
+            flush()?;
+            turns::one(&bench, Plan { agents, sessions, turns, durability, session_turns })
+        }
+        What::Table => turns::report(&bench),
+        What::Agents => growth::agents(&bench),
+        What::Length => growth::length(&bench),
+        What::Memory { turns, every } => growth::memory(&bench, turns, every),
+        What::Prompt => prompt::report(&bench),
+        What::Fairness => fairness::report(&bench),
+        What::Model => {
+            println!("http://{}/v1", bench.model.address);
+            loop {
+                std::thread::park();
+            }
+        }
+    }
+}
+
+/// What prints one table.
+type Section = fn(&Bench) -> Result<()>;
+
+/// The whole report. The flush latency is taken before and after, since disks drift.
+fn all(bench: &Bench) -> Result<()> {
+    println!("{}; {} runs, medians with least and most", machine::line(), bench.runs);
+    flush()?;
+    println!("release binary: {:.1} MB (at most 25)", daemon::size_mb(&bench.insula)?);
+    let sections: [(&str, Section); 7] = [
+        ("Start and memory", starts::report),
+        ("Turns", turns::report),
+        ("Beside other agents", growth::agents),
+        ("Along a session", growth::length),
+        ("Over 200,000 turns", |bench| growth::memory(bench, 200_000, 20_000)),
+        ("Bytes to the model", prompt::report),
+        ("Neighbours", fairness::report),
+    ];
+    for (title, report) in sections {
+        println!("\n## {title}\n");
+        report(bench)?;
+    }
+    println!("\nasked of the instant model: {} requests", bench.model.requests());
+    flush()
+}
+
+fn flush() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (median, rare) = machine::flush_ms(folder.path())?;
+    println!("disk: overwriting 4 KiB and flushing takes {median:.2} ms (p50), {rare:.2} ms (p99)");
+    Ok(())
 }

@@ -1,53 +1,47 @@
-//! Figures of several runs: the median, and the least and the most beside it.
+//! A figure of several runs: the median, and the least and the most beside it.
 
 use std::fmt;
 
-/// One run.
-#[derive(Debug, Clone, Copy)]
-pub struct Sample {
-    /// From exec to the `ready` line.
-    pub ready_ms: f64,
-    /// Resident at rest.
-    pub resident_kb: f64,
-    /// Resident at most.
-    pub peak_kb: f64,
-}
+/// The same figure, once a run.
+#[derive(Debug, Clone, Default)]
+pub struct Figure(Vec<f64>);
 
-/// Several runs.
-#[derive(Debug, Default)]
-pub struct Figures {
-    samples: Vec<Sample>,
-}
-
-impl Figures {
+impl Figure {
     /// Adds a run.
-    pub fn add(&mut self, sample: Sample) {
-        self.samples.push(sample);
+    pub fn add(&mut self, value: f64) {
+        self.0.push(value);
+        self.0.sort_by(f64::total_cmp);
     }
 
-    /// The median of what was resident at rest.
-    pub fn resident_kb(&self) -> f64 {
-        self.spread(|sample| sample.resident_kb)[1]
+    /// The median; not a number before the first run.
+    pub fn median(&self) -> f64 {
+        self.0.get(self.0.len() / 2).copied().unwrap_or(f64::NAN)
     }
+}
 
-    /// Least, median and most.
-    fn spread(&self, of: impl Fn(&Sample) -> f64) -> [f64; 3] {
-        let mut values: Vec<f64> = self.samples.iter().map(of).collect();
-        values.sort_by(f64::total_cmp);
-        match values.as_slice() {
-            [] => [f64::NAN; 3],
-            values => [values[0], values[values.len() / 2], values[values.len() - 1]],
+impl fmt::Display for Figure {
+    /// With as many digits after the point as asked for.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let digits = f.precision().unwrap_or(1);
+        write!(f, "{:.digits$}", self.median())?;
+        match self.0.as_slice() {
+            [least, .., most] => write!(f, " ({least:.digits$}–{most:.digits$})"),
+            _ => Ok(()),
         }
     }
 }
 
-impl fmt::Display for Figures {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [least, median, most] = self.spread(|sample| sample.ready_ms);
-        write!(f, "{median:.1} ({least:.1}–{most:.1}) | ")?;
-        let [least, median, most] = self.spread(|sample| sample.resident_kb / 1e3);
-        write!(f, "{median:.1} ({least:.1}–{most:.1}) | ")?;
-        let [_, median, _] = self.spread(|sample| sample.peak_kb / 1e3);
-        write!(f, "{median:.1}")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_shows_its_median_and_its_spread() {
+        let mut figure = Figure::default();
+        figure.add(3.0);
+        assert_eq!(figure.to_string(), "3.0");
+        figure.add(1.0);
+        figure.add(2.26);
+        assert_eq!(format!("{figure:.1}"), "2.3 (1.0–3.0)");
     }
 }

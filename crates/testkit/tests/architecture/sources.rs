@@ -10,8 +10,10 @@ const FILE_LINES_MAX: usize = 800;
 /// The files that own an authority `clippy.toml` takes from everyone else, and why. Paths
 /// are relative to `crates/`.
 const OWNERS: &[(&str, &str)] = &[
-    ("bench/src/daemon.rs", "a measuring program: processes, the clock, /proc"),
+    ("bench/src/daemon.rs", "a measuring program: the daemon it measures"),
     ("bench/src/homes.rs", "a measuring program: the homes it measures"),
+    ("bench/src/machine.rs", "a measuring program: the clock, threads, /proc, a file to flush"),
+    ("bench/src/wire.rs", "a measuring program: sockets of the driver and the instant model"),
     ("cli/src/process.rs", "start-up: the environment, the process itself, its log file"),
     ("config/src/files.rs", "reading the files of a configuration"),
     ("runtime/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
