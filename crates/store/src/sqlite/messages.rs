@@ -1,6 +1,7 @@
 //! Messages in SQLite: appended at the end of their session, read by keyset.
 
 use super::index;
+use super::scopes::{self, Scope};
 use super::sessions::Place;
 use super::sql::{Fault, bad_value};
 use crate::error::StoreError;
@@ -14,7 +15,7 @@ use crate::turn::TurnId;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
-const COLUMNS: &str = "message.id, turn, role, principal, scope.name, label, generation, at, parts";
+const COLUMNS: &str = "id, turn, role, principal, scope, label, generation, at, parts";
 
 /// The id of a message: where its session begins, and its place there.
 pub(crate) fn id_of(session: SessionId, seq: MessageSeq) -> i64 {
@@ -128,13 +129,12 @@ pub(crate) fn tail(
     let standing = "(turn IS NULL OR turn NOT IN
         (SELECT id FROM turn WHERE session = ?4 AND replaced = 1))";
     let mut statement = sql.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM message JOIN scope ON scope.id = message.scope
-         WHERE message.id > ?1 AND message.id <= ?2 AND {standing}
-         ORDER BY message.id DESC LIMIT ?3"
+        "SELECT {COLUMNS} FROM message WHERE id > ?1 AND id <= ?2 AND {standing}
+         ORDER BY id DESC LIMIT ?3"
     ))?;
     let limits = (first_id(session), last_id(session), page(window.messages), session.0);
     let mut rows = statement.query(limits)?;
-    let mut messages = take(&mut rows, window.bytes.min(MESSAGE_PAGE_BYTES_MAX))?;
+    let mut messages = take(sql, &mut rows, window.bytes.min(MESSAGE_PAGE_BYTES_MAX))?;
     messages.reverse();
     Ok(messages)
 }
@@ -147,11 +147,10 @@ pub(crate) fn after(
     limit: usize,
 ) -> rusqlite::Result<Vec<Message>> {
     let mut statement = sql.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM message JOIN scope ON scope.id = message.scope
-         WHERE message.id > ?1 AND message.id <= ?2 ORDER BY message.id LIMIT ?3"
+        "SELECT {COLUMNS} FROM message WHERE id > ?1 AND id <= ?2 ORDER BY id LIMIT ?3"
     ))?;
     let mut rows = statement.query((id_of(session, after), last_id(session), page(limit)))?;
-    take(&mut rows, MESSAGE_PAGE_BYTES_MAX)
+    take(sql, &mut rows, MESSAGE_PAGE_BYTES_MAX)
 }
 
 /// Messages before a place, oldest first.
@@ -164,24 +163,35 @@ pub(crate) fn before(
     // The id of a place that is too large is the last one there can be, which is not before it.
     let upto = MessageSeq(before.0.saturating_sub(1));
     let mut statement = sql.prepare_cached(&format!(
-        "SELECT {COLUMNS} FROM message JOIN scope ON scope.id = message.scope
-         WHERE message.id > ?1 AND message.id <= ?2 ORDER BY message.id DESC LIMIT ?3"
+        "SELECT {COLUMNS} FROM message WHERE id > ?1 AND id <= ?2 ORDER BY id DESC LIMIT ?3"
     ))?;
     let mut rows = statement.query((first_id(session), id_of(session, upto), page(limit)))?;
-    let mut messages = take(&mut rows, MESSAGE_PAGE_BYTES_MAX)?;
+    let mut messages = take(sql, &mut rows, MESSAGE_PAGE_BYTES_MAX)?;
     messages.reverse();
     Ok(messages)
 }
 
 /// Reads rows until their parts pass `bytes`. Rows beyond are never loaded.
-fn take(rows: &mut rusqlite::Rows<'_>, bytes: usize) -> rusqlite::Result<Vec<Message>> {
+fn take(
+    sql: &Connection,
+    rows: &mut rusqlite::Rows<'_>,
+    bytes: usize,
+) -> rusqlite::Result<Vec<Message>> {
     let (mut messages, mut used) = (Vec::new(), 0_usize);
+    // The messages of a session share a scope: looked up once, not joined for each.
+    let mut scope: Option<Scope> = None;
     while let Some(row) = rows.next()? {
         used = used.saturating_add(row.get_ref(8)?.as_blob().map_err(|_| bad_value(8))?.len());
         if used > bytes && !messages.is_empty() {
             break;
         }
-        messages.push(read(row)?);
+        let id = row.get(4)?;
+        let known = match scope.take() {
+            Some(known) if known.id == id => known,
+            _ => Scope { id, name: scopes::name(sql, id)? },
+        };
+        messages.push(read(row, &known.name)?);
+        scope = Some(known);
     }
     Ok(messages)
 }
@@ -195,7 +205,7 @@ fn page(limit: usize) -> i64 {
     i64::try_from(limit.min(MESSAGE_PAGE_MAX)).unwrap_or(i64::MAX)
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
+fn read(row: &Row<'_>, scope: &str) -> rusqlite::Result<Message> {
     let (session, seq) = split(row.get(0)?);
     let parts = row.get_ref(8)?.as_blob().ok().and_then(parts::decode);
     Ok(Message {
@@ -205,7 +215,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Message> {
         role: Role::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
         parts: parts.ok_or_else(|| bad_value(8))?,
         principal: row.get(3)?,
-        scope: row.get(4)?,
+        scope: scope.into(),
         label: row.get(5)?,
         generation: row.get::<_, i64>(6)?.cast_unsigned(),
         at: Timestamp::from_millis(row.get(7)?),

@@ -31,3 +31,8 @@ pub(crate) fn find(sql: &Connection, name: &str) -> rusqlite::Result<Option<i64>
         .query_row([name], |row| row.get(0))
         .optional()
 }
+
+/// The name of a scope that has this number.
+pub(crate) fn name(sql: &Connection, id: i64) -> rusqlite::Result<Box<str>> {
+    sql.prepare_cached("SELECT name FROM scope WHERE id = ?1")?.query_row([id], |row| row.get(0))
+}
