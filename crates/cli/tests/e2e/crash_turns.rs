@@ -31,6 +31,9 @@ const CONVERSATIONS: usize = 9;
 /// Messages after which a conversation is left and another begun: the model is shown all of
 /// it, so it has to stay shorter than the window.
 const CONVERSATION_LEN_MAX: usize = 60;
+/// Repetitions before an answer counts as one that never comes: each is a whole request, so
+/// this many take far longer than any turn.
+const REPEATS_MAX: usize = 20_000;
 /// The longest that a daemon is left alone under load, in milliseconds.
 const ALIVE_MS_MAX: u64 = 160;
 
@@ -110,7 +113,8 @@ impl Person {
 
     /// Repeats what got no answer until it has one, or until the daemon is gone.
     fn insist(&mut self, place: &Place, stop: &AtomicBool) {
-        while let Some(text) = self.open.clone() {
+        for _ in 0..REPEATS_MAX {
+            let Some(text) = self.open.clone() else { return };
             match place.ask(self.conversation, &text, false, true) {
                 Heard::Reply { text: reply, id } => self.answered(text, reply, id),
                 Heard::Later if stop.load(Ordering::SeqCst) => return,
@@ -118,6 +122,7 @@ impl Person {
                 Heard::Nothing => return,
             }
         }
+        panic!("{:?} was accepted and is never answered", self.open);
     }
 
     fn answered(&mut self, text: String, reply: String, id: String) {
