@@ -13,9 +13,11 @@ impl Figure {
         self.0.sort_by(f64::total_cmp);
     }
 
-    /// The median; not a number before the first run.
+    /// The median, between the middle two of an even number; not a number before the first run.
     pub fn median(&self) -> f64 {
-        self.0.get(self.0.len() / 2).copied().unwrap_or(f64::NAN)
+        let [low, high] = [self.0.len().saturating_sub(1) / 2, self.0.len() / 2];
+        let at = |index: usize| self.0.get(index).copied().unwrap_or(f64::NAN);
+        f64::midpoint(at(low), at(high))
     }
 }
 
@@ -41,6 +43,7 @@ mod tests {
         figure.add(3.0);
         assert_eq!(figure.to_string(), "3.0");
         figure.add(1.0);
+        assert_eq!(figure.to_string(), "2.0 (1.0–3.0)");
         figure.add(2.26);
         assert_eq!(format!("{figure:.1}"), "2.3 (1.0–3.0)");
     }
