@@ -86,8 +86,12 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let engine = Engine::new(house.clone(), transport);
     engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
     let stop = CancellationToken::new();
-    let surface =
-        Surface { house: house.clone(), admin, engine: Some(engine), listening: Some(listening) };
+    let surface = Surface {
+        house: house.clone(),
+        admin,
+        engine: Some(engine.clone()),
+        listening: Some(listening),
+    };
     let router = insula_http::router(surface);
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
@@ -116,6 +120,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     }
     // Both end at once when told to stop; a reload under way is finished first.
     let _ = tokio::join!(tidy, follow);
+    engine.settle().await;
     home.remove(&home.daemon_file())?;
     home.remove(&home.admin_token_file())?;
     house.close().await?;

@@ -2,6 +2,7 @@
 
 use crate::Surface;
 use crate::auth::Caller;
+use crate::connection::Endless;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::Id;
 use axum::body::Body;
@@ -131,7 +132,9 @@ pub async fn follow(
     });
     // The first bytes say that the stream stands, before anything happens.
     let begun = stream::once(async { ": listening\n\n".to_owned() });
-    Ok(Stream::response(&surface, begun.chain(events)))
+    let mut answer = Stream::response(&surface, begun.chain(events));
+    answer.extensions_mut().insert(Endless);
+    Ok(answer)
 }
 
 fn told(event: &AgentEvent) -> String {

@@ -3,10 +3,29 @@
 use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnHandle};
 use insula_store::StoreError;
 
+/// What becomes of the conversation after the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stay {
+    /// It goes on.
+    Kept,
+    /// It was for this turn.
+    Once,
+}
+
 /// Hands a message to the engine, in a task of its own: a client that goes away ends its
 /// handler wherever that waits, and a message that is journalled must find its turn.
-pub async fn submit(engine: Engine, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
-    match tokio::spawn(async move { engine.submit(inbound).await }).await {
+pub async fn submit(
+    engine: Engine,
+    inbound: Inbound,
+    stay: Stay,
+) -> Result<TurnHandle, SubmitError> {
+    let taking = async move {
+        match stay {
+            Stay::Kept => engine.submit(inbound).await,
+            Stay::Once => engine.submit_once(inbound).await,
+        }
+    };
+    match tokio::spawn(taking).await {
         Ok(taken) => taken,
         Err(_) => Err(SubmitError::Store(StoreError::Closed)),
     }

@@ -210,7 +210,7 @@ impl AgentContext {
         let number = self.one_off.fetch_add(1, Ordering::Relaxed).to_string();
         let at = world.clock.now().as_millis().to_string();
         let purpose = ["one-off", self.id.as_str(), &self.generation.to_string(), &at, &number];
-        format!("once-{}", world.random.stream(&purpose).id())
+        format!("{}{}", crate::turn::one_off::PREFIX, world.random.stream(&purpose).id())
     }
 
     /// The conversation a message at `address` belongs to.

@@ -2,7 +2,7 @@
 
 use super::error::OpenAiError;
 use super::request::ChatRequest;
-use super::turn::{Asking, Heard, Listening, Said};
+use super::turn::{Asking, Chat, Heard, Listening, Said};
 use super::{Bearer, agent, ids};
 use crate::Surface;
 use crate::error::ApiError;
@@ -34,8 +34,8 @@ pub async fn completions(
     let (history, parts) = request.said()?;
     // A session has its own history: of what the request repeats, only the end is new.
     let (chat, history) = match asking.session {
-        Some(name) => (name.to_owned(), Vec::new()),
-        None => (agent.one_off_name(&surface.house.world), history),
+        Some(name) => (Chat::Named(name.to_owned()), Vec::new()),
+        None => (Chat::Once(agent.one_off_name(&surface.house.world)), history),
     };
     let mut listening = asking.begin(&surface, &agent, Said { chat, history, parts }).await?;
     let about = About {
@@ -122,8 +122,9 @@ impl Sent {
     fn on(&mut self, heard: Heard) -> String {
         match heard {
             Heard::Event(TurnEvent::Text(delta)) => self.more(&delta),
-            Heard::Event(TurnEvent::ToolCall { .. }) => {
-                // What the model said before a call is no part of its reply.
+            Heard::Event(TurnEvent::ToolCall { .. } | TurnEvent::Void) => {
+                // What the model said before a call, or before more was asked, is no part of
+                // its reply.
                 self.gap |= !std::mem::take(&mut self.text).is_empty();
                 String::new()
             }

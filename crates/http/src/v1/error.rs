@@ -7,6 +7,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use insula_runtime::budget::Refusal;
 use insula_runtime::turn::SubmitError;
+use insula_store::StoreError;
 use serde_json::{Value, json};
 
 /// An error on its way to an OpenAI client.
@@ -113,6 +114,10 @@ impl From<SubmitError> for OpenAiError {
                 Self::new(StatusCode::CONFLICT, "invalid_request_error", "under_way", message)
             }
             SubmitError::Budget(refusal) => Self::over_budget(refusal),
+            SubmitError::Store(StoreError::TooLong { .. }) => Self::invalid(message),
+            SubmitError::Store(StoreError::Overloaded { .. }) => {
+                Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "busy", message)
+            }
             SubmitError::Store(_) => {
                 Self::new(StatusCode::INTERNAL_SERVER_ERROR, "api_error", "store", message)
             }

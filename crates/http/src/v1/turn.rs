@@ -3,13 +3,13 @@
 use super::error::OpenAiError;
 use crate::Surface;
 use crate::auth::{Caller, Lost};
-use crate::submit::submit;
+use crate::submit::{Stay, submit};
 use axum::http::HeaderMap;
-use insula_domain::{Audience, Label};
+use insula_domain::{Audience, Label, SessionKey};
 use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
-use insula_store::{IdempotencyKey, Part, Role, TurnId, Usage};
+use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, one_off};
+use insula_store::{IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
 use std::sync::Arc;
 
 /// Names the session to continue; without it a request carries its own history.
@@ -35,7 +35,13 @@ impl<'h> Asking<'h> {
             Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
             Some(Err(_)) => Err(OpenAiError::invalid(format!("`{name}` must be plain ASCII"))),
         };
-        Ok(Self { session: text(SESSION)?, idempotency: text(IDEMPOTENCY)?, caller })
+        let session = text(SESSION)?;
+        if session.is_some_and(|name| name.starts_with(one_off::PREFIX)) {
+            let message =
+                format!("names of sessions that begin with `{}` are ours", one_off::PREFIX);
+            return Err(OpenAiError::invalid(message));
+        }
+        Ok(Self { session, idempotency: text(IDEMPOTENCY)?, caller })
     }
 
     /// Begins a turn of `agent` in the chat of this name. The same request is the same turn:
@@ -47,7 +53,11 @@ impl<'h> Asking<'h> {
         said: Said,
     ) -> Result<Listening, OpenAiError> {
         let engine = surface.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
-        let Said { chat, history, parts, .. } = said;
+        let Said { chat, history, parts } = said;
+        let (chat, stay) = match chat {
+            Chat::Named(name) => (name, Stay::Kept),
+            Chat::Once(name) => (name, Stay::Once),
+        };
         let wrong = |error: insula_domain::IdError| OpenAiError::invalid(error.to_string());
         let address = self.caller.address(chat).map_err(wrong)?;
         let inbound = Inbound {
@@ -62,9 +72,8 @@ impl<'h> Asking<'h> {
                 .map(|key| IdempotencyKey { who: self.caller.account().into(), key: key.into() }),
             agent: agent.clone(),
         };
-        let handle = match submit(engine.clone(), inbound).await {
-            Err(SubmitError::Known { turn, status }) => engine
-                .ended(agent, turn)
+        let handle = match submit(engine.clone(), inbound, stay).await {
+            Err(SubmitError::Known { turn, status }) => again(&engine, agent, turn)
                 .await
                 .map_err(SubmitError::from)?
                 .ok_or(SubmitError::Known { turn, status })?,
@@ -75,10 +84,34 @@ impl<'h> Asking<'h> {
     }
 }
 
+/// A turn that was begun before: listened to while it is under way, else told how it ended.
+async fn again(
+    engine: &Engine,
+    agent: &AgentContext,
+    turn: TurnId,
+) -> Result<Option<TurnHandle>, StoreError> {
+    if let Some(known) = agent.store.turn(turn).await?
+        && let Some(session) = agent.store.session(SessionRef::Id(known.session)).await?
+        && let Ok(key) = session.key.parse::<SessionKey>()
+        && let Some(handle) = engine.listen(&key, turn)
+    {
+        return Ok(Some(handle));
+    }
+    engine.ended(agent, turn).await
+}
+
+/// The chat something is said in, which with the caller names the session.
+pub enum Chat {
+    /// One that stays.
+    Named(String),
+    /// One for this turn only.
+    Once(String),
+}
+
 /// What is said, and where.
 pub struct Said {
-    /// The chat it is said in, which with the caller names the session.
-    pub chat: String,
+    /// Where.
+    pub chat: Chat,
     /// What was said before, where the caller brings it along.
     pub history: Vec<(Role, Vec<Part>)>,
     /// What is said now.

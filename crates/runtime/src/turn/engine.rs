@@ -11,6 +11,7 @@ use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::history::{Shelf, text_tokens};
 use crate::turn::lanes::{Busy, Lanes};
 use crate::turn::live::{Live, LiveTurn, Voice};
+use crate::turn::one_off::OneOffs;
 use crate::turn::redaction::Redaction;
 use crate::turn::{compress, prompt, run};
 use arc_swap::ArcSwap;
@@ -18,6 +19,7 @@ use futures_util::FutureExt as _;
 use insula_config::DaemonConfig;
 use insula_domain::{Label, Scope, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
+use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
     Accept, Accepted, AgentCommand, IdempotencyKey, MessageSeq, NewMessage, OpenSession, Part,
     Role, SessionRef, StoreError, TurnId, TurnStatus,
@@ -102,6 +104,7 @@ pub struct Engine {
     pub(super) shop: Arc<Shop>,
     pub(super) lanes: Lanes,
     pub(super) live: Arc<Live>,
+    pub(super) one_offs: OneOffs,
 }
 
 impl Engine {
@@ -116,6 +119,7 @@ impl Engine {
         let from = house.snapshot().daemon.clone();
         let keys = house.secrets.known().daemon().clone();
         let built = house.providers(&from, &keys, &transport);
+        let one_offs = OneOffs::new(house.clone());
         let shop = Shop {
             providers: ArcSwap::from_pointee(Built { from, keys, built }),
             budgets: Budgets::new(house.clone()),
@@ -125,7 +129,7 @@ impl Engine {
             house_text: prompt::house_text(),
             shelf: Shelf::default(),
         };
-        Self { shop: Arc::new(shop), lanes: Lanes::new(), live: Arc::default() }
+        Self { shop: Arc::new(shop), lanes: Lanes::new(), live: Arc::default(), one_offs }
     }
 
     /// The budgets.
@@ -175,11 +179,12 @@ impl Engine {
         let mut batch = first;
         if !history.is_empty() {
             batch.push(AgentCommand::OpenSession(open.clone()));
-            let messages = history.into_iter().map(|(role, parts)| message(role, parts)).collect();
-            batch.push(AgentCommand::Append {
+            let messages: Vec<NewMessage> =
+                history.into_iter().map(|(role, parts)| message(role, parts)).collect();
+            batch.extend(messages.chunks(MESSAGES_AT_ONCE_MAX).map(|some| AgentCommand::Append {
                 session: SessionRef::Key(open.key.clone()),
-                messages,
-            });
+                messages: some.to_vec(),
+            }));
         }
         let said = message(Role::User, parts);
         let accept = Accept { session: open, message: said.clone(), idempotency };

@@ -10,6 +10,7 @@ pub mod gate;
 mod history;
 mod lanes;
 mod live;
+pub mod one_off;
 pub mod prompt;
 mod redaction;
 mod run;

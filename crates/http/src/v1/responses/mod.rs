@@ -6,7 +6,7 @@ mod stream;
 
 use super::chat::seconds;
 use super::error::OpenAiError;
-use super::turn::{Asking, Said};
+use super::turn::{Asking, Chat, Said};
 use super::{Bearer, agent, ids};
 use crate::Surface;
 use crate::auth::Caller;
@@ -18,7 +18,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use body::{About, Item, Status};
 use insula_domain::{AgentId, SessionKey};
-use insula_runtime::turn::{SubmitError, TurnEnd, TurnEvent};
+use insula_runtime::turn::{SubmitError, TurnEnd, TurnEvent, one_off};
 use insula_runtime::{AgentContext, State as Standing};
 use insula_store::{SessionRef, SessionState, StoreError, TurnId};
 use request::{Place, ResponseRequest};
@@ -54,12 +54,12 @@ pub async fn respond(
     let mut about = About::of(&request, seconds(&surface));
     let stream = request.stream;
     let (chat, (history, parts)) = match place {
-        Place::Session(chat) => (chat, (Vec::new(), request.said_in_session()?)),
+        Place::Session(chat) => (Chat::Named(chat), (Vec::new(), request.said_in_session()?)),
         // Kept, so that it can be continued, under a name that nobody can guess.
         Place::New if request.is_stored() => {
-            (once.replacen("once-", "response-", 1), request.said()?)
+            (Chat::Named(once.replacen(one_off::PREFIX, "response-", 1)), request.said()?)
         }
-        Place::New => (once, request.said()?),
+        Place::New => (Chat::Once(once), request.said()?),
     };
     let mut listening = asking.begin(&surface, &agent, Said { chat, history, parts }).await?;
     about.id = ids::seal(&asking.caller, &agent.id, listening.turn);

@@ -67,8 +67,9 @@ impl Sent {
     fn on(&mut self, heard: Heard) -> String {
         match heard {
             Heard::Event(TurnEvent::Text(delta)) => self.more(&delta),
-            // What the model said before a call is a message of its own.
-            Heard::Event(TurnEvent::ToolCall { .. }) => self.close(),
+            // What the model said before a call, or before more was asked, is a message of its
+            // own.
+            Heard::Event(TurnEvent::ToolCall { .. } | TurnEvent::Void) => self.close(),
             Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage })) => {
                 self.replied(&text, &usage)
             }
