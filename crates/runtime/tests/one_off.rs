@@ -54,7 +54,7 @@ impl Fixture {
             roles: vec![],
         };
         let said = |number: usize| {
-            let role = if number % 2 == 0 { Role::User } else { Role::Assistant };
+            let role = if number.is_multiple_of(2) { Role::User } else { Role::Assistant };
             (role, vec![Part::Text(format!("{CANARY} {number}"))])
         };
         Inbound {

@@ -158,3 +158,45 @@ fn a_turn_under_way_is_answered_when_the_daemon_stops() {
     assert!(rest.contains("reply") && rest.contains("[DONE]"), "{rest}");
     daemon.wait_for_line("stopped").unwrap();
 }
+
+#[test]
+fn the_same_key_waits_for_the_turn_under_way() {
+    let (provider, go) = held();
+    let home = provider.home();
+    let daemon = start_still(&home);
+    let (_, token) = token_for(&home, "a");
+    let (to, bearer) = (daemon.listen(), format!("Authorization: Bearer {token}"));
+    let headers = [bearer.as_str(), "Content-Type: application/json", "Idempotency-Key: once"];
+    let body = ask("a", "hi").to_string();
+    let ask = || send(to, "POST", "/v1/chat/completions", &headers, &body);
+    let (first, second) = std::thread::scope(|scope| {
+        let first = scope.spawn(ask);
+        provider.came.recv().unwrap();
+        let second = scope.spawn(ask);
+        drop(go);
+        (first.join().unwrap(), second.join().unwrap())
+    });
+    assert_eq!((first.status, second.status), (200, 200), "{first:?} {second:?}");
+    let told = |answer: &Answer| (answer.json()["id"].clone(), answer.json()["choices"].clone());
+    assert_eq!(told(&first), told(&second));
+    assert_eq!(provider.seen.lock().unwrap().len(), 1, "one turn");
+}
+
+#[test]
+fn a_stream_of_events_does_not_hold_the_daemon_up() {
+    let home = configured("agents: {a: {default: true}}\n");
+    let daemon = start_still(&home);
+    let mut stream = TcpStream::connect(daemon.listen()).unwrap();
+    let (host, admin) = (daemon.listen(), token(&home));
+    write!(
+        stream,
+        "GET /api/agents/a/events HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {admin}\r\n\r\n"
+    )
+    .unwrap();
+    let mut first = [0; 15];
+    stream.read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"HTTP/1.1 200 OK");
+    daemon.tell_to_stop().unwrap();
+    daemon.wait_for_line("stopped").unwrap();
+    assert!(!daemon.log().contains("cut off"), "{}", daemon.log());
+}
