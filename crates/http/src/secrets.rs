@@ -10,7 +10,7 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
 use insula_runtime::Actor;
-use insula_vault::{Owner, SECRET_BYTES_MAX, Secret, SecretEntry, SecretName};
+use insula_vault::{Owner, SECRET_BYTES_MAX, Secret, SecretEntry, SecretName, SecretNameError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -39,6 +39,11 @@ impl SecretView {
         };
         Self { agent, name: entry.name.to_string(), set: entry.modified.to_string() }
     }
+}
+
+/// The name of a path. Bytes that are no text are no name either.
+fn one(path: Result<Path<String>, PathRejection>) -> Result<String, ApiError> {
+    path.map(|Path(name)| name).map_err(|_| ApiError::invalid(SecretNameError.to_string()))
 }
 
 /// Agent and name of a path. Bytes that are no text name nobody.
@@ -112,10 +117,10 @@ pub async fn list_daemon(
     responses((status = 204), (status = 400, body = ErrorBody)), security(("token" = [])))]
 pub async fn set_daemon(
     State(surface): State<Surface>,
-    Id(name): Id,
+    name: Result<Path<String>, PathRejection>,
     body: Result<Json<SetSecret>, JsonRejection>,
 ) -> Result<StatusCode, ApiError> {
-    put(&surface, &Owner::Daemon, &name, body).await
+    put(&surface, &Owner::Daemon, &one(name)?, body).await
 }
 
 /// Removes a secret of the daemon.
@@ -123,9 +128,9 @@ pub async fn set_daemon(
     responses((status = 204), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn remove_daemon(
     State(surface): State<Surface>,
-    Id(name): Id,
+    name: Result<Path<String>, PathRejection>,
 ) -> Result<StatusCode, ApiError> {
-    drop_one(&surface, &Owner::Daemon, &name).await
+    drop_one(&surface, &Owner::Daemon, &one(name)?).await
 }
 
 /// An agent's secrets, by name.

@@ -361,22 +361,32 @@ fn what_can_not_be_set_is_refused_and_not_repeated() {
         assert_without_secrets(&body, &refused.body);
     }
     let large = format!("{{\"value\": \"{}\"}}", "x".repeat(3 << 20));
-    assert_eq!(call(&daemon, &home, "PUT", path, &large).status, 413);
+    let refused = call(&daemon, &home, "PUT", path, &large);
+    assert_eq!(refused.status, 400, "{}", refused.head);
+    assert!(refused.body.contains("at most 65536") && refused.body.len() < 500);
     let body = json!({ "value": OWN }).to_string();
     let strange = "/api/agents/a/secrets/%ff";
     assert_eq!(call(&daemon, &home, "PUT", strange, &body).status, 404);
     // Only the admin: neither nobody nor somebody who may talk to the agent.
-    let bearer = json(&home, &["token", "create", "--agent", "a"])["token"].clone();
+    let bearer = json(
+        &home,
+        &[
+            "token", "create", "--agent", "a", "--verb", "chat", "--verb", "read", "--verb",
+            "manage",
+        ],
+    )["token"]
+        .clone();
     let bearer = format!("Authorization: Bearer {}", bearer.as_str().unwrap());
-    for headers in [&[][..], &[bearer.as_str()]] {
-        for (method, path) in [
-            ("GET", "/api/secrets"),
-            ("PUT", path),
-            ("DELETE", path),
-            ("GET", "/api/daemon/secrets"),
-        ] {
-            assert_eq!(send(daemon.listen(), method, path, headers, &body).status, 401, "{path}");
-        }
+    for (method, path) in [
+        ("GET", "/api/secrets"),
+        ("GET", "/api/daemon/secrets"),
+        ("GET", "/api/agents/a/secrets"),
+        ("PUT", path),
+        ("DELETE", path),
+    ] {
+        assert_eq!(send(daemon.listen(), method, path, &[], &body).status, 401, "{path}");
+        let refused = send(daemon.listen(), method, path, &[&bearer], &body);
+        assert!([403, 404].contains(&refused.status), "{method} {path}: {refused:?}");
     }
     assert_without_secrets("log", &daemon.log());
     let names = json(&home, &["secret", "list"]);
