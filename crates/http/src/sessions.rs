@@ -178,7 +178,12 @@ pub async fn show(
     let before = before.map_or(MessageSeq::END, MessageSeq);
     let limit = page.limit.unwrap_or(PAGE);
     let messages = agent.store.messages_before(found.id, before, limit).await?;
-    let messages = messages.iter().map(MessageView::from).collect();
+    let secrets = surface.house.secrets.known();
+    let messages = messages.iter().map(|message| {
+        let view = MessageView::from(message);
+        MessageView { text: secrets.told(&agent.id, view.text), ..view }
+    });
+    let messages = messages.collect();
     Ok(Json(Transcript { session: found.into(), messages }))
 }
 
@@ -208,6 +213,7 @@ pub async fn search(
             sessions.into_iter().map(|session| session.scope).collect()
         }
     };
+    let secrets = surface.house.secrets.known();
     let mut found = Vec::new();
     for scope in scopes {
         for hit in agent.store.search(&scope, &q, limit).await? {
@@ -219,7 +225,7 @@ pub async fn search(
                     at: hit.at.to_string(),
                     role: hit.role.as_str(),
                     scope: scope.to_string(),
-                    text: hit.snippet,
+                    text: secrets.told(&agent.id, hit.snippet),
                 },
             ));
         }

@@ -138,6 +138,15 @@ fn rule_12_a_secret_is_used_and_shows_nowhere() {
     assert!(prompt.contains("mine [secret], theirs"), "{prompt}");
     assert!(!prompt.contains(OWN) && !prompt.contains(FAR), "{prompt}");
 
+    // What was said before its secret was set is journalled, and not shown any more either.
+    let late = "late-secret-8f14e45fceea167a";
+    chat(&home, "calm", &format!("say {late}")).ok();
+    set(&home, &["calm", "LATE"], late).ok();
+    let path = "/api/agents/calm/sessions";
+    let session = call(&daemon, &home, "GET", path, "").json()[0]["id"].to_string();
+    let shown = call(&daemon, &home, "GET", &format!("{path}/{session}"), "").body;
+    assert!(shown.contains("say [secret]") && !shown.contains(late), "{shown}");
+
     for command in [
         "audit tail",
         "audit tail a --json",

@@ -8,6 +8,7 @@ use insula_domain::AgentId;
 use insula_vault::redact::ANYWHERE_BYTES_MIN;
 use insula_vault::{Contents, Owner, Redactor, Secret, SecretName, VaultError};
 use serde_json::Value;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -132,6 +133,18 @@ impl Known {
         self.replies.clone()
     }
 
+    /// A text of one agent on its way out: without its own secrets, the daemon's, and all
+    /// that can't be guessed. For whatever shows what an agent or its users said.
+    pub fn told(&self, agent: &AgentId, text: String) -> String {
+        let mut text = text;
+        for redactor in [self.own(agent), self.replies()] {
+            if let Cow::Owned(redacted) = redactor.redact(&text) {
+                text = redacted;
+            }
+        }
+        text
+    }
+
     /// For what operators read: every secret.
     pub fn records(&self) -> &Redactor {
         &self.records
@@ -183,7 +196,7 @@ impl Known {
 fn redact_texts(redactor: &Redactor, value: &mut Value) {
     match value {
         Value::String(text) => {
-            if let std::borrow::Cow::Owned(redacted) = redactor.redact(text) {
+            if let Cow::Owned(redacted) = redactor.redact(text) {
                 *text = redacted;
             }
         }
