@@ -5,7 +5,7 @@
 
 use serde_json::value::RawValue;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One question to a model: everything it will see, and how it should answer.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub struct Request {
     /// The system prompt, in blocks.
     pub system: Vec<SystemBlock>,
     /// The conversation, oldest first.
-    pub messages: Vec<Message>,
+    pub messages: Vec<Arc<Message>>,
     /// The tools the model may call.
     pub tools: Arc<[ToolSchema]>,
     /// Whether it must, may or must not call one.
@@ -36,7 +36,7 @@ impl Request {
         Self {
             model: model.into(),
             system: vec![],
-            messages,
+            messages: messages.into_iter().map(Arc::new).collect(),
             tools: Arc::new([]),
             tool_choice: ToolChoice::Auto,
             max_tokens: None,
@@ -86,24 +86,69 @@ pub struct Message {
     pub parts: Vec<Part>,
     /// Whether what comes up to here stays the same in the next request.
     pub cache: CacheHint,
+    /// What a provider keeps with it.
+    pub memo: Memo,
+}
+
+/// A message as it goes over the wire, made once for all the requests it is part of. Says
+/// nothing about the message: a copy begins without it.
+#[derive(Default)]
+pub struct Memo(OnceLock<Box<RawValue>>);
+
+impl Memo {
+    pub(crate) fn get_or_make<S: serde::Serialize>(
+        &self,
+        wire: impl FnOnce() -> S,
+    ) -> Result<&RawValue, serde_json::Error> {
+        if let Some(made) = self.0.get() {
+            return Ok(made);
+        }
+        let made = serde_json::value::to_raw_value(&wire())?;
+        Ok(self.0.get_or_init(|| made))
+    }
+}
+
+impl Clone for Memo {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl PartialEq for Memo {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Memo {}
+
+impl fmt::Debug for Memo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Memo")
+    }
 }
 
 impl Message {
+    /// A message.
+    pub fn new(role: Role, parts: Vec<Part>) -> Self {
+        Self { role, parts, cache: CacheHint::None, memo: Memo::default() }
+    }
+
     /// A message of the person.
     pub fn user(text: impl Into<Arc<str>>) -> Self {
-        Self { role: Role::User, parts: vec![Part::Text(text.into())], cache: CacheHint::None }
+        Self::new(Role::User, vec![Part::Text(text.into())])
     }
 
     /// A message of the model.
     pub fn assistant(parts: Vec<Part>) -> Self {
-        Self { role: Role::Assistant, parts, cache: CacheHint::None }
+        Self::new(Role::Assistant, parts)
     }
 
     /// The result of one tool call, as text.
     pub fn tool_result(call_id: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
         let content = vec![Part::Text(text.into())];
         let part = Part::ToolResult { call_id: call_id.into(), content, is_error: false };
-        Self { role: Role::Tool, parts: vec![part], cache: CacheHint::None }
+        Self::new(Role::Tool, vec![part])
     }
 
     /// Its text parts, one after the other.

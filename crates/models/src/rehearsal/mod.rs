@@ -12,7 +12,7 @@ mod tests;
 use crate::error::{Fault, ModelError};
 use crate::event::{Event, StopReason, Usage};
 use crate::provider::{AnswerStream, Provider, Timeouts};
-use crate::request::{Message, Part, Request, Role, ToolChoice};
+use crate::request::{Part, Request, Role, ToolChoice};
 use async_trait::async_trait;
 use rules::{Call, Wish};
 use std::sync::Arc;
@@ -74,7 +74,7 @@ fn answer(request: &Request) -> Reply {
         return Reply { text: say::report(&results), calls: vec![] };
     }
     let last = request.messages.iter().rev().find(|message| message.role == Role::User);
-    let text = last.map(Message::text).unwrap_or_default();
+    let text = last.map(|message| message.text()).unwrap_or_default();
     let calls = match rules::wish(&text) {
         Wish::Calls(calls) => calls,
         wish => return Reply { text: say::reply(&wish, request), calls: vec![] },

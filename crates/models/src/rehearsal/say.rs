@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use super::rules::{Call, Wish};
-use crate::request::{Message, Request, Role};
+use crate::request::{Request, Role};
 
 /// The most of a tool's result that is repeated. The result itself is in the conversation.
 const RESULT_CHARS_MAX: usize = 2000;
@@ -116,7 +116,8 @@ fn recall(topic: &str, request: &Request) -> String {
     let blocks = request.system.iter().map(|block| block.text.to_string());
     // The question itself mentions the topic too, and is no answer.
     let earlier = request.messages.split_last().map_or(&[][..], |(_, earlier)| earlier);
-    let said = earlier.iter().filter(|message| message.role == Role::User).map(Message::text);
+    let said =
+        earlier.iter().filter(|message| message.role == Role::User).map(|message| message.text());
     let mut found: Vec<String> = vec![];
     for line in blocks
         .chain(said)

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::answer::{Answer, Gathering};
+use crate::request::Message;
 use crate::request::{SystemBlock, ToolSchema};
 use serde_json::{Value, json};
 

@@ -48,7 +48,7 @@ pub fn prompt_tokens(request: &Request) -> u64 {
         (tool.name.len() + tool.description.len() + tool.parameters.get().len()) as u64
     });
     let bytes: u64 = system.chain(tools).sum();
-    let messages = request.messages.iter().map(message_tokens);
+    let messages = request.messages.iter().map(|message| message_tokens(message));
     bytes.div_ceil(BYTES_PER_TOKEN) + messages.sum::<u64>()
 }
 

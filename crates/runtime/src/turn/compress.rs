@@ -3,7 +3,8 @@
 //! Its first message and its end stay in their own words. Nothing is lost: the messages stay in
 //! the store, and when the summary can't be had the window is cut instead.
 
-use super::history::{SUMMARY, all_tokens, text_tokens, tokens};
+use super::history::{MESSAGES_MAX, SUMMARY, all_tokens, text_tokens, tokens};
+use super::redaction::Redaction;
 use insula_models::{self as models, CacheHint, SystemBlock};
 use insula_store::{Message, MessageSeq, Part, Role};
 
@@ -14,6 +15,8 @@ const PROMPT_TOKENS_MAX: usize = 120_000;
 const EXCERPT_CHARS_MAX: usize = 4_000;
 /// What of a conversation's first message stays in its own words, in characters.
 const HEAD_CHARS_MAX: usize = 2_000;
+/// Messages that are kept in their own words: more than anybody looks back.
+const KEPT_MESSAGES: usize = MESSAGES_MAX / 3;
 /// Tokens a summary may have.
 const SUMMARY_TOKENS_MAX: u32 = 2_000;
 
@@ -48,7 +51,8 @@ pub(crate) fn older(history: &[Message], keep_tokens: usize) -> Option<usize> {
             continue;
         }
         // The turn under way is kept however large it is.
-        if kept > keep_tokens && message.turn != newest {
+        let is_enough = kept > keep_tokens || history.len() - at > KEPT_MESSAGES;
+        if is_enough && message.turn != newest {
             break;
         }
         cut = Some(at);
@@ -64,13 +68,11 @@ pub(crate) fn upto(older: &[Message]) -> MessageSeq {
 }
 
 /// What the summariser is asked.
-pub(crate) fn request(older: &[Message]) -> models::Request {
+pub(crate) fn request(older: &[Message], redaction: &Redaction) -> models::Request {
     let transcript: String = older.iter().map(line).collect();
-    let message = models::Message {
-        role: models::Role::User,
-        parts: vec![models::Part::Text(transcript.into())],
-        cache: CacheHint::None,
-    };
+    let mut message =
+        models::Message::new(models::Role::User, vec![models::Part::Text(transcript.into())]);
+    redaction.message(&mut message);
     let mut request = models::Request::new("", vec![message]);
     request.system = vec![SystemBlock { text: TASK.into(), cache: CacheHint::None }];
     request.max_tokens = Some(SUMMARY_TOKENS_MAX);

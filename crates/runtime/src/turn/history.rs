@@ -5,9 +5,11 @@
 //! hits. Where it is cut depends on the messages alone: a window that was kept in memory and
 //! one that was read again are the same bytes.
 
+use crate::turn::shown::Shown;
 use insula_domain::AgentId;
 use insula_store::{
-    AgentStore, Message, MessageSeq, Part, Role, SessionId, SessionRef, StoreError, TurnId, Window,
+    AgentStore, Message, MessageSeq, Part, Role, SessionId, SessionRef, StoreError, TurnId,
+    Window as Page,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -18,14 +20,14 @@ pub(crate) const SUMMARY: &str = "insula:summary";
 const IMAGE_TOKENS: usize = 1_500;
 /// Tokens that every message costs besides its words.
 const MESSAGE_TOKENS: usize = 4;
-/// Most messages the model is shown: a page of the store is longer by more than one cut.
-const MESSAGES_MAX: usize = 900;
+/// Most messages the model is shown; a page of the store is longer by more than one cut.
+pub(crate) const MESSAGES_MAX: usize = 400;
 /// Most bytes the model is shown, pictures included.
 pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Where a window that is too large may be cut: at places that divide by this.
 const CUT_EVERY: u64 = 64;
 /// Windows kept in memory, in bytes of words, all together.
-const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// Roughly how many tokens a text is: four bytes each, two where it is not plain ASCII.
 pub(crate) fn text_tokens(text: &str) -> usize {
@@ -49,13 +51,18 @@ pub(crate) fn all_tokens(messages: &[Message]) -> usize {
     messages.iter().map(tokens).sum()
 }
 
+/// Whether a history is so large that its older part should become notes.
+pub(crate) fn is_full(messages: &[Message], tokens_max: usize) -> bool {
+    messages.len() > MESSAGES_MAX || all_tokens(messages) > tokens_max
+}
+
 /// Reads the conversation as `turn` sees it.
 pub(crate) async fn load(
     store: &AgentStore,
     session: SessionId,
     turn: TurnId,
 ) -> Result<Vec<Message>, StoreError> {
-    let page = Window { messages: insula_store::MESSAGE_PAGE_MAX, bytes: BYTES_MAX * 2 };
+    let page = Page { messages: insula_store::MESSAGE_PAGE_MAX, bytes: BYTES_MAX * 2 };
     let mut tail = store.messages_tail(session, page).await?;
     let mut history = Vec::new();
     let mut upto = MessageSeq::START;
@@ -193,9 +200,12 @@ pub(crate) struct Shelf {
 
 type Place = (AgentId, SessionId);
 
+/// What is kept of a conversation: its messages, and what the model sees of them.
+pub(crate) type Window = (Vec<Message>, Shown);
+
 #[derive(Default)]
 struct Kept {
-    windows: HashMap<Place, (u64, usize, Vec<Message>)>,
+    windows: HashMap<Place, (u64, usize, Window)>,
     by_age: BTreeMap<u64, Place>,
     bytes: usize,
     clock: u64,
@@ -203,14 +213,16 @@ struct Kept {
 
 impl Shelf {
     /// Takes the window of a session, as its last turn left it.
-    pub(crate) fn take(&self, agent: &AgentId, session: SessionId) -> Option<Vec<Message>> {
+    pub(crate) fn take(&self, agent: &AgentId, session: SessionId) -> Option<Window> {
         self.kept().remove(&(agent.clone(), session))
     }
 
     /// Keeps the window of a session until its next turn, or until there is no room.
-    pub(crate) fn put(&self, agent: &AgentId, session: SessionId, window: Vec<Message>) {
-        // A message's own fields weigh more than short words do.
-        let size = window.iter().map(|it| bytes(it) + size_of::<Message>() + 160).sum::<usize>();
+    pub(crate) fn put(&self, agent: &AgentId, session: SessionId, window: Window) {
+        // Its words are there three times: stored, shown and on the wire. Its own fields weigh
+        // more than short words do.
+        let weight = |message: &Message| bytes(message) * 3 + size_of::<Message>() + 480;
+        let size = window.0.iter().map(weight).sum::<usize>();
         if size > KEPT_BYTES_MAX / 8 {
             return;
         }
@@ -234,7 +246,7 @@ impl Shelf {
 }
 
 impl Kept {
-    fn remove(&mut self, place: &Place) -> Option<Vec<Message>> {
+    fn remove(&mut self, place: &Place) -> Option<Window> {
         let (age, size, window) = self.windows.remove(place)?;
         self.by_age.remove(&age);
         self.bytes -= size;

@@ -14,6 +14,7 @@ pub mod one_off;
 pub mod prompt;
 mod redaction;
 mod run;
+mod shown;
 
 pub use control::Mode;
 pub use engine::{Engine, Inbound, SubmitError};

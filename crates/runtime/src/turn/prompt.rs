@@ -6,6 +6,7 @@
 
 use crate::context::AgentContext;
 use crate::turn::history::unanswered;
+use crate::turn::shown::Shown;
 use insula_models as models;
 use insula_models::{CacheHint, SystemBlock, ToolSchema};
 use insula_store::{Message, Part, Role};
@@ -29,31 +30,32 @@ pub fn house_text() -> Arc<str> {
 
 /// The request for one model call: what every turn shows, the summary if there is one, and the
 /// end of the conversation.
-pub fn request(
+pub(crate) fn request(
     agent: &AgentContext,
     house: &Arc<str>,
     tools: Arc<[ToolSchema]>,
     (summary, end): (&[Message], &[Message]),
+    shown: &mut Shown,
 ) -> models::Request {
     // Providers want the first word to be a person's, and no result without its call.
     let answers = |stored: &&Message| matches!(stored.role, Role::Assistant | Role::Tool);
     let end = &end[end.iter().take_while(answers).count()..];
-    let mut messages: Vec<models::Message> = Vec::with_capacity(summary.len() + end.len());
-    messages.extend(summary.iter().filter_map(message));
+    let mut messages: Vec<Arc<models::Message>> = Vec::with_capacity(summary.len() + end.len());
+    messages.extend(summary.iter().filter_map(|stored| shown.message(stored)));
     for (at, stored) in end.iter().enumerate() {
-        messages.extend(message(stored));
+        messages.extend(shown.message(stored));
         let parts: Vec<models::Part> =
             unanswered(end, at).iter().map(|call| unfinished(call)).collect();
         if !parts.is_empty() {
-            let role = models::Role::Tool;
-            messages.push(models::Message { role, parts, cache: CacheHint::None });
+            messages.push(Arc::new(models::Message::new(models::Role::Tool, parts)));
         }
     }
     // The end of what is there now is the beginning of what comes next.
     if let Some(last) = messages.last_mut() {
-        last.cache = CacheHint::Breakpoint;
+        Arc::make_mut(last).cache = CacheHint::Breakpoint;
     }
-    let mut request = models::Request::new("", messages);
+    let mut request = models::Request::new("", Vec::new());
+    request.messages = messages;
     request.system = system(agent, house);
     request.tools = tools;
     request
@@ -66,47 +68,6 @@ fn unfinished(call: &str) -> models::Part {
         call_id: call.into(),
         content: vec![models::Part::Text(text.into())],
         is_error: true,
-    }
-}
-
-/// A stored message in the words of a model request; `None` for one it is not shown.
-fn message(stored: &Message) -> Option<models::Message> {
-    let role = match stored.role {
-        Role::User | Role::System => models::Role::User,
-        Role::Assistant => models::Role::Assistant,
-        Role::Tool => models::Role::Tool,
-    };
-    let parts: Vec<models::Part> = stored.parts.iter().map(part).collect();
-    (!parts.is_empty()).then_some(models::Message { role, parts, cache: CacheHint::None })
-}
-
-fn part(stored: &Part) -> models::Part {
-    match stored {
-        Part::Text(text) => models::Part::Text(text.as_str().into()),
-        Part::Attachment { name, media_type, bytes, .. } => {
-            models::Part::Text(format!("[attachment {name}, {media_type}, {bytes} bytes]").into())
-        }
-        Part::Image { source, media_type } => {
-            let mut image = models::Image::from_url(source);
-            if image.mime.is_empty() {
-                image.mime = (**media_type).into();
-            }
-            models::Part::Image(image)
-        }
-        Part::ToolCall { id, name, arguments } => models::Part::ToolCall {
-            id: (**id).into(),
-            name: (**name).into(),
-            arguments: arguments.as_str().into(),
-        },
-        Part::ToolResult { call, text, is_error } => models::Part::ToolResult {
-            call_id: (**call).into(),
-            content: vec![models::Part::Text(text.as_str().into())],
-            is_error: *is_error,
-        },
-        Part::Reasoning { text, signature } => models::Part::Reasoning {
-            text: text.as_str().into(),
-            signature: signature.as_deref().map(Into::into),
-        },
     }
 }
 

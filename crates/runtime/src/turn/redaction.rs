@@ -21,6 +21,7 @@ use crate::secrets::Known;
 use crate::turn::event::{TurnEnd, TurnEvent};
 
 /// The redactors for one agent, as they are at one moment.
+#[derive(Clone)]
 pub(crate) struct Redaction {
     own: Arc<Redactor>,
     replies: Arc<Redactor>,
@@ -79,16 +80,25 @@ impl Redaction {
         }
     }
 
-    /// What the model is shown. The journal is redacted when it is written; this finds what
-    /// was said before its secret was set, and what stands in the agent's own files.
-    pub(crate) fn request(&self, request: &mut models::Request) {
+    /// Whether it hides the same from the model.
+    pub(crate) fn shows_like(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.own, &other.own)
+    }
+
+    /// The fixed part of what the model is shown.
+    pub(crate) fn system(&self, request: &mut models::Request) {
         if self.own.is_empty() {
             return;
         }
         for block in &mut request.system {
             scrub_shared(&self.own, &mut block.text);
         }
-        for message in &mut request.messages {
+    }
+
+    /// A message that the model is shown. The journal is redacted when it is written; this finds what
+    /// was said before its secret was set, and what stands in the agent's own files.
+    pub(crate) fn message(&self, message: &mut models::Message) {
+        if !self.own.is_empty() {
             message.parts.iter_mut().for_each(|part| self.shown(part));
         }
     }

@@ -53,8 +53,11 @@ fn rule_10_what_is_kept_does_not_depend_on_the_secrets_of_others() {
     let mut request = models::Request::new("m", vec![]);
     request.system =
         vec![models::SystemBlock { text: text.as_str().into(), cache: models::CacheHint::None }];
-    redaction.request(&mut request);
+    redaction.system(&mut request);
     assert_eq!(&*request.system[0].text, format!("[secret] and {OTHER}"));
+    let mut message = models::Message::user(text);
+    redaction.message(&mut message);
+    assert_eq!(message.text(), format!("[secret] and {OTHER}"));
 }
 
 #[test]

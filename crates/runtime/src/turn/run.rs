@@ -9,6 +9,7 @@ use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::live::LiveTurn;
 use crate::turn::redaction::Redaction;
+use crate::turn::shown::Shown;
 use crate::turn::{compress, history, prompt};
 use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
 use insula_store::{
@@ -98,11 +99,14 @@ pub(super) struct Turn<'t> {
     pub(super) refused: BTreeMap<(String, String), usize>,
     /// What its model calls took so far.
     pub(super) spent: Usage,
+    /// What the model sees of the conversation's messages.
+    shown: Shown,
 }
 
 impl<'t> Turn<'t> {
     fn new(shop: &'t Shop, cx: &'t TurnContext) -> Self {
-        Self { shop, cx, refused: BTreeMap::new(), spent: Usage::default() }
+        let shown = Shown::default();
+        Self { shop, cx, refused: BTreeMap::new(), spent: Usage::default(), shown }
     }
 }
 
@@ -120,7 +124,7 @@ impl Turn<'_> {
         let mut may_compress = true;
         for step in 0..ITERATIONS_MAX {
             self.hear(&mut history).await;
-            if may_compress && history::all_tokens(&history) > limit {
+            if may_compress && history::is_full(&history, limit) {
                 may_compress = self.compress(&chain, &mut history, limit).await?;
             }
             let answered = self.ask(&chain, &tools, &history, limit, step).await;
@@ -147,7 +151,9 @@ impl Turn<'_> {
             } else if self.close().await {
                 let concluded = self.reply(vec![message.clone()], usage).await?;
                 history.push(self.placed(&message, concluded));
-                self.shop.shelf.put(&cx.agent.id, cx.session, history);
+                self.shown.keep(&history);
+                let shown = std::mem::take(&mut self.shown);
+                self.shop.shelf.put(&cx.agent.id, cx.session, (history, shown));
                 return Ok(TurnEnd::Replied { text: answer.text(), usage: self.spent });
             } else {
                 // Said before it knew all that was asked: void, and paid for.
@@ -168,10 +174,11 @@ impl Turn<'_> {
     }
 
     /// The conversation up to here: as the last turn left it, or read again.
-    async fn remember(&self) -> Result<Vec<Message>, Broken> {
+    async fn remember(&mut self) -> Result<Vec<Message>, Broken> {
         let cx = self.cx;
         let kept = self.shop.shelf.take(&cx.agent.id, cx.session);
-        if let (Some(mut history), Some((seq, message))) = (kept, &cx.message) {
+        if let (Some((mut history, shown)), Some((seq, message))) = (kept, &cx.message) {
+            self.shown = shown;
             history.push(self.placed(message, *seq));
             return Ok(history);
         }
@@ -205,17 +212,19 @@ impl Turn<'_> {
 
     /// One model call.
     async fn ask(
-        &self,
+        &mut self,
         chain: &Chain,
         tools: &Arc<[ToolSchema]>,
         history: &[Message],
         limit: usize,
         step: usize,
     ) -> Result<(Answer, Usage), Asked> {
-        let agent = &self.cx.agent;
-        let shown = history::fitting(history, limit);
-        let mut request = prompt::request(agent, &self.shop.house_text, tools.clone(), shown);
-        self.redaction().request(&mut request);
+        let (agent, redaction) = (&self.cx.agent, self.redaction());
+        self.shown.under(&redaction);
+        let (house, shown) = (&self.shop.house_text, &mut self.shown);
+        let part = history::fitting(history, limit);
+        let mut request = prompt::request(agent, house, tools.clone(), part, shown);
+        redaction.system(&mut request);
         self.listen(chain, &request, &step.to_string(), true).await
     }
 
@@ -289,8 +298,7 @@ impl Turn<'_> {
     ) -> Result<bool, Broken> {
         let Some(count) = compress::older(history, limit / 3) else { return Ok(false) };
         let older = &history[..count];
-        let mut request = compress::request(older);
-        self.redaction().request(&mut request);
+        let request = compress::request(older, &self.redaction());
         let (answer, usage) = match self.listen(chain, &request, "summary", false).await {
             Ok(answered) => answered,
             Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
