@@ -1,5 +1,38 @@
-//! Confinement of child processes, and the only way they have to the network.
+//! Confinement of child processes by the kernel, and the only way they have to the network.
 //!
-//! It gets plain specifications and knows no agents: who may do what is decided above it.
+//! A [`Sandbox`] takes a plain [`Spec`] and gives a [`Child`]: a process that sees a root with
+//! only what was granted, no network or one proxy, no process but its own, and ends within its
+//! limits together with all it started. A layer that is required and that this machine does
+//! not give refuses, with the reason.
+//!
+//! It knows nothing of agents: what a spec should say is decided above.
 
+mod cgroup;
+mod channel;
+mod child;
+mod conversation;
 pub mod egress;
+mod error;
+mod examine;
+mod helper;
+mod launcher;
+mod listener;
+mod output;
+mod ownership;
+mod plan;
+mod prepare;
+mod probe;
+mod sandbox;
+mod seccomp;
+mod spec;
+
+pub use child::{Child, Exit, Finished, Limit, Outcome};
+pub use error::Error;
+pub use examine::{Attempt, Examination, LayerReport, Verdict};
+pub use helper::helper_main;
+pub use launcher::Helper;
+pub use output::Captured;
+pub use ownership::give_to;
+pub use probe::{Availability, Machine};
+pub use sandbox::Sandbox;
+pub use spec::{Layer, Limits, Network, Output, Owner, Spec, Stdin, Tmp};

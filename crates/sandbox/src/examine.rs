@@ -1,0 +1,118 @@
+//! What the walls really hold on this machine, for a person to read: each layer, and a few
+//! attempts to get out, made by a confined process.
+
+use crate::child::Outcome;
+use crate::error::Error;
+use crate::probe::Availability;
+use crate::sandbox::Sandbox;
+use crate::spec::{Layer, Limits, Owner, Spec};
+use std::time::Duration;
+
+/// An attempt ends by itself; what does not is ended.
+const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The user for the attempts when the daemon is root: one that owns nothing.
+const NOBODY: Owner = Owner { uid: 65_534, gid: 65_534 };
+
+/// Exit code of an attempt that got through.
+const BROKEN: i32 = 42;
+
+/// Exit code of an attempt that was refused.
+const HELD: i32 = 0;
+
+/// Attempts in the words of a shell: each exits with [`BROKEN`] if it got through.
+const ATTEMPTS: [(&str, &str); 12] = [
+    ("read the machine's passwords", "cat /etc/shadow && exit 42"),
+    ("list the homes of people", "ls /home/* /root && exit 42"),
+    ("list the daemon's processes", r#"[ "$(ls -d /proc/[0-9]* | wc -l)" -gt 6 ] && exit 42"#),
+    ("read the environment of another process", "cat /proc/1/environ && exit 42"),
+    ("walk to the host's root", "ls /proc/1/root/root && exit 42"),
+    ("write to the system", "touch /usr/insula-was-here && exit 42"),
+    ("change the kernel's settings", "echo x > /proc/sys/kernel/core_pattern && exit 42"),
+    ("mount a file system", "mount -t tmpfs none /tmp && exit 42"),
+    ("make a namespace", "unshare -Ur true && exit 42"),
+    ("find a network", "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ] && exit 42"),
+    (
+        "signal the host",
+        "for p in 1 2 $PPID; do kill -0 $p && [ $p != 1 ] && [ $p != $PPID ] && exit 42; done",
+    ),
+    ("keep a descriptor of the daemon", "ls /proc/self/fd | grep -qvxE '[0-3]' && exit 42"),
+];
+
+/// What came of an attempt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// It was refused.
+    Held,
+    /// It got through.
+    Broken,
+    /// It could not be made, so nothing is known.
+    NotRun(String),
+}
+
+/// An attempt to get out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attempt {
+    /// What was attempted.
+    pub what: &'static str,
+    /// What came of it.
+    pub verdict: Verdict,
+}
+
+/// A layer, and what its state means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LayerReport {
+    /// The layer.
+    pub layer: Layer,
+    /// Whether it can be had.
+    pub availability: Availability,
+    /// Whether a child is refused without it.
+    pub required: bool,
+    /// What is lost without it.
+    pub without: &'static str,
+    /// How it can be had.
+    pub remedy: &'static str,
+}
+
+/// What holds on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Examination {
+    /// Every layer.
+    pub layers: Vec<LayerReport>,
+    /// A few attempts, made by a child with every layer the machine gives.
+    pub attempts: Vec<Attempt>,
+}
+
+impl Sandbox {
+    /// Tries what confinement really holds here, by running some attempts.
+    pub async fn examine(&self) -> Examination {
+        let machine = self.machine().await;
+        let layers = Layer::ALL.map(|layer| LayerReport {
+            layer,
+            availability: machine.availability(layer),
+            required: layer.is_required(),
+            without: layer.without(),
+            remedy: layer.remedy(),
+        });
+        let mut attempts = vec![];
+        for (what, script) in ATTEMPTS {
+            let verdict = match self.attempt(script).await {
+                Ok(Outcome::Exited(BROKEN)) => Verdict::Broken,
+                Ok(Outcome::Exited(HELD)) => Verdict::Held,
+                Ok(other) => Verdict::NotRun(format!("it ended as {other:?}")),
+                Err(error) => Verdict::NotRun(error.to_string()),
+            };
+            attempts.push(Attempt { what, verdict });
+        }
+        Examination { layers: layers.into(), attempts }
+    }
+
+    async fn attempt(&self, script: &str) -> Result<Outcome, Error> {
+        let mut spec = Spec::new("/bin/sh");
+        spec.args = vec!["-c".into(), format!("{script}; exit 0").into()];
+        spec.env.insert("PATH".into(), "/usr/bin:/bin:/usr/sbin:/sbin".into());
+        spec.owner = Some(NOBODY);
+        spec.limits = Limits { wall_clock: Some(ATTEMPT_TIMEOUT), ..Limits::default() };
+        Ok(self.spawn(spec).await?.finish().await?.exit.outcome)
+    }
+}

@@ -1,0 +1,149 @@
+//! The outer helper: leaves the host's namespaces, starts the inner helper in the new ones,
+//! and tells the daemon when all of it is over.
+
+use super::{INNER, rules, start};
+use crate::channel;
+use crate::plan::{Attempt, Failure, Layers, OuterPlan, Report};
+use crate::seccomp::Filters;
+use nix::sched::CloneFlags;
+use rustix::process::{PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::process::ExitCode;
+
+pub(super) fn run() -> ExitCode {
+    let channel = match setup() {
+        Ok(channel) => channel,
+        // There is nobody to tell: the daemon sees the channel end.
+        Err(_) => return ExitCode::FAILURE,
+    };
+    let report = match confine(&channel) {
+        Ok(report) => report,
+        Err(failure) => Report::Failed(failure),
+    };
+    match channel::send(&channel, &report, &[]) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn setup() -> io::Result<OwnedFd> {
+    start::close_inherited()?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+    Ok(rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3)?)
+}
+
+fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
+    let plan: OuterPlan = match channel::receive(channel) {
+        Ok(Some((plan, _))) => plan,
+        Ok(None) => return Err(Failure::setup("plan", io::Error::other("there was none"))),
+        Err(error) => return Err(Failure::setup("plan", error)),
+    };
+    // The death signal is set; if the parent died before, nobody would send it.
+    if start::parent() != plan.parent {
+        return Err(Failure::setup("start", io::Error::other("the daemon has ended")));
+    }
+    match plan.attempt {
+        Some(Attempt::Landlock) => {
+            rules::try_landlock()?;
+            return Ok(Report::Held);
+        }
+        Some(Attempt::Seccomp) => {
+            let filters =
+                Filters::compile(false).map_err(|error| Failure::setup("seccomp", error))?;
+            rules::seccomp(&filters)?;
+            return Ok(Report::Held);
+        }
+        Some(Attempt::Unshare) | None => {}
+    }
+
+    let ids = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    nix::sched::unshare(flags(plan.layers))
+        .map_err(|error| Failure::setup("leave the host's namespaces", error))?;
+    if plan.layers.user && !plan.maps_from_parent {
+        map_own_ids(ids).map_err(|error| Failure::setup("map ids", error))?;
+    }
+    if plan.attempt.is_some() {
+        return Ok(Report::Held);
+    }
+    let tell = |report: Report| {
+        channel::send(channel, &report, &[]).map_err(|error| Failure::setup("report", error))
+    };
+    tell(Report::Unshared)?;
+    match channel::receive::<()>(channel) {
+        Ok(Some(_)) => {}
+        _ => return Err(Failure::setup("map ids", io::Error::other("the daemon went away"))),
+    }
+    if plan.layers.user {
+        keep_rights_over_exec().map_err(|error| Failure::setup("rights", error))?;
+    }
+
+    let inner = channel.try_clone().and_then(|channel| start::again(INNER, channel));
+    let inner = inner.map_err(|error| Failure::setup("start the inner helper", error))?;
+    let descriptor = pidfd_open(inner, PidfdFlags::empty())
+        .map_err(|error| Failure::setup("watch the inner helper", error))?;
+    channel::send(channel, &Report::Inner, &[descriptor.as_fd()])
+        .map_err(|error| Failure::setup("report", error))?;
+    drop(descriptor);
+
+    // What the program did, the inner helper has said. This is for the one that could not.
+    loop {
+        match waitpid(Some(inner), WaitOptions::empty()) {
+            Ok(Some((_, status))) => {
+                return Ok(Report::Ended {
+                    code: status.exit_status(),
+                    signal: status.terminating_signal(),
+                    memory: false,
+                });
+            }
+            Ok(None) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(Failure::setup("wait", error)),
+        }
+    }
+}
+
+fn flags(layers: Layers) -> CloneFlags {
+    let mut flags = CloneFlags::empty();
+    flags.set(CloneFlags::CLONE_NEWUSER, layers.user);
+    flags.set(CloneFlags::CLONE_NEWPID, layers.pid);
+    flags.set(CloneFlags::CLONE_NEWNS, layers.mount);
+    flags.set(CloneFlags::CLONE_NEWNET, layers.network);
+    flags.set(CloneFlags::CLONE_NEWIPC, layers.ipc);
+    flags.set(CloneFlags::CLONE_NEWUTS, layers.uts);
+    flags
+}
+
+/// Maps the user to itself, the one map an ordinary user may write.
+fn map_own_ids((uid, gid): (u32, u32)) -> io::Result<()> {
+    start::write("/proc/self/setgroups", "deny")?;
+    start::write("/proc/self/uid_map", &format!("{uid} {uid} 1"))?;
+    start::write("/proc/self/gid_map", &format!("{gid} {gid} 1"))
+}
+
+/// The rights over the new namespaces would be lost when the inner helper is executed, since
+/// no id inside is 0.
+fn keep_rights_over_exec() -> io::Result<()> {
+    let held = rustix::thread::capabilities(None)?;
+    let permitted = held.permitted;
+    rustix::thread::set_capabilities(
+        None,
+        CapabilitySets { effective: permitted, permitted, inheritable: permitted },
+    )?;
+    for right in NEEDED {
+        rustix::thread::configure_capability_in_ambient_set(right, true)?;
+    }
+    Ok(())
+}
+
+/// What the inner helper needs to build its walls: to mount, to become another id, to reach
+/// granted files of that id, to raise the loopback, to name the host, to drop the rest.
+const NEEDED: [CapabilitySet; 7] = [
+    CapabilitySet::SYS_ADMIN,
+    CapabilitySet::SETUID,
+    CapabilitySet::SETGID,
+    CapabilitySet::SETPCAP,
+    CapabilitySet::NET_ADMIN,
+    CapabilitySet::DAC_OVERRIDE,
+    CapabilitySet::DAC_READ_SEARCH,
+];

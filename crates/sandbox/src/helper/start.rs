@@ -1,0 +1,118 @@
+//! Starts processes and tidies up what the helper was born with.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "the helper starts the inner helper and the program, and looks at its own descriptors"
+)]
+
+use crate::plan::{Failure, FailureKind, InnerPlan};
+use rustix::process::Pid;
+use std::ffi::OsStr;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+
+/// Descriptors below this are standard input, output and error.
+const STANDARD: i32 = 3;
+
+/// Closes whatever was inherited beside the standard three. To be called before anything is
+/// opened, so that nothing in use can be hit.
+pub(super) fn close_inherited() -> io::Result<()> {
+    let open: Vec<i32> = std::fs::read_dir("/proc/self/fd")?
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter(|&descriptor| descriptor >= STANDARD)
+        .collect();
+    for descriptor in open {
+        // One of them was the listing itself, which is closed by now.
+        let _ = nix::unistd::close(descriptor);
+    }
+    Ok(())
+}
+
+/// The process that started this one.
+pub(super) fn parent() -> u32 {
+    std::os::unix::process::parent_id()
+}
+
+/// Starts this program again under another hidden command, with the channel as its input.
+pub(super) fn again(command: &str, channel: OwnedFd) -> io::Result<Pid> {
+    let child = Command::new("/proc/self/exe")
+        .arg0("insula")
+        .arg(command)
+        .env_clear()
+        .stdin(Stdio::from(channel))
+        .spawn()?;
+    pid(&child)
+}
+
+/// Starts the program.
+pub(super) fn program(plan: &InnerPlan, stdin: Option<OwnedFd>) -> Result<Pid, Failure> {
+    let child = Command::new(&plan.program)
+        .args(&plan.args)
+        .env_clear()
+        .envs(plan.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(&plan.cwd)
+        .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
+        .spawn();
+    let child = child.and_then(|child| pid(&child));
+    child.map_err(|error| Failure {
+        kind: FailureKind::Execute,
+        step: "execute".to_owned(),
+        reason: error.to_string(),
+        errno: error.raw_os_error(),
+    })
+}
+
+fn pid(child: &std::process::Child) -> io::Result<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw).ok_or(io::Error::other("no process id"))
+}
+
+/// The lowest priority of all.
+const NICE_MAX: i32 = 19;
+
+/// The first to go when the machine runs out of memory.
+const OOM_SCORE: &[u8] = b"1000";
+
+/// The ways to wait for everyone else. Where the machine has one of them not, children still
+/// run.
+pub(super) struct Priority {
+    group: Option<std::fs::File>,
+    memory: Option<std::fs::File>,
+}
+
+impl Priority {
+    /// Opens the files for it, which a private root no longer has or no longer lets be written.
+    pub(super) fn open() -> Self {
+        let open = |path| std::fs::OpenOptions::new().write(true).open(path).ok();
+        Self { group: open("/proc/self/autogroup"), memory: open("/proc/self/oom_score_adj") }
+    }
+
+    /// Lowers this process and all it starts. To be called last: the set-up is not the child's.
+    pub(super) fn lower(self) {
+        let _ = rustix::process::nice(NICE_MAX);
+        if let Some(mut file) = self.group {
+            let _ = file.write_all(NICE_MAX.to_string().as_bytes());
+        }
+        if let Some(mut file) = self.memory {
+            let _ = file.write_all(OOM_SCORE);
+        }
+    }
+}
+
+/// Writes to a file of `/proc`.
+pub(super) fn write(path: &str, content: &str) -> io::Result<()> {
+    std::fs::write(path, content)
+}
+
+/// Reads a file of `/proc`.
+pub(super) fn read(path: &str) -> io::Result<String> {
+    std::fs::read_to_string(path)
+}
+
+/// The names in a folder of `/proc` that are numbers.
+pub(super) fn numbers(folder: &str) -> io::Result<Vec<u32>> {
+    let entries = std::fs::read_dir(folder)?;
+    let number = |name: &OsStr| name.to_str()?.parse().ok();
+    Ok(entries.filter_map(|entry| number(&entry.ok()?.file_name())).collect())
+}

@@ -1,0 +1,138 @@
+//! What the daemon tells its helper, and what the helper answers. Only these types cross
+//! between the two processes, and only over the channel the daemon made.
+
+use serde::{Deserialize, Serialize};
+use std::ffi::OsString;
+
+/// Which layers to put on. All of them, unless the operator allows one to be missing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Layers {
+    pub(crate) user: bool,
+    pub(crate) pid: bool,
+    pub(crate) mount: bool,
+    pub(crate) network: bool,
+    pub(crate) ipc: bool,
+    pub(crate) uts: bool,
+    pub(crate) landlock: bool,
+    pub(crate) seccomp: bool,
+}
+
+/// For the outer helper: what to leave behind before the inner one starts.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OuterPlan {
+    pub(crate) layers: Layers,
+    /// The process that must still be the parent once the death signal is set.
+    pub(crate) parent: u32,
+    /// Whether the parent writes the id maps, as only root can for another id.
+    pub(crate) maps_from_parent: bool,
+    /// Try this and answer, instead of starting anything.
+    pub(crate) attempt: Option<Attempt>,
+}
+
+/// A layer to try alone, so that a report can name the one that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Attempt {
+    Unshare,
+    Landlock,
+    Seccomp,
+}
+
+/// For the inner helper: everything else.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct InnerPlan {
+    pub(crate) layers: Layers,
+    pub(crate) program: OsString,
+    pub(crate) args: Vec<OsString>,
+    pub(crate) env: Vec<(OsString, OsString)>,
+    pub(crate) cwd: OsString,
+    pub(crate) grants: Vec<Grant>,
+    pub(crate) executes: Vec<OsString>,
+    pub(crate) tmp_bytes: u64,
+    pub(crate) tmp_files: u64,
+    pub(crate) proxy_port: Option<u16>,
+    pub(crate) memory_bytes: u64,
+    pub(crate) processes: u64,
+    pub(crate) file_bytes: u64,
+    pub(crate) descriptors: u64,
+    pub(crate) cpu_seconds: u64,
+    /// Whether the inner helper counts the tree's memory, for want of a cgroup.
+    pub(crate) watch_memory: bool,
+    /// The ids to become, when they are not the daemon's.
+    pub(crate) become_ids: Option<(u32, u32)>,
+    /// The ids the process has inside, for its `/etc/passwd`.
+    pub(crate) ids: (u32, u32),
+    /// Whether a descriptor for standard input comes with the plan.
+    pub(crate) stdin: bool,
+}
+
+/// A path to give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Grant {
+    pub(crate) path: OsString,
+    pub(crate) write: bool,
+}
+
+/// What the helper answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Report {
+    /// The outer helper has left the host's namespaces; its maps may be written.
+    Unshared,
+    /// The inner helper has tied its life to the outer one and waits for its plan. With it
+    /// comes a descriptor of that process, except where it is not the init of a namespace.
+    Ready,
+    /// The process is the inner helper's; with the message comes a descriptor of it.
+    Inner,
+    /// With it comes the listener of the proxy's port.
+    Listener,
+    /// The program runs.
+    Started,
+    /// An attempt succeeded.
+    Held,
+    /// A step failed.
+    Failed(Failure),
+    /// The program ended.
+    Ended { code: Option<i32>, signal: Option<i32>, memory: bool },
+}
+
+/// A step that failed, and where the blame lies.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Failure {
+    pub(crate) kind: FailureKind,
+    pub(crate) step: String,
+    pub(crate) reason: String,
+    pub(crate) errno: Option<i32>,
+}
+
+/// Where the blame for a failure lies.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum FailureKind {
+    /// The machine.
+    Setup,
+    /// A path that was to be given.
+    Grant(OsString),
+    /// The program.
+    Execute,
+}
+
+impl Failure {
+    /// A step of the set-up, with what the kernel answered.
+    pub(crate) fn setup(step: impl Into<String>, error: impl Into<std::io::Error>) -> Self {
+        let error = error.into();
+        Self {
+            kind: FailureKind::Setup,
+            step: step.into(),
+            reason: error.to_string(),
+            errno: error.raw_os_error(),
+        }
+    }
+
+    /// A path that can't be given.
+    pub(crate) fn grant(path: &std::ffi::OsStr, reason: impl Into<String>) -> Self {
+        Self {
+            kind: FailureKind::Grant(path.to_owned()),
+            step: String::new(),
+            reason: reason.into(),
+            errno: None,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! From what was asked for to what the helper does: a decision, without any doing.
+
+use crate::error::Error;
+use crate::plan::{Grant, InnerPlan, Layers};
+use crate::probe::Machine;
+use crate::spec::{Layer, Network, Owner, Spec, Stdin};
+use std::ffi::OsString;
+use std::path::{Component, Path};
+
+/// The variables by which programs find a proxy, in both spellings that are in use.
+const PROXY_VARIABLES: [&str; 6] =
+    ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
+
+/// The variables that would let a program go around it.
+const NO_PROXY_VARIABLES: [&str; 2] = ["no_proxy", "NO_PROXY"];
+
+/// Trees that are built for the child and never given from the host.
+const NEVER_GRANTED: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
+
+/// Where a program may be without a grant.
+const OPEN: [&str; 9] =
+    ["/tmp", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"];
+
+/// Which layers a child gets on this machine, or the required one that is missing.
+pub(crate) fn layers(spec: &Spec, machine: &Machine) -> Result<Layers, Error> {
+    let mut layers = Layers::default();
+    for layer in Layer::ALL {
+        let fault = machine.fault(layer);
+        if let Some(reason) = fault
+            && layer.is_required()
+            && !spec.optional.contains(&layer)
+        {
+            return Err(Error::Missing { layer, reason: reason.to_owned() });
+        }
+        let on = fault.is_none();
+        match layer {
+            Layer::UserNamespace => layers.user = on,
+            Layer::PidNamespace => layers.pid = on,
+            Layer::MountNamespace => layers.mount = on,
+            Layer::NetworkNamespace => layers.network = on,
+            Layer::IpcNamespace => layers.ipc = on,
+            Layer::UtsNamespace => layers.uts = on,
+            Layer::Landlock => layers.landlock = on,
+            Layer::Seccomp => layers.seccomp = on,
+            Layer::MemoryCgroup | Layer::PidsCgroup => {}
+        }
+    }
+    if !layers.mount && !layers.landlock {
+        return Err(Error::Spec(
+            "neither a private root nor Landlock can be had, so nothing would keep the child from the host's files; not even `sandbox.optional` allows that".to_owned(),
+        ));
+    }
+    if let Network::Proxy { .. } = spec.network
+        && !layers.network
+    {
+        return Err(Error::Spec(
+            "`network.allow` needs a network namespace, since Landlock knows ports and not addresses; without one a child gets no network".to_owned(),
+        ));
+    }
+    Ok(layers)
+}
+
+/// The ids a child runs as, and whether they are others than the daemon's.
+pub(crate) fn owner(spec: &Spec, machine: &Machine) -> Result<(Owner, bool), Error> {
+    if !machine.is_root() {
+        return Ok((machine.owner(), false));
+    }
+    match spec.owner {
+        Some(owner) if owner.uid != 0 && owner.gid != 0 => Ok((owner, true)),
+        Some(_) => Err(Error::Spec("a child must not run as user or group 0".to_owned())),
+        None => Err(Error::Spec(
+            "the daemon runs as root, so the spec must name a user for the child".to_owned(),
+        )),
+    }
+}
+
+/// Checks what the paths can be checked for without looking at the disk, and writes the plan.
+pub(crate) fn plan(
+    spec: &Spec,
+    layers: Layers,
+    (owner, differs): (Owner, bool),
+    counts_memory: bool,
+) -> Result<InnerPlan, Error> {
+    for path in [&spec.program, &spec.cwd].into_iter().chain(&spec.executes) {
+        check(path)?;
+    }
+    for path in spec.reads.iter().chain(&spec.writes) {
+        check(path)?;
+        let reason = if path == Path::new("/") {
+            "the whole root is no grant"
+        } else if NEVER_GRANTED.iter().any(|never| path.starts_with(never)) {
+            "devices, sockets and the kernel's own files are never given"
+        } else if path == Path::new("/tmp") {
+            "a child has its own /tmp; grant a folder in it"
+        } else {
+            continue;
+        };
+        return Err(Error::Grant { path: path.clone(), reason: reason.to_owned() });
+    }
+    let granted =
+        |path: &Path| spec.reads.iter().chain(&spec.writes).any(|own| path.starts_with(own));
+    let open =
+        |path: &Path| path == Path::new("/") || OPEN.iter().any(|open| path.starts_with(open));
+    if !granted(&spec.cwd) && !open(&spec.cwd) {
+        let cwd = spec.cwd.display();
+        return Err(Error::Spec(format!("the working directory `{cwd}` is not granted; grant it")));
+    }
+    if !granted(&spec.program) && !open(&spec.program) {
+        let program = spec.program.display();
+        return Err(Error::Spec(format!(
+            "the program `{program}` is not granted; grant its folder to read and execute"
+        )));
+    }
+
+    let grant = |path: &std::path::PathBuf, write| Grant { path: path.clone().into(), write };
+    let mut grants: Vec<Grant> = spec.writes.iter().map(|path| grant(path, true)).collect();
+    let reads = spec.reads.iter().filter(|path| !spec.writes.contains(path));
+    grants.extend(reads.map(|path| grant(path, false)));
+    let mut unique: Vec<Grant> = vec![];
+    for grant in grants {
+        if !unique.contains(&grant) {
+            unique.push(grant);
+        }
+    }
+
+    let mut env = spec.env.clone();
+    let mut proxy_port = None;
+    if let Network::Proxy { port } = spec.network {
+        proxy_port = Some(port);
+        let address = OsString::from(format!("http://127.0.0.1:{port}"));
+        env.extend(PROXY_VARIABLES.map(|name| (name.into(), address.clone())));
+        env.extend(NO_PROXY_VARIABLES.map(|name| (name.into(), OsString::new())));
+    }
+    Ok(InnerPlan {
+        layers,
+        program: spec.program.clone().into(),
+        args: spec.args.clone(),
+        env: env.into_iter().collect(),
+        cwd: spec.cwd.clone().into(),
+        grants: unique,
+        executes: spec.executes.iter().map(|path| path.clone().into()).collect(),
+        tmp_bytes: spec.tmp.bytes_max,
+        tmp_files: spec.tmp.files_max,
+        proxy_port,
+        memory_bytes: spec.limits.memory_bytes,
+        processes: spec.limits.processes,
+        file_bytes: spec.limits.file_bytes,
+        descriptors: spec.limits.descriptors,
+        cpu_seconds: spec.limits.cpu_time.as_secs(),
+        watch_memory: !counts_memory && layers.pid,
+        become_ids: differs.then_some((owner.uid, owner.gid)),
+        ids: (owner.uid, owner.gid),
+        stdin: spec.stdin != Stdin::Null,
+    })
+}
+
+fn check(path: &Path) -> Result<(), Error> {
+    let plain =
+        path.components().all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+    if path.is_absolute() && plain {
+        return Ok(());
+    }
+    Err(Error::Spec(format!("`{}` is no absolute path without `.` and `..`", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spec::Owner;
+
+    fn missing(layer: Layer) -> Machine {
+        Machine::pretend(Owner { uid: 1000, gid: 1000 }, &[layer])
+    }
+
+    #[test]
+    fn rule_04_a_required_layer_that_is_missing_refuses() {
+        for layer in Layer::ALL {
+            let mut spec = Spec::new("/bin/true");
+            let decided = layers(&spec, &missing(layer));
+            assert_eq!(decided.is_err(), layer.is_required(), "{layer}");
+            if let Err(error) = decided {
+                let text = error.to_string();
+                assert!(text.contains(layer.name()) && text.contains("sandbox.optional"), "{text}");
+            }
+            spec.optional.insert(layer);
+            assert!(layers(&spec, &missing(layer)).is_ok(), "{layer}");
+        }
+    }
+
+    #[test]
+    fn a_proxy_without_a_network_namespace_refuses_even_when_that_is_optional() {
+        let mut spec = Spec::new("/bin/true");
+        spec.optional.insert(Layer::NetworkNamespace);
+        spec.network = Network::Proxy { port: 1 };
+        let error = layers(&spec, &missing(Layer::NetworkNamespace)).unwrap_err();
+        assert!(error.to_string().contains("network.allow"), "{error}");
+    }
+
+    #[test]
+    fn root_never_lends_its_own_id() {
+        let root = Machine::pretend(Owner { uid: 0, gid: 0 }, &[]);
+        let mut spec = Spec::new("/bin/true");
+        assert!(owner(&spec, &root).is_err());
+        spec.owner = Some(Owner { uid: 0, gid: 7 });
+        assert!(owner(&spec, &root).is_err());
+        spec.owner = Some(Owner { uid: 7, gid: 7 });
+        assert!(owner(&spec, &root).is_ok_and(|(owner, differs)| owner.uid == 7 && differs));
+    }
+
+    #[test]
+    fn paths_that_can_not_be_granted_are_refused() {
+        for path in
+            ["/", "/proc", "/sys/fs", "/dev/mem", "/run/docker.sock", "/a/../b", "a", "/tmp"]
+        {
+            let mut spec = Spec::new("/bin/true");
+            spec.reads.push(path.into());
+            let machine = Machine::pretend(Owner { uid: 7, gid: 7 }, &[]);
+            let owner = owner(&spec, &machine).unwrap();
+            assert!(plan(&spec, layers(&spec, &machine).unwrap(), owner, true).is_err(), "{path}");
+        }
+    }
+}

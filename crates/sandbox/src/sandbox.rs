@@ -1,0 +1,254 @@
+//! The way in: a spec becomes a confined process.
+
+use crate::cgroup::{Group, Hierarchies};
+use crate::child::{Child, Stream, Tree, refusal, supervise};
+use crate::conversation::Conversation;
+use crate::error::Error;
+use crate::helper::OUTER;
+use crate::launcher::{Helper, Launcher, Process, Request, own_id, write_maps};
+use crate::output::Capture;
+use crate::plan::{Layers, OuterPlan, Report};
+use crate::prepare;
+use crate::probe::Machine;
+use crate::seccomp::Filters;
+use crate::spec::{Limits, Network, Output, Owner, Spec, Stdin};
+use insula_world::{Clock, Listener};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::unix::pipe;
+use tokio::sync::watch;
+
+/// Setting up takes milliseconds. What takes longer hangs, as on a network share that is gone.
+const SETUP_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// Starts confined processes. Dropping the last clone ends all of them.
+#[derive(Clone)]
+pub struct Sandbox {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    launcher: Launcher,
+    hierarchies: Arc<Hierarchies>,
+    clock: Arc<dyn Clock>,
+    /// Tried on first use, so that a daemon that starts no child pays nothing.
+    machine: tokio::sync::Mutex<Option<Arc<Machine>>>,
+    without_network: Vec<u8>,
+    with_proxy: Vec<u8>,
+}
+
+impl Sandbox {
+    /// Starts the launcher. Which layers the machine gives is tried on first use.
+    pub fn new(clock: Arc<dyn Clock>, helper: Helper) -> Result<Self, Error> {
+        let hierarchies = Arc::new(Hierarchies::find());
+        let launcher = Launcher::start(helper, Arc::clone(&hierarchies))
+            .map_err(|error| Error::setup("start the launcher", error))?;
+        let filters = |proxy| -> Result<Vec<u8>, Error> {
+            let filters = Filters::compile(proxy);
+            Ok(filters.map_err(|error| Error::setup("compile the filters", error))?.to_bytes())
+        };
+        Ok(Self {
+            shared: Arc::new(Shared {
+                launcher,
+                hierarchies,
+                clock,
+                machine: tokio::sync::Mutex::new(None),
+                without_network: filters(false)?,
+                with_proxy: filters(true)?,
+            }),
+        })
+    }
+
+    /// What this machine gives.
+    pub async fn machine(&self) -> Arc<Machine> {
+        let mut machine = self.shared.machine.lock().await;
+        if let Some(known) = &*machine {
+            return Arc::clone(known);
+        }
+        let examined =
+            Arc::new(Machine::examine(&self.shared.launcher, &self.shared.hierarchies).await);
+        Arc::clone(machine.insert(examined))
+    }
+
+    /// Starts a confined process. When this returns, the program runs.
+    pub async fn spawn(&self, spec: Spec) -> Result<Child, Error> {
+        let machine = self.machine().await;
+        let layers = prepare::layers(&spec, &machine)?;
+        let owner = prepare::owner(&spec, &machine)?;
+        // Whatever is wrong with the spec is found before a process is started for it.
+        prepare::plan(&spec, layers, owner, true)?;
+        tokio::select! {
+            child = self.start(spec, layers, owner) => child,
+            () = self.shared.clock.sleep(SETUP_TIMEOUT) => {
+                Err(Error::setup("set up", "it took too long; is a granted path on a share that hangs?"))
+            }
+        }
+    }
+
+    async fn start(
+        &self,
+        spec: Spec,
+        layers: Layers,
+        owner: (Owner, bool),
+    ) -> Result<Child, Error> {
+        let failed = |step: &'static str| move |error: std::io::Error| Error::setup(step, error);
+        let (own, theirs) = crate::channel::pair().map_err(failed("open a channel"))?;
+        let (stdout, stdout_inside) = output_pipe()?;
+        let (stderr, stderr_inside) = output_pipe()?;
+        let outer =
+            OuterPlan { layers, parent: own_id(), maps_from_parent: owner.1, attempt: None };
+        crate::channel::send(&own, &outer, &[]).map_err(failed("send the plan"))?;
+        let request = Request {
+            command: OUTER,
+            channel: theirs,
+            stdout: Some(stdout_inside),
+            stderr: Some(stderr_inside),
+            limits: Some(spec.limits),
+        };
+        let process = self.shared.launcher.launch(request).await?;
+        let channel = Conversation::new(own).map_err(failed("open a channel"))?;
+
+        let counts_memory = process.group().is_some_and(Group::counts_memory);
+        let plan = prepare::plan(&spec, layers, owner, counts_memory)?;
+        let filters = match spec.network {
+            Network::None => &self.shared.without_network,
+            Network::Proxy { .. } => &self.shared.with_proxy,
+        };
+        let parcel = crate::channel::parcel(&plan, filters).map_err(failed("write the plan"))?;
+        let (stdin, stdin_inside) = input_pipe(&spec.stdin)?;
+        let inside = Inside { parcel, stdin: stdin_inside };
+        let met = converse(&channel, &process, owner, layers.user, inside, &spec).await?;
+
+        let tree = Tree { first: Arc::new(met.first), cause: Arc::new(Mutex::new(None)) };
+        let (done, exit) = watch::channel(None);
+        let Limits { wall_clock, output_bytes, .. } = spec.limits;
+        let clock = Arc::clone(&self.shared.clock);
+        tokio::spawn(supervise(process, channel, tree.clone(), clock, wall_clock, done));
+        let stdin = match (spec.stdin, stdin) {
+            (Stdin::Bytes(bytes), Some(mut sender)) => {
+                tokio::spawn(async move {
+                    // A child that stops reading is its own affair.
+                    drop(sender.write_all(&bytes).await);
+                });
+                None
+            }
+            (_, sender) => sender,
+        };
+        Ok(Child {
+            tree,
+            exit,
+            stdin,
+            stdout: stream(stdout, spec.output, output_bytes),
+            stderr: stream(stderr, spec.output, output_bytes),
+            listener: met.listener,
+        })
+    }
+}
+
+/// What goes inside with the plan.
+struct Inside {
+    parcel: OwnedFd,
+    stdin: Option<OwnedFd>,
+}
+
+/// What came out during set-up.
+struct Met {
+    first: OwnedFd,
+    listener: Option<Box<dyn Listener>>,
+}
+
+/// Answers the helpers until the program runs.
+async fn converse(
+    channel: &Conversation,
+    process: &Process,
+    (owner, maps): (Owner, bool),
+    user: bool,
+    inside: Inside,
+    spec: &Spec,
+) -> Result<Met, Error> {
+    let failed = |step: &'static str| move |error: std::io::Error| Error::setup(step, error);
+    let answer = |descriptors: &[std::os::fd::BorrowedFd<'_>]| {
+        channel.tell(&(), descriptors).map_err(failed("answer the helper"))
+    };
+    let mut inside = Some(inside);
+    let mut first = None;
+    let mut waiting = false;
+    let mut listener = None;
+    loop {
+        let received = channel.hear().await.map_err(failed("hear the helper"))?;
+        let Some((report, descriptors)) = received else {
+            return Err(Error::setup("hear the helper", "it ended without a word"));
+        };
+        let mut descriptors = descriptors.into_iter();
+        match report {
+            Report::Unshared => {
+                if user && maps {
+                    write_maps(process.id(), owner.uid, owner.gid).map_err(failed("map ids"))?;
+                }
+                answer(&[])?;
+            }
+            Report::Inner => {
+                first = descriptors.next();
+                if waiting {
+                    answer(&[])?;
+                }
+            }
+            Report::Listener => {
+                let door = descriptors.next().ok_or(Error::setup("listen", "no listener came"))?;
+                listener = Some(crate::listener::from_descriptor(door).map_err(failed("listen"))?);
+            }
+            Report::Ready => match inside.take() {
+                Some(Inside { parcel, stdin }) => {
+                    let descriptors: Vec<_> = [Some(&parcel), stdin.as_ref()]
+                        .into_iter()
+                        .flatten()
+                        .map(|fd| fd.as_fd())
+                        .collect();
+                    answer(&descriptors)?;
+                }
+                // The program starts only once there is a descriptor to end it by.
+                None if first.is_some() => answer(&[])?,
+                None => waiting = true,
+            },
+            Report::Started => {
+                let first = first.ok_or(Error::setup("start", "the first process is unknown"))?;
+                return Ok(Met { first, listener });
+            }
+            Report::Failed(failure) => return Err(refusal(failure, &spec.program)),
+            Report::Ended { .. } | Report::Held => {
+                return Err(Error::setup("start", "the helper ended before the program began"));
+            }
+        }
+    }
+}
+
+fn output_pipe() -> Result<(pipe::Receiver, OwnedFd), Error> {
+    let (read, write) =
+        pipe_with(PipeFlags::CLOEXEC).map_err(|error| Error::setup("open a pipe", error))?;
+    let read = pipe::Receiver::from_owned_fd(read);
+    Ok((read.map_err(|error| Error::setup("open a pipe", error))?, write))
+}
+
+fn input_pipe(stdin: &Stdin) -> Result<(Option<pipe::Sender>, Option<OwnedFd>), Error> {
+    if *stdin == Stdin::Null {
+        return Ok((None, None));
+    }
+    let (read, write) =
+        pipe_with(PipeFlags::CLOEXEC).map_err(|error| Error::setup("open a pipe", error))?;
+    let write = pipe::Sender::from_owned_fd(write);
+    Ok((Some(write.map_err(|error| Error::setup("open a pipe", error))?), Some(read)))
+}
+
+fn stream(receiver: pipe::Receiver, output: Output, bytes_max: usize) -> Stream {
+    match output {
+        Output::Stream => Stream::Passed(Some(receiver)),
+        Output::Capture => {
+            let capture = Capture::new(bytes_max);
+            let reader = tokio::spawn(capture.clone().drain(receiver));
+            Stream::Captured(capture, Some(reader))
+        }
+    }
+}

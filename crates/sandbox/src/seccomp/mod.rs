@@ -1,0 +1,165 @@
+//! The filters of kernel calls, and their form on the way to the helper.
+//!
+//! Two filters, put on one after the other. The first is the allow-list; whatever it does not
+//! name answers "not permitted". The second answers "no such call" to calls that programs
+//! must believe absent, so that they fall back: a C library told that `clone3` is not
+//! permitted gives up, while one told that it does not exist uses `clone`, whose flags a
+//! filter can see.
+
+mod calls;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, sock_filter,
+};
+use std::collections::BTreeMap;
+use std::io;
+
+/// `CLONE_NEW*`: a namespace of its own gives a process rights that the kernel's bugs live in.
+const CLONE_NAMESPACES: u64 = 0x7e02_0000;
+
+/// Ways to type into, or rewire, a terminal: `TIOCSTI`, `TIOCLINUX`, `TIOCCONS`, `TIOCSETD`.
+const IOCTL_DENIED: [u64; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+
+/// What `personality` may be asked for: the plain one, and which one it is.
+const PERSONALITIES: [u64; 2] = [0, 0xffff_ffff];
+
+/// The low bits of a socket's type are the type; the others are flags.
+const SOCKET_TYPE_MASK: u64 = 0xf;
+
+/// Bytes of one instruction on the way.
+const INSTRUCTION_BYTES: usize = 8;
+
+/// The filters for a process, in the order to put them on.
+pub(crate) struct Filters {
+    pub(crate) programs: [BpfProgram; 2],
+}
+
+impl Filters {
+    /// Compiles them. `proxy` lets TCP sockets be made, which Landlock then binds to a port.
+    pub(crate) fn compile(proxy: bool) -> io::Result<Self> {
+        let allowed = filter(
+            allowed(proxy).map_err(io::Error::other)?,
+            SeccompAction::Errno(libc::EPERM as u32),
+            SeccompAction::Allow,
+        )?;
+        let absent = calls::ABSENT.iter().map(|&call| (call, vec![])).collect();
+        let absent =
+            filter(absent, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?;
+        Ok(Self { programs: [allowed, absent] })
+    }
+
+    /// As bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![];
+        for program in &self.programs {
+            bytes.extend_from_slice(&(program.len() as u32).to_le_bytes());
+            for instruction in program {
+                bytes.extend_from_slice(&instruction.code.to_le_bytes());
+                bytes.extend_from_slice(&[instruction.jt, instruction.jf]);
+                bytes.extend_from_slice(&instruction.k.to_le_bytes());
+            }
+        }
+        bytes
+    }
+
+    /// From bytes.
+    pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
+        let mut programs = [vec![], vec![]];
+        for program in &mut programs {
+            let (length, rest) = bytes.split_first_chunk::<4>()?;
+            let length = (u32::from_le_bytes(*length) as usize).checked_mul(INSTRUCTION_BYTES)?;
+            let (own, rest) = rest.split_at_checked(length)?;
+            bytes = rest;
+            *program = own.chunks_exact(INSTRUCTION_BYTES).filter_map(instruction).collect();
+        }
+        Some(Self { programs })
+    }
+}
+
+fn instruction(bytes: &[u8]) -> Option<sock_filter> {
+    let &[code_low, code_high, jt, jf, k0, k1, k2, k3] = bytes else { return None };
+    let code = u16::from_le_bytes([code_low, code_high]);
+    Some(sock_filter { code, jt, jf, k: u32::from_le_bytes([k0, k1, k2, k3]) })
+}
+
+fn architecture() -> io::Result<TargetArch> {
+    TargetArch::try_from(std::env::consts::ARCH).map_err(io::Error::other)
+}
+
+fn filter(
+    rules: BTreeMap<i64, Vec<SeccompRule>>,
+    otherwise: SeccompAction,
+    matched: SeccompAction,
+) -> io::Result<BpfProgram> {
+    let filter = SeccompFilter::new(rules, otherwise, matched, architecture()?);
+    filter.and_then(BpfProgram::try_from).map_err(io::Error::other)
+}
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type Compiled<T> = Result<T, seccompiler::BackendError>;
+
+fn condition(argument: u8, op: SeccompCmpOp, value: u64) -> Compiled<SeccompCondition> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value)
+}
+
+fn rule(conditions: Vec<SeccompCondition>) -> Compiled<SeccompRule> {
+    SeccompRule::new(conditions)
+}
+
+fn allowed(proxy: bool) -> Compiled<Rules> {
+    use SeccompCmpOp::{Eq, MaskedEq, Ne};
+    let mut rules: Rules = calls::ALLOWED.iter().map(|&call| (call, vec![])).collect();
+
+    let plain_clone = rule(vec![condition(0, MaskedEq(CLONE_NAMESPACES), 0)?])?;
+    rules.insert(libc::SYS_clone, vec![plain_clone]);
+
+    let denied: Compiled<Vec<_>> =
+        IOCTL_DENIED.iter().map(|&request| condition(1, Ne, request)).collect();
+    rules.insert(libc::SYS_ioctl, vec![rule(denied?)?]);
+
+    let personalities: Compiled<Vec<_>> =
+        PERSONALITIES.iter().map(|&value| rule(vec![condition(0, Eq, value)?])).collect();
+    rules.insert(libc::SYS_personality, personalities?);
+
+    // Unix sockets only in pairs: one that can be connected reaches whatever listens in a
+    // granted folder, and no layer looks at such a path.
+    let unix = condition(0, Eq, libc::AF_UNIX as u64)?;
+    rules.insert(libc::SYS_socketpair, vec![rule(vec![unix])?]);
+
+    if proxy {
+        let mut sockets = vec![];
+        for family in [libc::AF_INET, libc::AF_INET6] {
+            for protocol in [0, libc::IPPROTO_TCP] {
+                sockets.push(rule(vec![
+                    condition(0, Eq, family as u64)?,
+                    condition(1, MaskedEq(SOCKET_TYPE_MASK), libc::SOCK_STREAM as u64)?,
+                    condition(2, Eq, protocol as u64)?,
+                ])?);
+            }
+        }
+        rules.insert(libc::SYS_socket, sockets);
+        rules.insert(libc::SYS_connect, vec![]);
+    }
+    Ok(rules)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_survive_the_way_to_the_helper() {
+        let filters = Filters::compile(true).unwrap();
+        let back = Filters::from_bytes(&filters.to_bytes()).unwrap();
+        assert_eq!(back.programs, filters.programs);
+        assert!(Filters::from_bytes(b"\xff\xff\xff\xff").is_none());
+    }
+
+    #[test]
+    fn no_call_is_both_allowed_and_absent() {
+        let both: Vec<_> =
+            calls::ALLOWED.iter().filter(|call| calls::ABSENT.contains(call)).collect();
+        assert!(both.is_empty(), "{both:?}");
+    }
+}
