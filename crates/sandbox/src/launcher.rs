@@ -44,6 +44,7 @@ impl Helper {
 enum Job {
     Start { request: Box<Request>, reply: oneshot::Sender<io::Result<Started>> },
     Bury { child: std::process::Child, group: Option<Group> },
+    Stop,
 }
 
 /// A helper to start.
@@ -62,10 +63,16 @@ struct Started {
     group: Option<Group>,
 }
 
-/// The handle of the thread; when the last one goes, the thread ends, and with it every child.
-#[derive(Clone)]
+/// The handle of the thread; when it goes, the thread ends, and with it every child.
 pub(crate) struct Launcher {
     jobs: mpsc::Sender<Job>,
+}
+
+impl Drop for Launcher {
+    fn drop(&mut self) {
+        // Running children hold senders too, so the queue would not end by itself.
+        drop(self.jobs.send(Job::Stop));
+    }
 }
 
 impl Launcher {
@@ -107,6 +114,7 @@ fn serve(helper: &Helper, hierarchies: &Hierarchies, queue: &mpsc::Receiver<Job>
                 drop(child.wait());
                 lingering.extend(group);
             }
+            Job::Stop => return,
         }
         lingering.retain(|group| !group.remove());
     }
@@ -154,7 +162,12 @@ impl Drop for Process {
         if let Some(mut child) = self.child.take() {
             // It is not waited for yet, so its id is still its own.
             drop(child.kill());
-            drop(self.jobs.send(Job::Bury { child, group: self.group.take() }));
+            let job = Job::Bury { child, group: self.group.take() };
+            if let Err(mpsc::SendError(Job::Bury { mut child, group })) = self.jobs.send(job) {
+                // The launcher has gone; what it started is dead or dying.
+                drop(child.wait());
+                group.map(|group| group.remove());
+            }
         }
     }
 }

@@ -35,4 +35,4 @@ pub use output::Captured;
 pub use ownership::give_to;
 pub use probe::{Availability, Machine};
 pub use sandbox::Sandbox;
-pub use spec::{Layer, Limits, Network, Output, Owner, Spec, Stdin, Tmp};
+pub use spec::{Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp};

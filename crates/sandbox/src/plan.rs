@@ -55,6 +55,7 @@ pub(crate) struct InnerPlan {
     pub(crate) file_bytes: u64,
     pub(crate) descriptors: u64,
     pub(crate) cpu_seconds: u64,
+    pub(crate) idle: bool,
     /// Whether the inner helper counts the tree's memory, for want of a cgroup.
     pub(crate) watch_memory: bool,
     /// The ids to become, when they are not the daemon's.

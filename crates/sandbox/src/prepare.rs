@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::plan::{Grant, InnerPlan, Layers};
 use crate::probe::Machine;
-use crate::spec::{Layer, Network, Owner, Spec, Stdin};
+use crate::spec::{Layer, Network, Owner, Priority, Spec, Stdin};
 use std::ffi::OsString;
 use std::path::{Component, Path};
 
@@ -18,8 +18,7 @@ const NO_PROXY_VARIABLES: [&str; 2] = ["no_proxy", "NO_PROXY"];
 const NEVER_GRANTED: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
 
 /// Where a program may be without a grant.
-const OPEN: [&str; 9] =
-    ["/tmp", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"];
+const OPEN: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc"];
 
 /// Which layers a child gets on this machine, or the required one that is missing.
 pub(crate) fn layers(spec: &Spec, machine: &Machine) -> Result<Layers, Error> {
@@ -99,8 +98,11 @@ pub(crate) fn plan(
     }
     let granted =
         |path: &Path| spec.reads.iter().chain(&spec.writes).any(|own| path.starts_with(own));
-    let open =
-        |path: &Path| path == Path::new("/") || OPEN.iter().any(|open| path.starts_with(open));
+    let open = |path: &Path| {
+        path == Path::new("/")
+            || path == Path::new("/tmp")
+            || OPEN.iter().any(|open| path.starts_with(open))
+    };
     if !granted(&spec.cwd) && !open(&spec.cwd) {
         let cwd = spec.cwd.display();
         return Err(Error::Spec(format!("the working directory `{cwd}` is not granted; grant it")));
@@ -147,6 +149,7 @@ pub(crate) fn plan(
         file_bytes: spec.limits.file_bytes,
         descriptors: spec.limits.descriptors,
         cpu_seconds: spec.limits.cpu_time.as_secs(),
+        idle: spec.priority == Priority::Idle,
         watch_memory: !counts_memory && layers.pid,
         become_ids: differs.then_some((owner.uid, owner.gid)),
         ids: (owner.uid, owner.gid),

@@ -31,6 +31,8 @@ pub struct Spec {
     pub network: Network,
     /// What ends or bounds it.
     pub limits: Limits,
+    /// How it stands behind others that want the processor.
+    pub priority: Priority,
     /// Layers that may be missing on this machine. Empty unless the operator says otherwise.
     pub optional: BTreeSet<Layer>,
     /// What it reads on standard input.
@@ -57,6 +59,7 @@ impl Spec {
             tmp: Tmp::default(),
             network: Network::None,
             limits: Limits::default(),
+            priority: Priority::Idle,
             optional: BTreeSet::new(),
             stdin: Stdin::Null,
             output: Output::Capture,
@@ -124,6 +127,15 @@ impl Default for Limits {
             output_bytes: 1 << 20,
         }
     }
+}
+
+/// How a child stands behind others that want the processor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// It gets what nobody else wants.
+    Idle,
+    /// It stands as the daemon does.
+    Normal,
 }
 
 /// What a child reads on standard input.

@@ -100,7 +100,7 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
     }
     ask(channel, &Report::Ready)?;
 
-    priority.lower();
+    priority.lower(plan.idle);
     let program = start::program(&plan, stdin)?;
     channel::send(channel, &Report::Started, &[])
         .map_err(|error| Failure::setup("report", error))?;

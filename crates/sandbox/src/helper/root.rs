@@ -181,7 +181,7 @@ impl Sources {
                 .map_err(failed("make links"))?;
         }
         let mut tmp = plain;
-        let executes = plan.executes.iter().any(|path| Path::new(path).starts_with("/tmp"));
+        let executes = plan.executes.iter().any(|path| Path::new(path) == Path::new("/tmp"));
         tmp.set(MountFlags::NOEXEC, !executes);
         let options = format!("size={},nr_inodes={},mode=0700", plan.tmp_bytes, plan.tmp_files);
         memory(&format!("{BASE}/tmp"), tmp, &options).map_err(failed("mount /tmp"))?;

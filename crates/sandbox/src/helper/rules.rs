@@ -1,7 +1,7 @@
 //! The rules a process can't lift: Landlock, the filter of calls, limits, and no rights.
 
 use super::root;
-use crate::plan::{Failure, InnerPlan};
+use crate::plan::{Failure, Grant, InnerPlan};
 use crate::seccomp::Filters;
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
@@ -50,9 +50,14 @@ pub(super) fn landlock(plan: &InnerPlan) -> Result<(), Failure> {
             | AccessFs::MakeSock
             | AccessFs::IoctlDev;
         let write = AccessFs::from_all(LANDLOCK) & !special & !execute;
-        let own = AccessFs::from_all(LANDLOCK)
-            & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev)
-            & !execute;
+        // A rule for a folder holds for what is mounted below it too. So `/tmp` gives more than
+        // a workspace only while there is none in it.
+        let below = |grant: &Grant| Path::new(&grant.path).starts_with("/tmp");
+        let own = if plan.grants.iter().any(below) {
+            write
+        } else {
+            write | AccessFs::MakeFifo | AccessFs::MakeSock
+        };
 
         let mut rules = ruleset(CompatLevel::HardRequirement)?;
         let mut allow = |path: &Path, access: BitFlags<AccessFs>| -> Result<(), RulesetError> {

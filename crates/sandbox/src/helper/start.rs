@@ -89,10 +89,12 @@ impl Priority {
     }
 
     /// Lowers this process and all it starts. To be called last: the set-up is not the child's.
-    pub(super) fn lower(self) {
-        let _ = rustix::process::nice(NICE_MAX);
-        if let Some(mut file) = self.group {
-            let _ = file.write_all(NICE_MAX.to_string().as_bytes());
+    pub(super) fn lower(self, idle: bool) {
+        if idle {
+            let _ = rustix::process::nice(NICE_MAX);
+            if let Some(mut file) = self.group {
+                let _ = file.write_all(NICE_MAX.to_string().as_bytes());
+            }
         }
         if let Some(mut file) = self.memory {
             let _ = file.write_all(OOM_SCORE);
