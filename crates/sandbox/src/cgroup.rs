@@ -6,6 +6,7 @@
 )]
 
 use crate::spec::Limits;
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -122,12 +123,22 @@ impl Group {
         self.memory.is_some()
     }
 
-    /// Puts a process into it, and so all it will start.
+    /// Puts a process into it, and so all it will start, as far as it can't join by itself.
     pub(crate) fn add(&self, process: u32) -> io::Result<()> {
-        for hierarchy in self.memory.iter().chain(&self.pids) {
-            fs::write(hierarchy.folder.join("cgroup.procs"), process.to_string())?;
+        let members = self.memory.iter().chain(&self.pids);
+        for own in members.filter(|own| own.version == Version::Two) {
+            fs::write(own.folder.join("cgroup.procs"), process.to_string())?;
         }
         Ok(())
+    }
+
+    /// Files a process with one thread can write itself into. To move another process, the
+    /// kernel stops all forks on the machine for some milliseconds; to move the one thread that
+    /// asks for it, it need not. Only the first version lets a thread ask.
+    pub(crate) fn entrances(&self) -> Vec<OsString> {
+        let members = self.memory.iter().chain(&self.pids);
+        let members = members.filter(|own| own.version == Version::One);
+        members.map(|own| own.folder.join("tasks").into()).collect()
     }
 
     /// Whether the kernel ended a process inside for want of memory.

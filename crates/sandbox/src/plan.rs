@@ -23,6 +23,8 @@ pub(crate) struct OuterPlan {
     pub(crate) layers: Layers,
     /// The process that must still be the parent once the death signal is set.
     pub(crate) parent: u32,
+    /// Files to write itself into, to be counted from the start.
+    pub(crate) join: Vec<OsString>,
     /// Whether the parent writes the id maps, as only root can for another id.
     pub(crate) maps_from_parent: bool,
     /// Try this and answer, instead of starting anything.

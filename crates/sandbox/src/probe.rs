@@ -100,8 +100,13 @@ async fn attempt(launcher: &Launcher, layers: Layers, how: Attempt) -> Availabil
         let (own, theirs) = crate::channel::pair().map_err(|error| Error::setup("probe", error))?;
         let request =
             Request { command: OUTER, channel: theirs, stdout: None, stderr: None, limits: None };
-        let plan =
-            OuterPlan { layers, parent: own_id(), maps_from_parent: false, attempt: Some(how) };
+        let plan = OuterPlan {
+            layers,
+            parent: own_id(),
+            join: vec![],
+            maps_from_parent: false,
+            attempt: Some(how),
+        };
         crate::channel::send(&own, &plan, &[]).map_err(|error| Error::setup("probe", error))?;
         let _process = launcher.launch(request).await?;
         let channel = Conversation::new(own).map_err(|error| Error::setup("probe", error))?;

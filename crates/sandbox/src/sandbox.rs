@@ -98,9 +98,6 @@ impl Sandbox {
         let (own, theirs) = crate::channel::pair().map_err(failed("open a channel"))?;
         let (stdout, stdout_inside) = output_pipe()?;
         let (stderr, stderr_inside) = output_pipe()?;
-        let outer =
-            OuterPlan { layers, parent: own_id(), maps_from_parent: owner.1, attempt: None };
-        crate::channel::send(&own, &outer, &[]).map_err(failed("send the plan"))?;
         let request = Request {
             command: OUTER,
             channel: theirs,
@@ -110,6 +107,14 @@ impl Sandbox {
         };
         let process = self.shared.launcher.launch(request).await?;
         let channel = Conversation::new(own).map_err(failed("open a channel"))?;
+        let outer = OuterPlan {
+            layers,
+            parent: own_id(),
+            join: process.group().map(Group::entrances).unwrap_or_default(),
+            maps_from_parent: owner.1,
+            attempt: None,
+        };
+        channel.tell(&outer, &[]).map_err(failed("send the plan"))?;
 
         let counts_memory = process.group().is_some_and(Group::counts_memory);
         let plan = prepare::plan(&spec, layers, owner, counts_memory)?;

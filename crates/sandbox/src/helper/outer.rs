@@ -44,6 +44,9 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
     if start::parent() != plan.parent {
         return Err(Failure::setup("start", io::Error::other("the daemon has ended")));
     }
+    for file in &plan.join {
+        start::join(file).map_err(|error| Failure::setup("join a cgroup", error))?;
+    }
     match plan.attempt {
         Some(Attempt::Landlock) => {
             rules::try_landlock()?;

@@ -19,7 +19,7 @@ const LANDLOCK: ABI = ABI::V6;
 /// The helpers count as processes of the child's user too.
 const HELPERS: u64 = 2;
 
-/// The number of rights the kernel may know; asking beyond the last one is harmless.
+/// More rights than any kernel knows.
 const RIGHTS_MAX: u32 = 64;
 
 /// Whether Landlock can be had in full.
@@ -146,8 +146,11 @@ pub(super) fn drop_rights() -> rustix::io::Result<()> {
     rustix::thread::clear_ambient_capability_set()?;
     for number in 0..RIGHTS_MAX {
         let right = CapabilitySet::from_bits_retain(1 << number);
-        if !matches!(rustix::thread::capability_is_in_bounding_set(right), Ok(true)) {
-            continue;
+        match rustix::thread::capability_is_in_bounding_set(right) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            // Beyond the last right the kernel knows.
+            Err(_) => break,
         }
         // Without the right to do so, as an ordinary user outside a namespace, it can't be
         // done, and no_new_privs keeps set-uid programs from giving any.

@@ -107,6 +107,11 @@ pub(super) fn write(path: &str, content: &str) -> io::Result<()> {
     std::fs::write(path, content)
 }
 
+/// Puts this process into a group, by the file of the group's members.
+pub(super) fn join(members: &OsStr) -> io::Result<()> {
+    std::fs::OpenOptions::new().write(true).open(members)?.write_all(b"0")
+}
+
 /// Reads a file of `/proc`.
 pub(super) fn read(path: &str) -> io::Result<String> {
     std::fs::read_to_string(path)

@@ -12,7 +12,7 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, sock_filter,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 /// `CLONE_NEW*`: a namespace of its own gives a process rights that the kernel's bugs live in.
@@ -27,6 +27,15 @@ const PERSONALITIES: [u64; 2] = [0, 0xffff_ffff];
 /// The low bits of a socket's type are the type; the others are flags.
 const SOCKET_TYPE_MASK: u64 = 0xf;
 
+// Instructions of the filter language, and what they can look at.
+const LOAD: u16 = 0x20;
+const JUMP_IF_EQUAL: u16 = 0x15;
+const JUMP_IF_ABOVE: u16 = 0x25;
+const JUMP_IF_AT_LEAST: u16 = 0x35;
+const RETURN: u16 = 0x06;
+const OFFSET_NUMBER: u32 = 0;
+const OFFSET_ARCHITECTURE: u32 = 4;
+
 /// Bytes of one instruction on the way.
 const INSTRUCTION_BYTES: usize = 8;
 
@@ -38,11 +47,12 @@ pub(crate) struct Filters {
 impl Filters {
     /// Compiles them. `proxy` lets TCP sockets be made, which Landlock then binds to a port.
     pub(crate) fn compile(proxy: bool) -> io::Result<Self> {
-        let allowed = filter(
-            allowed(proxy).map_err(io::Error::other)?,
+        let mut allowed = always()?;
+        allowed.extend(filter(
+            by_argument(proxy).map_err(io::Error::other)?,
             SeccompAction::Errno(libc::EPERM as u32),
             SeccompAction::Allow,
-        )?;
+        )?);
         let absent = calls::ABSENT.iter().map(|&call| (call, vec![])).collect();
         let absent =
             filter(absent, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?;
@@ -107,9 +117,46 @@ fn rule(conditions: Vec<SeccompCondition>) -> Compiled<SeccompRule> {
     SeccompRule::new(conditions)
 }
 
-fn allowed(proxy: bool) -> Compiled<Rules> {
+/// The first part of the allow-list: calls that are allowed whatever their arguments, as ranges
+/// of numbers; all else falls through to what follows. The kernel runs a new filter once for
+/// every call it knows, so a program with one test for each call takes a millisecond to put on.
+fn always() -> io::Result<BpfProgram> {
+    let architecture = match architecture()? {
+        TargetArch::x86_64 => 0xc000_003e,
+        TargetArch::aarch64 => 0xc000_00b7,
+        TargetArch::riscv64 => return Err(io::Error::other("no list for this architecture")),
+    };
+    let step = |code, jt, jf, k| sock_filter { code, jt, jf, k };
+    let mut program = vec![
+        step(LOAD, 0, 0, OFFSET_ARCHITECTURE),
+        step(JUMP_IF_EQUAL, 1, 0, architecture),
+        step(RETURN, 0, 0, SeccompAction::KillProcess.into()),
+        step(LOAD, 0, 0, OFFSET_NUMBER),
+    ];
+    for (first, last) in ranges(calls::ALLOWED) {
+        program.push(step(JUMP_IF_AT_LEAST, 0, 2, first));
+        program.push(step(JUMP_IF_ABOVE, 1, 0, last));
+        program.push(step(RETURN, 0, 0, SeccompAction::Allow.into()));
+    }
+    Ok(program)
+}
+
+/// Numbers as ranges, both ends included.
+fn ranges(numbers: &[i64]) -> Vec<(u32, u32)> {
+    let numbers: BTreeSet<u32> = numbers.iter().filter_map(|&n| u32::try_from(n).ok()).collect();
+    let mut ranges: Vec<(u32, u32)> = vec![];
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    ranges
+}
+
+fn by_argument(proxy: bool) -> Compiled<Rules> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
-    let mut rules: Rules = calls::ALLOWED.iter().map(|&call| (call, vec![])).collect();
+    let mut rules = Rules::new();
 
     let plain_clone = rule(vec![condition(0, MaskedEq(CLONE_NAMESPACES), 0)?])?;
     rules.insert(libc::SYS_clone, vec![plain_clone]);
@@ -154,6 +201,22 @@ mod tests {
         let back = Filters::from_bytes(&filters.to_bytes()).unwrap();
         assert_eq!(back.programs, filters.programs);
         assert!(Filters::from_bytes(b"\xff\xff\xff\xff").is_none());
+    }
+
+    #[test]
+    fn numbers_in_a_row_are_one_range() {
+        assert_eq!(ranges(&[5, 1, 2, 3, 9]), [(1, 3), (5, 5), (9, 9)]);
+        assert_eq!(ranges(&[]), []);
+    }
+
+    #[test]
+    fn the_allow_list_is_what_the_ranges_hold_and_no_more() {
+        let held: Vec<i64> = ranges(calls::ALLOWED)
+            .into_iter()
+            .flat_map(|(first, last)| i64::from(first)..=i64::from(last))
+            .collect();
+        let listed: BTreeSet<i64> = calls::ALLOWED.iter().copied().collect();
+        assert_eq!(held, listed.into_iter().collect::<Vec<_>>());
     }
 
     #[test]
