@@ -13,6 +13,10 @@ mod setting;
 use clap::Parser as _;
 
 fn main() -> std::process::ExitCode {
+    // Before anything else: the sandbox's helper is this program, and must have one thread.
+    if let Some(code) = insula_sandbox::helper_main(process::arguments()) {
+        return code;
+    }
     let environment = process::environment();
     let arguments = arguments::Arguments::parse();
     let code = match commands::run(arguments, environment) {

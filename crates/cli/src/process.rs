@@ -24,6 +24,11 @@ pub fn environment() -> Environment {
     Environment { variables: variables.collect(), pid: std::process::id() }
 }
 
+/// What was typed after the program's name, as it was typed.
+pub fn arguments() -> impl Iterator<Item = std::ffi::OsString> {
+    std::env::args_os().skip(1)
+}
+
 /// A path that stays the same wherever the process goes.
 pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     std::path::absolute(path)
