@@ -1,7 +1,7 @@
 //! The outer helper: leaves the host's namespaces, starts the inner helper in the new ones,
 //! and tells the daemon when all of it is over.
 
-use super::{INNER, rules, start};
+use super::{INNER, network, root, rules, start};
 use crate::channel;
 use crate::plan::{Attempt, Failure, Layers, OuterPlan, Report};
 use crate::seccomp::Filters;
@@ -68,6 +68,7 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         map_own_ids(ids).map_err(|error| Failure::setup("map ids", error))?;
     }
     if plan.attempt.is_some() {
+        use_once(plan.layers)?;
         return Ok(Report::Held);
     }
     let tell = |report: Report| {
@@ -104,6 +105,21 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
             Err(error) => return Err(Failure::setup("wait", error)),
         }
     }
+}
+
+/// Does in the new namespaces what the inner helper will do there: some machines let them be
+/// made and refuse all use of them.
+fn use_once(layers: Layers) -> Result<(), Failure> {
+    if layers.mount {
+        root::try_mount().map_err(|error| Failure::setup("mount in a namespace", error))?;
+    }
+    if layers.network {
+        network::raise_loopback().map_err(|error| Failure::setup("raise a loopback", error))?;
+    }
+    if layers.uts {
+        rustix::system::sethostname(b"insula").map_err(|error| Failure::setup("name", error))?;
+    }
+    Ok(())
 }
 
 fn flags(layers: Layers) -> CloneFlags {

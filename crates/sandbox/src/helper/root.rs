@@ -323,6 +323,13 @@ fn memory(path: &str, flags: MountFlags, options: &str) -> rustix::io::Result<()
     rustix::mount::mount("tmpfs", path, "tmpfs", flags, options.as_c_str())
 }
 
+/// Mounts something, to see whether that can be done in this namespace.
+pub(super) fn try_mount() -> rustix::io::Result<()> {
+    let flags = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    rustix::mount::mount_change("/", flags)?;
+    memory(BASE, MountFlags::NOSUID | MountFlags::NODEV, ROOT_OPTIONS)
+}
+
 /// Mounts the view of the child's own processes, without what tells about the machine.
 fn processes(devices: &[Tree]) -> rustix::io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
