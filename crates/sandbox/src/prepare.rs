@@ -1,18 +1,12 @@
 //! From what was asked for to what the helper does: a decision, without any doing.
 
+use crate::egress;
 use crate::error::Error;
 use crate::plan::{Grant, InnerPlan, Layers};
 use crate::probe::Machine;
 use crate::spec::{Layer, Network, Owner, Priority, Spec, Stdin};
-use std::ffi::OsString;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Component, Path};
-
-/// The variables by which programs find a proxy, in both spellings that are in use.
-const PROXY_VARIABLES: [&str; 6] =
-    ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"];
-
-/// The variables that would let a program go around it.
-const NO_PROXY_VARIABLES: [&str; 2] = ["no_proxy", "NO_PROXY"];
 
 /// Trees that are built for the child and never given from the host.
 const NEVER_GRANTED: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
@@ -129,9 +123,8 @@ pub(crate) fn plan(
     let mut proxy_port = None;
     if let Network::Proxy { port } = spec.network {
         proxy_port = Some(port);
-        let address = OsString::from(format!("http://127.0.0.1:{port}"));
-        env.extend(PROXY_VARIABLES.map(|name| (name.into(), address.clone())));
-        env.extend(NO_PROXY_VARIABLES.map(|name| (name.into(), OsString::new())));
+        let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        env.extend(egress::environment(proxy).map(|(name, value)| (name.into(), value.into())));
     }
     Ok(InnerPlan {
         layers,
