@@ -454,7 +454,7 @@ impl Turn<'_> {
             "tool": tool,
             "verdict": verdict,
             "rule": rule,
-            "about": subject,
+            "about": subject.map(|it| self.redaction().kept(it)),
             "turn": self.cx.turn.0,
             "session": self.cx.session.0,
         });
