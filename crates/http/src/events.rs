@@ -63,8 +63,10 @@ pub fn frame(of: Option<(&str, TurnId)>, event: &TurnEvent) -> String {
 
 fn described(event: &TurnEvent) -> (&'static str, Value) {
     match event {
-        TurnEvent::Accepted { principal } => ("turn.accepted", json!({ "principal": principal })),
-        TurnEvent::Joined { principal } => ("turn.joined", json!({ "principal": principal })),
+        TurnEvent::Accepted { principal } => {
+            ("turn.accepted", json!({ "principal": &**principal }))
+        }
+        TurnEvent::Joined { principal } => ("turn.joined", json!({ "principal": &**principal })),
         TurnEvent::Text(text) => ("text.delta", json!({ "text": text })),
         TurnEvent::Reasoning(text) => ("reasoning.delta", json!({ "text": text })),
         TurnEvent::ToolCall { name } => ("tool.call", json!({ "name": name })),

@@ -94,8 +94,8 @@ impl From<Session> for SessionView {
             id: session.id.0,
             key: session.key.into(),
             title: session.title,
-            scope: session.scope.into(),
-            label: session.label.into(),
+            scope: session.scope.to_string(),
+            label: session.label.to_string(),
             messages: session.last.0,
             started: session.created_at.to_string(),
             used: session.active_at.to_string(),
@@ -206,7 +206,7 @@ pub async fn search(
     let agent = kept(&surface, &id)?;
     let Query(Wanted { q, scope, limit }) = wanted?;
     let limit = limit.unwrap_or(PAGE).min(PAGE);
-    let scopes: BTreeSet<Box<str>> = match scope {
+    let scopes: BTreeSet<Arc<str>> = match scope {
         Some(scope) => BTreeSet::from([scope.into()]),
         None => {
             let sessions = agent.store.sessions(None, SCOPES_SEARCHED).await?;

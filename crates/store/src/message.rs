@@ -7,6 +7,7 @@ use crate::session::SessionId;
 use crate::turn::TurnId;
 use insula_world::Timestamp;
 use std::fmt;
+use std::sync::Arc;
 
 /// Most parts of a message: an answer with a hundred tool calls has reasons to be refused.
 pub const PARTS_MAX: usize = 256;
@@ -137,11 +138,11 @@ pub struct NewMessage {
     /// Its content.
     pub parts: Vec<Part>,
     /// Who said it, or on whose behalf it was made.
-    pub principal: Box<str>,
+    pub principal: Arc<str>,
     /// The scope it belongs to: where search finds it.
-    pub scope: Box<str>,
+    pub scope: Arc<str>,
     /// Who may hear it.
-    pub label: Box<str>,
+    pub label: Arc<str>,
     /// The agent's generation that took or made it.
     pub generation: u64,
     /// When.
@@ -162,11 +163,11 @@ pub struct Message {
     /// Its content.
     pub parts: Vec<Part>,
     /// Who said it, or on whose behalf it was made.
-    pub principal: Box<str>,
+    pub principal: Arc<str>,
     /// The scope it belongs to.
-    pub scope: Box<str>,
+    pub scope: Arc<str>,
     /// Who may hear it.
-    pub label: Box<str>,
+    pub label: Arc<str>,
     /// The agent's generation that took or made it.
     pub generation: u64,
     /// When.

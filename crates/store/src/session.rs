@@ -7,6 +7,7 @@
 use crate::message::MessageSeq;
 use insula_world::Timestamp;
 use std::fmt;
+use std::sync::Arc;
 
 /// Longest session key, scope, label or principal, in bytes: names, not content.
 pub const NAME_BYTES_MAX: usize = 1_024;
@@ -46,9 +47,9 @@ pub struct OpenSession {
     pub key: Box<str>,
     /// The scope its words belong to. A current session of another scope is ended and a new
     /// one begins: words of one scope never become the history of another.
-    pub scope: Box<str>,
+    pub scope: Arc<str>,
     /// The audience label it begins with.
-    pub label: Box<str>,
+    pub label: Arc<str>,
     /// When, should it begin now.
     pub at: Timestamp,
 }
@@ -81,9 +82,9 @@ pub struct Session {
     /// Its key.
     pub key: Box<str>,
     /// The scope its words belong to.
-    pub scope: Box<str>,
+    pub scope: Arc<str>,
     /// The audience label it began with.
-    pub label: Box<str>,
+    pub label: Arc<str>,
     /// What people call it.
     pub title: Option<String>,
     /// When it began.

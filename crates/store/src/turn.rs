@@ -10,6 +10,7 @@ use crate::session::{OpenSession, SessionId};
 use crate::usage::Usage;
 use insula_world::Timestamp;
 use std::fmt;
+use std::sync::Arc;
 
 /// Most steps of one turn; far above any iteration limit.
 pub const STEPS_PER_TURN_MAX: u32 = 4_096;
@@ -264,7 +265,7 @@ pub struct Turn {
     /// The message that began it.
     pub message: MessageSeq,
     /// Who said that.
-    pub principal: Box<str>,
+    pub principal: Arc<str>,
     /// How it stands.
     pub status: TurnStatus,
     /// The message that is its reply.

@@ -40,7 +40,7 @@ pub struct Inbound {
     /// Who will hear the reply.
     pub label: Label,
     /// Who said it, as records name them.
-    pub principal: Box<str>,
+    pub principal: Arc<str>,
     /// What was said before, where the caller brings its own history.
     pub history: Vec<(Role, Vec<Part>)>,
     /// What was said.
@@ -156,7 +156,7 @@ impl Engine {
         let Inbound { agent, session: key, scope, label, principal, history, parts, idempotency } =
             inbound;
         let at = self.shop.house.world.clock.now();
-        let (scope, label): (Box<str>, Box<str>) =
+        let (scope, label): (Arc<str>, Arc<str>) =
             (scope.to_string().into(), label.to_string().into());
         let redaction = self.shop.redaction(&agent);
         let message = |role, parts| NewMessage {
@@ -217,7 +217,7 @@ impl Engine {
         Ok(handle)
     }
 
-    fn live_turn(&self, key: &SessionKey, turn: TurnId, principal: Box<str>) -> Arc<LiveTurn> {
+    fn live_turn(&self, key: &SessionKey, turn: TurnId, principal: Arc<str>) -> Arc<LiveTurn> {
         let house = &self.shop.house;
         let voice = Voice::new(house.registry.hub.clone(), house.secrets.clone(), key, turn);
         Arc::new(LiveTurn::new(turn, principal, voice))

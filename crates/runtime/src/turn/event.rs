@@ -2,6 +2,7 @@
 
 use crate::budget::Refusal;
 use insula_store::{TurnId, Usage};
+use std::sync::Arc;
 use tokio::sync::mpsc;
 
 /// One thing that happened. Deltas are provisional: what counts is the end.
@@ -10,12 +11,12 @@ pub enum TurnEvent {
     /// Its message is durable.
     Accepted {
         /// Who said it.
-        principal: Box<str>,
+        principal: Arc<str>,
     },
     /// A message joined the turn.
     Joined {
         /// Who said it.
-        principal: Box<str>,
+        principal: Arc<str>,
     },
     /// More of the reply.
     Text(String),

@@ -21,13 +21,13 @@ const IMAGE_TOKENS: usize = 1_500;
 /// Tokens that every message costs besides its words.
 const MESSAGE_TOKENS: usize = 4;
 /// Most messages the model is shown; a page of the store is longer by more than one cut.
-pub(crate) const MESSAGES_MAX: usize = 400;
+pub(crate) const MESSAGES_MAX: usize = 240;
 /// Most bytes the model is shown, pictures included.
 pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Where a window that is too large may be cut: at places that divide by this.
 const CUT_EVERY: u64 = 64;
 /// Windows kept in memory, in bytes of words, all together.
-const KEPT_BYTES_MAX: usize = 16 * 1024 * 1024;
+const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Roughly how many tokens a text is: four bytes each, two where it is not plain ASCII.
 pub(crate) fn text_tokens(text: &str) -> usize {
@@ -221,7 +221,7 @@ impl Shelf {
     pub(crate) fn put(&self, agent: &AgentId, session: SessionId, window: Window) {
         // Its words are there three times: stored, shown and on the wire. Its own fields weigh
         // more than short words do.
-        let weight = |message: &Message| bytes(message) * 3 + size_of::<Message>() + 480;
+        let weight = |message: &Message| bytes(message) * 3 + size_of::<Message>() + 400;
         let size = window.0.iter().map(weight).sum::<usize>();
         if size > KEPT_BYTES_MAX / 8 {
             return;

@@ -20,7 +20,7 @@ pub(crate) const JOINED_MAX: usize = 32;
 pub(crate) struct LiveTurn {
     pub(crate) turn: TurnId,
     /// Who began it. Only they may steer or interrupt it: it works with their rights.
-    pub(crate) principal: Box<str>,
+    pub(crate) principal: Arc<str>,
     pub(crate) cancel: CancellationToken,
     /// Locked while a message is journalled into the turn, and while the turn looks whether
     /// one came: so none falls between the last look and the end.
@@ -40,7 +40,7 @@ pub(crate) struct Inbox {
 }
 
 impl LiveTurn {
-    pub(crate) fn new(turn: TurnId, principal: Box<str>, voice: Voice) -> Self {
+    pub(crate) fn new(turn: TurnId, principal: Arc<str>, voice: Voice) -> Self {
         let (cancel, inbox) = (CancellationToken::new(), tokio::sync::Mutex::default());
         Self { turn, principal, cancel, inbox, voice }
     }

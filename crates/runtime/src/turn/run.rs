@@ -31,9 +31,9 @@ pub(crate) struct TurnContext {
     /// The files of this conversation.
     pub(crate) files: Files,
     pub(crate) turn: TurnId,
-    pub(crate) principal: Box<str>,
-    pub(crate) scope: Box<str>,
-    pub(crate) label: Box<str>,
+    pub(crate) principal: Arc<str>,
+    pub(crate) scope: Arc<str>,
+    pub(crate) label: Arc<str>,
     /// The message it answers, while nothing else was said in it; `None` for a turn that goes
     /// on after a crash.
     pub(crate) message: Option<(MessageSeq, NewMessage)>,
@@ -460,7 +460,7 @@ impl Turn<'_> {
         });
         AgentCommand::Audit(AuditEntry {
             at: self.shop.house.world.clock.now(),
-            actor: self.cx.principal.clone(),
+            actor: (*self.cx.principal).into(),
             kind: "tool.call".into(),
             generation: self.cx.agent.generation.0,
             content: self.shop.house.secrets.known().redact_record(content).to_string(),

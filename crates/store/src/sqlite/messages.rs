@@ -14,6 +14,7 @@ use crate::session::SessionId;
 use crate::turn::TurnId;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
+use std::sync::Arc;
 
 const COLUMNS: &str = "id, turn, role, principal, scope, label, generation, at, parts";
 
@@ -190,7 +191,8 @@ fn take(
             Some(known) if known.id == id => known,
             _ => Scope { id, name: scopes::name(sql, id)? },
         };
-        messages.push(read(row, &known.name)?);
+        let message = read(row, &known.name, messages.last())?;
+        messages.push(message);
         scope = Some(known);
     }
     Ok(messages)
@@ -205,7 +207,13 @@ fn page(limit: usize) -> i64 {
     i64::try_from(limit.min(MESSAGE_PAGE_MAX)).unwrap_or(i64::MAX)
 }
 
-fn read(row: &Row<'_>, scope: &str) -> rusqlite::Result<Message> {
+/// One message. Names that are the same as in the one before are shared with it: in most
+/// sessions they are the same in all.
+fn read(row: &Row<'_>, scope: &Arc<str>, before: Option<&Message>) -> rusqlite::Result<Message> {
+    let shared = |column, known: Option<&Arc<str>>| -> rusqlite::Result<Arc<str>> {
+        let text = row.get_ref(column)?.as_str().map_err(|_| bad_value(column))?;
+        Ok(known.filter(|known| ***known == *text).cloned().unwrap_or_else(|| text.into()))
+    };
     let (session, seq) = split(row.get(0)?);
     let parts = row.get_ref(8)?.as_blob().ok().and_then(parts::decode);
     Ok(Message {
@@ -214,9 +222,9 @@ fn read(row: &Row<'_>, scope: &str) -> rusqlite::Result<Message> {
         turn: row.get::<_, Option<i64>>(1)?.map(TurnId),
         role: Role::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
         parts: parts.ok_or_else(|| bad_value(8))?,
-        principal: row.get(3)?,
-        scope: scope.into(),
-        label: row.get(5)?,
+        principal: shared(3, before.map(|it| &it.principal))?,
+        scope: scope.clone(),
+        label: shared(5, before.map(|it| &it.label))?,
         generation: row.get::<_, i64>(6)?.cast_unsigned(),
         at: Timestamp::from_millis(row.get(7)?),
     })

@@ -1,12 +1,13 @@
 //! Scopes by number, so that rows and keys are short.
 
 use rusqlite::{Connection, OptionalExtension as _};
+use std::sync::Arc;
 
 /// A scope whose number is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Scope {
     pub(crate) id: i64,
-    pub(crate) name: Box<str>,
+    pub(crate) name: Arc<str>,
 }
 
 impl Scope {
@@ -33,6 +34,6 @@ pub(crate) fn find(sql: &Connection, name: &str) -> rusqlite::Result<Option<i64>
 }
 
 /// The name of a scope that has this number.
-pub(crate) fn name(sql: &Connection, id: i64) -> rusqlite::Result<Box<str>> {
+pub(crate) fn name(sql: &Connection, id: i64) -> rusqlite::Result<Arc<str>> {
     sql.prepare_cached("SELECT name FROM scope WHERE id = ?1")?.query_row([id], |row| row.get(0))
 }

@@ -17,6 +17,7 @@ use crate::usage::Usage;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 /// The bits of a step's id below its turn's.
 const STEP_BITS: u32 = STEPS_PER_TURN_MAX.ilog2();
@@ -44,7 +45,7 @@ pub(crate) fn step_number(id: i64) -> u32 {
 struct Going {
     id: TurnId,
     place: Place,
-    principal: Box<str>,
+    principal: Arc<str>,
 }
 
 /// A turn, if it is there and goes on.
