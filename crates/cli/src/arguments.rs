@@ -51,9 +51,13 @@ pub enum Command {
     #[command(subcommand)]
     Audit(Audit),
     /// Talk to an agent
+    #[command(after_help = CHAT_HELP)]
     Chat(Chat),
     /// Show what agents used, and what their budgets leave
     Usage(Usage),
+    /// List, show, search and forget an agent's conversations
+    #[command(subcommand)]
+    Sessions(Sessions),
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
@@ -245,12 +249,71 @@ pub struct Chat {
     /// The agent [default: the one that answers the command line]
     #[arg(long)]
     pub agent: Option<String>,
-    /// Say this and print the reply; without it, lines are read from standard input
+    /// Say this and print the reply
     #[arg(short, long, allow_hyphen_values = true)]
     pub message: Option<String>,
     /// The conversation to continue
-    #[arg(long, default_value = "terminal")]
+    #[arg(long, value_name = "NAME", default_value = "terminal")]
     pub session: String,
+}
+
+const CHAT_HELP: &str = "\
+At a terminal it is a conversation: Alt-Enter or a backslash at the end goes on in the next line,
+Ctrl-C stops a turn, Ctrl-D leaves, /help lists commands. Where standard input or output is no
+terminal, all of standard input is one message. Exit codes: 0 replied, 1 failed, 2 wrong use,
+130 stopped by Ctrl-C.";
+
+/// List, show, search and forget an agent's conversations.
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// List an agent's conversations, the latest first
+    List {
+        /// The agent's id
+        agent: String,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+        limit: usize,
+        /// Only those before this one, to go on with a long list
+        #[arg(long, value_name = "ID")]
+        before: Option<u64>,
+    },
+    /// Show what was said in a conversation
+    Show {
+        /// The agent's id
+        agent: String,
+        /// The conversation, as `list` names it
+        id: String,
+        /// How many messages at most, the latest ones
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+        limit: usize,
+        /// Only messages before this one, to go further back
+        #[arg(long, value_name = "SEQ")]
+        before: Option<u64>,
+    },
+    /// Find words in an agent's conversations
+    Search {
+        /// The agent's id
+        agent: String,
+        /// What to look for
+        #[arg(required = true, value_name = "WORDS")]
+        words: Vec<String>,
+        /// Only in this scope, such as `chat:…`; `list` shows them
+        #[arg(long)]
+        scope: Option<String>,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Erase a conversation; it can't be undone
+    Forget {
+        /// The agent's id
+        agent: String,
+        /// The conversation, as `list` names it
+        id: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
 }
 
 /// Make, list and revoke tokens of the API.

@@ -1,6 +1,7 @@
 //! The `insula` binary: parses what was typed, runs one command, prints, and exits.
 
 mod arguments;
+mod chat;
 mod commands;
 mod daemon;
 mod failure;

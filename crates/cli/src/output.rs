@@ -125,9 +125,11 @@ pub fn count(number: usize, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{number} {word}s") }
 }
 
-/// Text that can't move the cursor or colour what follows, whoever wrote it.
+/// Text that can't move the cursor, colour what follows or turn it around, whoever wrote it.
 pub fn clean(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let harmless = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || turns(*c));
+    text.chars().filter(harmless).collect()
 }
 
 fn trim_lines(text: &str) -> String {

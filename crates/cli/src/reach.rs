@@ -90,7 +90,9 @@ impl Reach {
         match occupied(home, world).await? {
             Occupied::Daemon(running) => {
                 let token = home.read(&home.admin_token_file())?.unwrap_or_default();
-                let client = reqwest::Client::builder().no_proxy().build();
+                // A connection that idles at a prompt is closed by the time it is needed.
+                let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+                let client = client.build();
                 let client = client.map_err(|error| Failure::Failed(error.to_string()))?;
                 Ok(Self::Daemon { client, running, token: token.trim().to_owned() })
             }
@@ -127,32 +129,38 @@ impl Reach {
 
     /// Reads.
     pub async fn get(&self, path: &str) -> Result<Value, Failure> {
-        self.request(Method::GET, path, None, None).await
+        self.request(Method::GET, path, None).await
     }
 
     /// Changes, or asks with a body.
     pub async fn post(&self, path: &str, body: Option<Value>) -> Result<Value, Failure> {
-        self.request(Method::POST, path, body, None).await
+        self.request(Method::POST, path, body).await
     }
 
     /// Puts something in its place.
     pub async fn put(&self, path: &str, body: Value) -> Result<Value, Failure> {
-        self.request(Method::PUT, path, Some(body), None).await
+        self.request(Method::PUT, path, Some(body)).await
     }
 
-    /// Says something in a conversation.
-    pub async fn post_in_session(
-        &self,
-        path: &str,
-        session: &str,
-        body: Value,
-    ) -> Result<Value, Failure> {
-        self.request(Method::POST, path, Some(body), Some(session)).await
+    /// Begins something whose answer comes piece by piece. Only a daemon can.
+    pub async fn stream(&self, path: &str, body: Value) -> Result<reqwest::Response, Failure> {
+        let Self::Daemon { client, running, token } = self else {
+            return Err(Failure::Failed(NO_DAEMON.to_owned()));
+        };
+        let url = format!("http://{}{path}", running.listen);
+        let request = client.post(url).bearer_auth(token).json(&body);
+        let response = request.send().await.map_err(|error| silent(*running, &error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        let status = response.status();
+        let bytes = response.bytes().await.map_err(|error| silent(*running, &error))?;
+        answer(status, &bytes).and(Err(Failure::Failed(format!("the daemon answered {status}"))))
     }
 
     /// Deletes.
     pub async fn delete(&self, path: &str) -> Result<Value, Failure> {
-        self.request(Method::DELETE, path, None, None).await
+        self.request(Method::DELETE, path, None).await
     }
 
     /// Lets go of the home properly.
@@ -167,8 +175,26 @@ impl Reach {
         method: Method,
         path: &str,
         body: Option<Value>,
-        session: Option<&str>,
     ) -> Result<Value, Failure> {
+        let (status, bytes) = self.exchange(method, path, body).await?;
+        answer(status, &bytes)
+    }
+
+    /// Reads what may not be there.
+    pub async fn get_if_there(&self, path: &str) -> Result<Option<Value>, Failure> {
+        let (status, bytes) = self.exchange(Method::GET, path, None).await?;
+        if status == StatusCode::NOT_FOUND {
+            return Ok(None);
+        }
+        answer(status, &bytes).map(Some)
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Value>,
+    ) -> Result<(StatusCode, Vec<u8>), Failure> {
         let (status, bytes) = match self {
             Self::Daemon { client, running, token } => {
                 let url = format!("http://{}{path}", running.listen);
@@ -176,15 +202,7 @@ impl Reach {
                 if let Some(body) = &body {
                     request = request.json(body);
                 }
-                if let Some(session) = session {
-                    request = request.header("X-Insula-Session", session);
-                }
-                let failed = |error: reqwest::Error| {
-                    Failure::Failed(format!(
-                        "the daemon (pid {}) at {} does not answer: {error}",
-                        running.pid, running.listen
-                    ))
-                };
+                let failed = |error: reqwest::Error| silent(*running, &error);
                 let response = request.send().await.map_err(failed)?;
                 let status = response.status();
                 (status, response.bytes().await.map_err(failed)?)
@@ -203,8 +221,17 @@ impl Reach {
                 (status, bytes.map_err(|error| Failure::Failed(error.to_string()))?)
             }
         };
-        answer(status, &bytes)
+        Ok((status, bytes.into()))
     }
+}
+
+/// What a command says that needs a daemon.
+pub const NO_DAEMON: &str =
+    "no daemon runs in this home, and turns need one; start it with `insula up`";
+
+fn silent(running: Running, error: &reqwest::Error) -> Failure {
+    let Running { pid, listen } = running;
+    Failure::Failed(format!("the daemon (pid {pid}) at {listen} does not answer: {error}"))
 }
 
 fn answer(status: StatusCode, bytes: &[u8]) -> Result<Value, Failure> {

@@ -2,17 +2,17 @@
 
 mod agents;
 mod audit;
-mod chat;
 mod check;
 mod context;
 mod route;
 mod secret;
+pub mod sessions;
 mod system;
 mod token;
 mod tools;
 mod usage;
 
-use crate::arguments::{Agents, Arguments, Command, Config, Secret, Token};
+use crate::arguments::{Agents, Arguments, Command, Config, Secret, Sessions, Token};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
@@ -78,6 +78,7 @@ fn purpose(command: &Command) -> Purpose {
         Command::Token(_) => Purpose::Change,
         Command::Secret(Secret::List { .. }) => Purpose::Look,
         Command::Secret(_) => Purpose::Change,
+        Command::Sessions(Sessions::Forget { .. }) => Purpose::Change,
         Command::Agents(agents) => match agents {
             Agents::List | Agents::Show(_) => Purpose::Look,
             _ => Purpose::Change,
@@ -99,7 +100,8 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Context(context) => context::run(reach, answer, context).await,
         Command::Tools(tools) => tools::run(reach, answer, tools).await,
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
-        Command::Chat(chat) => chat::run(reach, answer, chat).await,
+        Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
+        Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
         Command::Usage(usage) => usage::run(reach, answer, usage).await,

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 37] = [
+const COMMANDS: [&str; 42] = [
     "",
     "up",
     "check",
@@ -37,6 +37,11 @@ const COMMANDS: [&str; 37] = [
     "audit verify",
     "audit export",
     "chat",
+    "sessions",
+    "sessions list",
+    "sessions show",
+    "sessions search",
+    "sessions forget",
     "token",
     "token create",
     "token list",

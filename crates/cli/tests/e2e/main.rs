@@ -4,6 +4,7 @@
 mod audit;
 mod bad_input;
 mod budgets;
+mod chat;
 mod check;
 mod commands;
 mod connections;
@@ -25,6 +26,10 @@ mod responses;
 mod routes;
 mod rules;
 mod secrets;
+mod sessions;
+mod standin;
 mod support;
 mod talk;
+mod talk_terminal;
+mod terminal;
 mod tokens;

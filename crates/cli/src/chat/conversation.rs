@@ -1,0 +1,240 @@
+//! A conversation at the terminal: reads a line, says it or does it, and reads the next.
+
+use super::display::{Around, Display, dim, money, thousands};
+use super::editor::{Prompt, Typed};
+use super::event::Status;
+use super::markdown::{Paint, Style};
+use super::slash::{self, ENTRIES, Line, Slash};
+use super::terminal::{self, Quiet, Screen, screen};
+use super::turn::{Ask, Talk, Turns};
+use crate::commands::sessions;
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::{Reach, part};
+use crate::setting::Setting;
+use rustyline::error::ReadlineError;
+use serde_json::{Value, json};
+
+/// How many conversations `/sessions` lists.
+const SESSIONS_SHOWN: usize = 15;
+
+/// What comes after a line.
+enum Next {
+    Line,
+    Leave,
+}
+
+/// A conversation.
+struct Conversation<'a> {
+    reach: &'a Reach,
+    setting: &'a Setting,
+    talk: Talk,
+    turns: Turns<'a>,
+    quiet: Quiet,
+}
+
+/// Holds one until the person leaves.
+pub async fn hold(reach: &Reach, setting: &Setting, talk: Talk) -> Result<u8, Failure> {
+    let turns = Turns::new(reach, &setting.world)?;
+    let quiet = Quiet::begin();
+    let mut conversation = Conversation { reach, setting, talk, turns, quiet };
+    let agent = conversation.agent(&conversation.talk.agent).await?;
+    let mut prompt = Prompt::new(&setting.home, conversation.screen().paint).map_err(unreadable)?;
+    conversation.welcome(&agent);
+    loop {
+        // Agents come and go while one talks; what can't be listed is not offered.
+        prompt.know(conversation.agents().await.unwrap_or_default());
+        let next = match prompt.read(&conversation.talk.agent).map_err(unreadable)? {
+            Typed::Line(line) => conversation.take(&line).await,
+            Typed::Dropped => Ok(Next::Line),
+            Typed::Interrupt => {
+                conversation.note("Ctrl-D or /quit leaves\n");
+                Ok(Next::Line)
+            }
+            Typed::End => Ok(Next::Leave),
+        };
+        match next {
+            Ok(Next::Line) => {}
+            Ok(Next::Leave) => return Ok(0),
+            // What failed leaves a clean next line.
+            Err(failure) => {
+                output::failure(&failure);
+                terminal::write("\n");
+            }
+        }
+    }
+}
+
+fn unreadable(error: ReadlineError) -> Failure {
+    Failure::Failed(format!("the terminal can't be read: {error}"))
+}
+
+impl Conversation<'_> {
+    /// The screen as it is now: windows change.
+    fn screen(&self) -> Screen {
+        let unknown = Screen { paint: Paint::Plain, columns: 80, live: false };
+        screen(&self.setting.environment).unwrap_or(unknown)
+    }
+
+    fn note(&self, text: &str) {
+        terminal::write(&(dim(text, self.screen().paint) + "\n"));
+    }
+
+    fn welcome(&self, agent: &Value) {
+        let Talk { agent: id, session } = &self.talk;
+        let paint = self.screen().paint;
+        let name = agent["name"].as_str().filter(|name| !name.is_empty()).unwrap_or(id);
+        let name = Style { bold: true, ..Style::PLAIN }.paint(&output::clean(name), paint);
+        let model = agent["model"].as_str().unwrap_or("no model");
+        let rest = dim(&format!("· {model} · conversation `{session}` · /help"), paint);
+        terminal::write(&format!("{name} {rest}\n"));
+        if model.starts_with("rehearsal/") {
+            self.note("The built-in practice model answers: it follows fixed rules, and its tool calls are");
+            self.note("real. Say `help` to see what it can do; for another, add a provider to config.yaml.");
+        }
+        terminal::write("\n");
+    }
+
+    async fn take(&mut self, line: &str) -> Result<Next, Failure> {
+        match slash::read(line) {
+            Line::Empty => {}
+            Line::Message(text) => self.turn(Ask::Message(&text)).await?,
+            Line::Unknown(unknown) => self.note(&format!("{unknown}\n")),
+            Line::Command(Slash::Quit) => return Ok(Next::Leave),
+            Line::Command(Slash::Retry) => self.turn(Ask::Retry).await?,
+            Line::Command(command) => {
+                self.command(command).await?;
+                terminal::write("\n");
+            }
+        }
+        Ok(Next::Line)
+    }
+
+    async fn turn(&mut self, ask: Ask<'_>) -> Result<(), Failure> {
+        let now = self.setting.world.clock.elapsed();
+        let display = Display::new(self.screen(), Around::Conversation, now);
+        terminal::write("\n");
+        self.quiet.mark_pastes();
+        let outcome = self.turns.run(&self.talk, ask, Some(display)).await?;
+        if outcome.ended.status == Status::Failed {
+            return Err(Failure::Failed(super::why(&outcome)));
+        }
+        terminal::write("\n");
+        Ok(())
+    }
+
+    async fn command(&mut self, command: Slash) -> Result<(), Failure> {
+        match command {
+            Slash::Help => self.help(),
+            Slash::Agents => {
+                let agents = self.reach.get("/api/agents").await?;
+                let rows = agents.as_array().into_iter().flatten().map(|agent| {
+                    let text = |key: &str| agent[key].as_str().unwrap_or("-").to_owned();
+                    let here = if agent["id"] == self.talk.agent.as_str() { "›" } else { "" };
+                    vec![here.to_owned(), text("id"), text("state"), text("model")]
+                });
+                output::table(&["", "id", "state", "model"], rows);
+            }
+            Slash::Agent(None) => {
+                self.note(&format!("this is {}; /agent NAME for another", self.talk.agent));
+            }
+            Slash::Agent(Some(name)) => {
+                let agent = self.agent(&name).await?;
+                self.talk.agent = name;
+                self.welcome(&agent);
+            }
+            Slash::New => {
+                self.post("new").await?;
+                self.note("a new conversation begins; the old one is in /sessions");
+            }
+            Slash::Stop => match self.post("stop").await?["stopped"].as_u64() {
+                Some(0) | None => self.note("nothing runs in this conversation"),
+                Some(count) => self.note(&format!("stopped {}", count_of_turns(count))),
+            },
+            Slash::Sessions => {
+                let found =
+                    sessions::list(self.reach, &self.talk.agent, SESSIONS_SHOWN, None).await?;
+                sessions::table(&found);
+                self.note(&format!("`insula sessions show {} ID` shows one", self.talk.agent));
+            }
+            Slash::Usage => self.usage().await?,
+            Slash::Retry | Slash::Quit => {}
+        }
+        Ok(())
+    }
+
+    async fn post(&self, what: &str) -> Result<Value, Failure> {
+        let body = json!({ "session": self.talk.session });
+        self.reach.post(&self.talk.path(what), Some(body)).await
+    }
+
+    fn help(&self) {
+        let paint = self.screen().paint;
+        let width = ENTRIES.iter().map(|e| e.name.len() + e.argument.len()).max().unwrap_or(0);
+        let mut text = String::new();
+        for entry in &ENTRIES {
+            let typed = format!("{:width$}", format!("{}{}", entry.name, entry.argument));
+            text += &format!("  {}  {}\n", Style::CODE.paint(&typed, paint), entry.about);
+        }
+        terminal::write(&text);
+        for line in [
+            "  Alt-Enter or a backslash at the end goes on in the next line; Tab completes;",
+            "  Up and Ctrl-R find what was typed before; Ctrl-C stops a turn; Ctrl-D leaves.",
+        ] {
+            self.note(line);
+        }
+    }
+
+    async fn usage(&self) -> Result<(), Failure> {
+        let used = self.reach.get_if_there(&self.talk.path("usage?days=1")).await?;
+        let Some(used) = used else {
+            self.note("this daemon does not count usage yet");
+            return Ok(());
+        };
+        let number = |key: &str| used[key].as_u64().unwrap_or(0);
+        let usd = |value: &Value| value.as_f64().map(|usd| money((usd * 1e6).round() as u64));
+        let tokens_in = thousands(number("input_tokens"));
+        let tokens_out = thousands(number("output_tokens"));
+        let turns = output::count(usize::try_from(number("turns")).unwrap_or(usize::MAX), "turn");
+        let mut today = format!("{turns}, {tokens_in} tokens in, {tokens_out} out");
+        if let Some(usd) = usd(&used["usd"]) {
+            today += &format!(", {usd}");
+        }
+        let mut facts = vec![("agent", self.talk.agent.clone()), ("today", today)];
+        let budget = &used["budget"];
+        if let (Some(left), Some(most)) = (usd(&budget["usd_left"]), usd(&budget["usd_per_day"])) {
+            facts.push(("left", format!("{left} of {most}")));
+        }
+        let tokens = |key: &str| budget[key].as_u64().map(thousands);
+        if let (Some(left), Some(most)) = (tokens("tokens_left"), tokens("tokens_per_day")) {
+            facts.push(("left", format!("{left} of {most} tokens")));
+        }
+        output::facts(&facts);
+        Ok(())
+    }
+
+    /// An agent that can be talked to, or why not.
+    async fn agent(&self, id: &str) -> Result<Value, Failure> {
+        let Some(agent) = self.reach.get_if_there(&format!("/api/agents/{}", part(id))).await?
+        else {
+            let known = self.agents().await?;
+            let near = slash::nearest(id, known.iter());
+            let near = near.map_or_else(
+                || "; `insula agents list` has them all".to_owned(),
+                |near| format!("; did you mean `{near}`?"),
+            );
+            return Err(Failure::Failed(format!("there is no agent `{id}`{near}")));
+        };
+        Ok(agent)
+    }
+
+    async fn agents(&self) -> Result<Vec<String>, Failure> {
+        let agents = self.reach.get("/api/agents").await?;
+        let ids = agents.as_array().into_iter().flatten();
+        Ok(ids.filter_map(|agent| agent["id"].as_str().map(str::to_owned)).collect())
+    }
+}
+
+fn count_of_turns(count: u64) -> String {
+    output::count(usize::try_from(count).unwrap_or(usize::MAX), "turn")
+}

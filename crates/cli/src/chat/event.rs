@@ -1,0 +1,110 @@
+//! What a turn tells while it runs.
+
+use super::frames::Frame;
+use serde_json::Value;
+
+/// Something that happened in a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    /// The message is kept and has its turn.
+    Accepted {
+        /// The turn.
+        turn: Value,
+    },
+    /// More of the reply.
+    Text(String),
+    /// More of what the model thinks before it replies.
+    Reasoning(String),
+    /// A tool is called.
+    ToolCall(String),
+    /// A tool is done.
+    ToolDone(ToolDone),
+    /// What came of the reply so far is void.
+    Reset,
+    /// The older part of the conversation was summarised, to make room.
+    Compressed,
+    /// The turn is over.
+    Ended(Ended),
+}
+
+/// What became of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolDone {
+    /// The tool.
+    pub name: String,
+    /// Whether it failed.
+    pub is_error: bool,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Which way.
+    pub status: Status,
+    /// The reply.
+    pub text: Option<String>,
+    /// Why it failed.
+    pub error: Option<String>,
+    /// What it took.
+    pub usage: Value,
+}
+
+/// Which way a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// With a reply.
+    Replied,
+    /// Without one.
+    Failed,
+    /// Somebody stopped it.
+    Stopped,
+}
+
+impl Status {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Replied => "replied",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+impl Event {
+    /// Reads an event; `None` for a kind this version does not know, which is no reason not
+    /// to show the rest.
+    pub fn read(frame: &Frame) -> Option<Self> {
+        let data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
+        let text = |key: &str| data[key].as_str().unwrap_or_default().to_owned();
+        Some(match frame.event.as_str() {
+            "turn.accepted" => Self::Accepted { turn: data["turn"].clone() },
+            "text.delta" => Self::Text(text("text")),
+            "reasoning.delta" => Self::Reasoning(text("text")),
+            "tool.call" => Self::ToolCall(text("name")),
+            "tool.done" => {
+                let is_error = data["is_error"].as_bool().unwrap_or(false);
+                Self::ToolDone(ToolDone { name: text("name"), is_error })
+            }
+            "text.reset" => Self::Reset,
+            "session.compressed" => Self::Compressed,
+            "turn.ended" => Self::Ended(Ended {
+                status: match data["status"].as_str() {
+                    Some("replied") => Status::Replied,
+                    Some("stopped") => Status::Stopped,
+                    _ => Status::Failed,
+                },
+                text: data["text"].as_str().map(str::to_owned),
+                error: error(&data["error"]),
+                usage: data["usage"].clone(),
+            }),
+            _ => return None,
+        })
+    }
+}
+
+/// Why, as a text or as an object with one.
+fn error(value: &Value) -> Option<String> {
+    let text = value.as_str().or_else(|| value["message"].as_str());
+    text.map(str::to_owned)
+}

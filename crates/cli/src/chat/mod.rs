@@ -1,0 +1,127 @@
+//! `insula chat`: one message and its reply, or a conversation at the terminal.
+
+mod conversation;
+mod display;
+mod editor;
+mod event;
+mod frames;
+mod history;
+pub mod markdown;
+mod slash;
+pub mod terminal;
+mod turn;
+
+#[cfg(test)]
+mod display_tests;
+
+use crate::arguments::Chat;
+use crate::failure::{FAILED, Failure};
+use crate::output;
+use crate::reach::{NO_DAEMON, Reach};
+use crate::setting::{Answer, Setting};
+use display::{Around, Display};
+use event::Status;
+use serde_json::{Value, json};
+use std::io::{IsTerminal as _, Read as _};
+use turn::{Ask, Outcome, Talk, Turns};
+
+/// Ended by Ctrl-C, as shells count it.
+const INTERRUPTED: u8 = 130;
+/// Longest message taken from standard input: what an agent reads in one go is far less.
+const MESSAGE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// Runs it.
+pub async fn run(reach: &Reach, setting: &Setting, chat: Chat) -> Result<u8, Failure> {
+    if !reach.is_daemon() {
+        return Err(Failure::Failed(NO_DAEMON.to_owned()));
+    }
+    let agent = match chat.agent {
+        Some(agent) => agent,
+        None => default_agent(reach).await?,
+    };
+    let talk = Talk { agent, session: chat.session };
+    let screen = terminal::screen(&setting.environment);
+    if let Some(message) = chat.message {
+        return one_shot(reach, setting, &talk, &message).await;
+    }
+    match screen.filter(|_| std::io::stdin().is_terminal() && setting.answer == Answer::Text) {
+        Some(_) => conversation::hold(reach, setting, talk).await,
+        None => one_shot(reach, setting, &talk, &standard_input()?).await,
+    }
+}
+
+/// The agent that answers the command line.
+async fn default_agent(reach: &Reach) -> Result<String, Failure> {
+    let probe = json!({ "platform": "cli", "chat": "terminal", "account": "local" });
+    let route = reach.post("/api/route/explain", Some(probe)).await?;
+    let refused = || route["refused"].as_str().unwrap_or("nobody answers").to_owned();
+    let agent = route["agent"].as_str().map(str::to_owned);
+    agent.ok_or_else(|| Failure::Failed(format!("{}; say which with --agent", refused())))
+}
+
+/// All of standard input, as one message.
+fn standard_input() -> Result<String, Failure> {
+    let mut bytes = vec![];
+    std::io::stdin().lock().take(MESSAGE_BYTES_MAX + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MESSAGE_BYTES_MAX {
+        let what = format!("standard input is longer than {MESSAGE_BYTES_MAX} bytes");
+        return Err(Failure::WrongUse(what));
+    }
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::WrongUse("standard input is not UTF-8 text".to_owned()))
+}
+
+async fn one_shot(
+    reach: &Reach,
+    setting: &Setting,
+    talk: &Talk,
+    message: &str,
+) -> Result<u8, Failure> {
+    let message = message.trim();
+    if message.is_empty() {
+        return Err(Failure::WrongUse("there is nothing to say: the message is empty".to_owned()));
+    }
+    let mut turns = Turns::new(reach, &setting.world)?;
+    let screen = terminal::screen(&setting.environment);
+    let screen = screen.filter(|_| setting.answer == Answer::Text);
+    let now = setting.world.clock.elapsed();
+    let display = screen.map(|screen| Display::new(screen, Around::OneShot, now));
+    let quiet = screen.map(|_| terminal::Quiet::begin());
+    let outcome = turns.run(talk, Ask::Message(message), display).await;
+    drop(quiet);
+    let outcome = outcome?;
+    setting.answer.give(&told(talk, &outcome), |_| {
+        // What streams to a terminal is provisional; a pipe gets what holds.
+        if screen.is_none() && outcome.ended.status == Status::Replied {
+            output::line(outcome.ended.text.as_deref().unwrap_or_default());
+        }
+    });
+    match outcome.ended.status {
+        Status::Replied => Ok(0),
+        _ if outcome.interrupted => Ok(INTERRUPTED),
+        _ if setting.answer == Answer::Json => Ok(FAILED),
+        Status::Failed => Err(Failure::Failed(why(&outcome))),
+        Status::Stopped => Err(Failure::Failed("the turn was stopped".to_owned())),
+    }
+}
+
+/// Why a turn failed.
+fn why(outcome: &Outcome) -> String {
+    outcome.ended.error.clone().unwrap_or_else(|| "the turn failed".to_owned())
+}
+
+/// A turn for programs.
+fn told(talk: &Talk, outcome: &Outcome) -> Value {
+    let Outcome { turn, ended, tools, .. } = outcome;
+    let tools = tools.iter().map(|tool| json!({ "name": tool.name, "is_error": tool.is_error }));
+    json!({
+        "agent": talk.agent,
+        "session": talk.session,
+        "turn": turn,
+        "status": ended.status.as_str(),
+        "text": ended.text,
+        "error": ended.error,
+        "tools": tools.collect::<Vec<Value>>(),
+        "usage": ended.usage,
+    })
+}

@@ -1,0 +1,181 @@
+//! Commands typed in a conversation: what they are called, and what was meant.
+
+use std::fmt;
+
+/// A command of the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Slash {
+    /// List the agents.
+    Agents,
+    /// Talk to another agent; without a name, say which one this is.
+    Agent(Option<String>),
+    /// Begin the conversation anew.
+    New,
+    /// Stop what runs in it.
+    Stop,
+    /// Have the last message answered again.
+    Retry,
+    /// List the conversations.
+    Sessions,
+    /// What was used today.
+    Usage,
+    /// What can be typed.
+    Help,
+    /// Leave.
+    Quit,
+}
+
+/// A line that was typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// Something to say.
+    Message(String),
+    /// Something to do.
+    Command(Slash),
+    /// Something that looks like a command and is none.
+    Unknown(Unknown),
+    /// Nothing.
+    Empty,
+}
+
+/// Something that looks like a command and is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    word: String,
+    near: Option<&'static str>,
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { word, near } = self;
+        match near {
+            Some(near) => write!(f, "there is no `{word}`; did you mean `{near}`?"),
+            None => write!(f, "there is no `{word}`; /help lists what there is"),
+        }
+    }
+}
+
+/// A command as `/help` lists it.
+#[derive(Debug)]
+pub struct Entry {
+    /// What to type.
+    pub name: &'static str,
+    /// What follows it.
+    pub argument: &'static str,
+    /// What it does.
+    pub about: &'static str,
+}
+
+/// Every command.
+pub const ENTRIES: [Entry; 9] = [
+    Entry { name: "/agents", argument: "", about: "list the agents" },
+    Entry { name: "/agent", argument: " NAME", about: "talk to another agent" },
+    Entry { name: "/new", argument: "", about: "begin this conversation anew" },
+    Entry { name: "/stop", argument: "", about: "stop what runs in this conversation" },
+    Entry { name: "/retry", argument: "", about: "have the last message answered again" },
+    Entry { name: "/sessions", argument: "", about: "list this agent's conversations" },
+    Entry { name: "/usage", argument: "", about: "show what was used today" },
+    Entry { name: "/help", argument: "", about: "show this" },
+    Entry { name: "/quit", argument: "", about: "leave, as Ctrl-D does" },
+];
+
+/// How alike a word has to be to a command to be taken for it misspelt.
+const ALIKE_MIN: f64 = 0.75;
+
+/// Says what a line is. A path such as `/etc/hosts` is something to say, and so is anything
+/// after a doubled slash.
+pub fn read(line: &str) -> Line {
+    let line = joined(line);
+    let line = line.trim();
+    if line.is_empty() {
+        return Line::Empty;
+    }
+    if let Some(rest) = line.strip_prefix("//") {
+        return Line::Message(format!("/{rest}"));
+    }
+    let mut words = line.split_whitespace();
+    let word = words.next().unwrap_or_default();
+    let is_name = word.len() > 1 && word[1..].chars().all(|c| c.is_alphanumeric() || c == '-');
+    if !word.starts_with('/') || !is_name || line.contains('\n') {
+        return Line::Message(line.to_owned());
+    }
+    let argument = words.next().map(str::to_owned);
+    Line::Command(match word {
+        "/agents" => Slash::Agents,
+        "/agent" => Slash::Agent(argument),
+        "/new" => Slash::New,
+        "/stop" => Slash::Stop,
+        "/retry" => Slash::Retry,
+        "/sessions" => Slash::Sessions,
+        "/usage" => Slash::Usage,
+        "/help" => Slash::Help,
+        "/quit" | "/exit" => Slash::Quit,
+        _ => return Line::Unknown(Unknown { word: word.to_owned(), near: near(word) }),
+    })
+}
+
+/// A line that ends with a backslash goes on in the next.
+fn joined(line: &str) -> String {
+    line.replace("\\\n", "\n")
+}
+
+fn near(word: &str) -> Option<&'static str> {
+    nearest(word, ENTRIES.iter().map(|entry| entry.name))
+}
+
+/// The candidate that is most like a word, if any is.
+pub fn nearest<T: AsRef<str>>(word: &str, candidates: impl Iterator<Item = T>) -> Option<T> {
+    candidates
+        .map(|candidate| (strsim::jaro_winkler(word, candidate.as_ref()), candidate))
+        .filter(|(alike, _)| *alike >= ALIKE_MIN)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_what_it_looks_like() {
+        let message = |text: &str| Line::Message(text.to_owned());
+        for (line, meant) in [
+            ("", Line::Empty),
+            ("  \n ", Line::Empty),
+            ("hello", message("hello")),
+            (" hello there ", message("hello there")),
+            ("/help", Line::Command(Slash::Help)),
+            (" /agent coder ", Line::Command(Slash::Agent(Some("coder".into())))),
+            ("/agent", Line::Command(Slash::Agent(None))),
+            ("/exit", Line::Command(Slash::Quit)),
+            ("/etc/hosts is odd", message("/etc/hosts is odd")),
+            ("/ is the root", message("/ is the root")),
+            ("//help is a command", message("/help is a command")),
+            ("one\\\ntwo", message("one\ntwo")),
+            ("/new\nthings", message("/new\nthings")),
+        ] {
+            assert_eq!(read(line), meant, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_misspelt_is_recognised() {
+        for (line, near) in [
+            ("/agnets", Some("/agents")),
+            ("/sesions", Some("/sessions")),
+            ("/hlep", Some("/help")),
+            ("/retyr", Some("/retry")),
+            ("/xyzzy", None),
+        ] {
+            let Line::Unknown(unknown) = read(line) else { panic!("{line}") };
+            assert_eq!(unknown.near, near, "{line}");
+        }
+    }
+
+    #[test]
+    fn every_command_that_is_listed_is_one() {
+        for entry in &ENTRIES {
+            assert!(matches!(read(entry.name), Line::Command(_)), "{}", entry.name);
+        }
+    }
+}

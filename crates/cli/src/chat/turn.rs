@@ -1,0 +1,186 @@
+//! One turn: sends the request, shows what comes, and lets Ctrl-C stop it.
+
+use super::display::{Display, TICK};
+use super::event::{Ended, Event, Status, ToolDone};
+use super::frames::Frames;
+use super::terminal;
+use crate::failure::Failure;
+use crate::reach::{Reach, part};
+use insula_world::World;
+use serde_json::{Value, json};
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// With whom, and in which conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Talk {
+    /// The agent.
+    pub agent: String,
+    /// The conversation.
+    pub session: String,
+}
+
+/// What to ask of the agent.
+#[derive(Debug, Clone, Copy)]
+pub enum Ask<'a> {
+    /// To answer this.
+    Message(&'a str),
+    /// To answer the last message again.
+    Retry,
+}
+
+/// How a turn went.
+#[derive(Debug)]
+pub struct Outcome {
+    /// Its id.
+    pub turn: Value,
+    /// How it ended.
+    pub ended: Ended,
+    /// The tools it used.
+    pub tools: Vec<ToolDone>,
+    /// Whether Ctrl-C was pressed.
+    pub interrupted: bool,
+}
+
+/// What turns are run with.
+pub struct Turns<'a> {
+    reach: &'a Reach,
+    world: &'a World,
+    interrupt: Signal,
+}
+
+impl Talk {
+    /// The path of something of the agent's.
+    pub fn path(&self, rest: &str) -> String {
+        format!("/api/agents/{}/{rest}", part(&self.agent))
+    }
+}
+
+impl<'a> Turns<'a> {
+    /// From here on Ctrl-C stops a turn and does not end the program.
+    pub fn new(reach: &'a Reach, world: &'a World) -> Result<Self, Failure> {
+        Ok(Self { reach, world, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    /// Runs one to its end. A second Ctrl-C leaves it to end on its own.
+    pub async fn run(
+        &mut self,
+        talk: &Talk,
+        ask: Ask<'_>,
+        mut display: Option<Display>,
+    ) -> Result<Outcome, Failure> {
+        self.forget_interrupts().await;
+        let result = self.follow(talk, ask, &mut display).await;
+        if result.is_err() {
+            show(&mut display, Display::leave);
+        }
+        result
+    }
+
+    /// A key pressed before a turn began was not meant for it.
+    async fn forget_interrupts(&mut self) {
+        tokio::select! {
+            biased;
+            _ = self.interrupt.recv() => {}
+            () = std::future::ready(()) => {}
+        }
+    }
+
+    async fn follow(
+        &mut self,
+        talk: &Talk,
+        ask: Ask<'_>,
+        display: &mut Option<Display>,
+    ) -> Result<Outcome, Failure> {
+        let (path, body) = match ask {
+            Ask::Message(text) => {
+                let body = json!({ "session": talk.session, "text": text, "mode": "queue" });
+                (talk.path("messages"), body)
+            }
+            Ask::Retry => (talk.path("retry"), json!({ "session": talk.session })),
+        };
+        let stop_path = talk.path("stop");
+        let (reach, clock) = (self.reach, &self.world.clock);
+        let mut opening = Some(Box::pin(reach.stream(&path, body)));
+        let mut stopping = None;
+        let mut response = None;
+        let mut frames = Frames::default();
+        let (mut turn, mut tools, mut interrupted) = (Value::Null, vec![], false);
+        loop {
+            // Ctrl-C first: a flood of text must not keep it waiting.
+            tokio::select! {
+                biased;
+                _ = self.interrupt.recv() => {
+                    if interrupted {
+                        let ended = Ended { status: Status::Stopped, text: None, error: None, usage: Value::Null };
+                        show(display, Display::leave);
+                        return Ok(Outcome { turn, ended, tools, interrupted });
+                    }
+                    interrupted = true;
+                    let now = clock.elapsed();
+                    show(display, |display| display.stopping(now));
+                    let body = json!({ "session": talk.session });
+                    stopping = Some(Box::pin(reach.post(&stop_path, Some(body))));
+                }
+                stopped = async { some(&mut stopping).await } => {
+                    stopping = None;
+                    stopped?;
+                }
+                opened = async { some(&mut opening).await } => {
+                    opening = None;
+                    response = Some(opened?);
+                }
+                piece = async { next(&mut response).await } => {
+                    let Some(piece) = piece? else { return Err(broken_off()) };
+                    for frame in frames.push(&piece).map_err(|_| broken_off())? {
+                        let Some(event) = Event::read(&frame) else { continue };
+                        let now = clock.elapsed();
+                        show(display, |display| display.event(&event, now));
+                        match event {
+                            Event::Accepted { turn: id } => turn = id,
+                            Event::ToolDone(done) => tools.push(done),
+                            Event::Ended(ended) => {
+                                return Ok(Outcome { turn, ended, tools, interrupted });
+                            }
+                            _ => {}
+                        }
+                    }
+                }
+                () = clock.sleep(TICK), if display.is_some() => {
+                    let now = clock.elapsed();
+                    show(display, |display| display.tick(now));
+                }
+            }
+        }
+    }
+}
+
+fn show(display: &mut Option<Display>, looks: impl FnOnce(&mut Display) -> String) {
+    if let Some(display) = display {
+        terminal::write(&looks(display));
+    }
+}
+
+fn broken_off() -> Failure {
+    Failure::Failed(
+        "the daemon broke off; what it had taken on it goes on with when it runs again".to_owned(),
+    )
+}
+
+/// The outcome of a future that may not be there, in which case there never is one.
+async fn some<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
+    match future {
+        Some(future) => future.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The next piece of an answer.
+async fn next(response: &mut Option<reqwest::Response>) -> Result<Option<Vec<u8>>, Failure> {
+    match response {
+        Some(response) => {
+            let piece = response.chunk().await.map_err(|_| broken_off())?;
+            Ok(piece.map(|piece| piece.to_vec()))
+        }
+        None => std::future::pending().await,
+    }
+}

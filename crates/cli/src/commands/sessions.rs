@@ -1,0 +1,189 @@
+//! `insula sessions …`
+
+use super::text;
+use crate::arguments::Sessions;
+use crate::chat::markdown::Renderer;
+use crate::chat::terminal;
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::{Reach, part};
+use crate::setting::Setting;
+use insula_world::Timestamp;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+/// Longest title in a list; a list is for finding, not for reading.
+const TITLE_CHARS_MAX: usize = 60;
+/// Longest text of a find in a list.
+const FIND_CHARS_MAX: usize = 200;
+
+/// Runs it.
+pub async fn run(reach: &Reach, setting: &Setting, command: Sessions) -> Result<u8, Failure> {
+    let answer = setting.answer;
+    match command {
+        Sessions::List { agent, limit, before } => {
+            let found = list(reach, &agent, limit, before).await?;
+            answer.give(&found, table);
+        }
+        Sessions::Show { agent, id, limit, before } => {
+            let mut path = format!("{}/{}?limit={limit}", base(&agent), part(&id));
+            if let Some(before) = before {
+                path += &format!("&before={before}");
+            }
+            let found = reach.get(&path).await?;
+            answer.give(&found, |found| show(found, setting));
+        }
+        Sessions::Search { agent, words, scope, limit } => {
+            let words = part(&words.join(" "));
+            let mut path = format!("{}-search?q={words}&limit={limit}", base(&agent));
+            if let Some(scope) = scope {
+                path += &format!("&scope={}", part(&scope));
+            }
+            let found = reach.get(&path).await?;
+            answer.give(&found, finds);
+        }
+        Sessions::Forget { agent, id, yes } => {
+            if !yes {
+                confirm(&agent, &id)?;
+            }
+            reach.delete(&format!("{}/{}", base(&agent), part(&id))).await?;
+            answer.give(&json!({ "id": id, "forgotten": true }), |_| {
+                output::line(&format!("forgot {id} of {agent}"));
+            });
+        }
+    }
+    Ok(0)
+}
+
+/// The conversations of an agent.
+pub async fn list(
+    reach: &Reach,
+    agent: &str,
+    limit: usize,
+    before: Option<u64>,
+) -> Result<Value, Failure> {
+    let mut path = format!("{}?limit={limit}", base(agent));
+    if let Some(before) = before {
+        path += &format!("&before={before}");
+    }
+    reach.get(&path).await
+}
+
+fn base(agent: &str) -> String {
+    format!("/api/agents/{}/sessions", part(agent))
+}
+
+/// Prints a list of conversations.
+pub fn table(sessions: &Value) {
+    let sessions = sessions.as_array().map_or(&[][..], Vec::as_slice);
+    if sessions.is_empty() {
+        return output::line("no conversations yet");
+    }
+    let rows = sessions.iter().map(|session| {
+        let used = when(&session["used"]);
+        let ended = session["ended"].as_bool().unwrap_or(!session["ended"].is_null());
+        let used = if ended { format!("{used} (ended)") } else { used };
+        vec![
+            text(session, "id"),
+            short(session["title"].as_str().unwrap_or("-"), TITLE_CHARS_MAX),
+            text(session, "messages"),
+            used,
+            text(session, "scope"),
+        ]
+    });
+    output::table(&["id", "title", "messages", "used", "scope"], rows);
+}
+
+fn finds(found: &Value) {
+    let found = found.as_array().map_or(&[][..], Vec::as_slice);
+    if found.is_empty() {
+        return output::line("nothing found");
+    }
+    let rows = found.iter().map(|find| {
+        vec![
+            text(find, "session"),
+            text(find, "seq"),
+            when(&find["at"]),
+            text(find, "role"),
+            short(find["text"].as_str().unwrap_or_default(), FIND_CHARS_MAX),
+        ]
+    });
+    output::table(&["session", "message", "at", "who", "text"], rows);
+}
+
+fn show(found: &Value, setting: &Setting) {
+    let session = &found["session"];
+    let mut facts = vec![("session", text(session, "id"))];
+    for key in ["title", "key", "scope", "label"] {
+        if session[key].is_string() {
+            facts.push((key, text(session, key)));
+        }
+    }
+    facts.push(("messages", text(session, "messages")));
+    facts.push(("started", when(&session["started"])));
+    facts.push(("used", when(&session["used"])));
+    output::facts(&facts);
+    let screen = terminal::screen(&setting.environment);
+    for message in found["messages"].as_array().into_iter().flatten() {
+        output::line("");
+        let who = match message["role"].as_str() {
+            Some("user") => text(message, "principal"),
+            _ => text(message, "role"),
+        };
+        output::heading(&format!("{who} · {} · {}", when(&message["at"]), text(message, "seq")));
+        let said = message["text"].as_str().unwrap_or_default();
+        match screen {
+            Some(screen) => {
+                let mut renderer = Renderer::new(screen.paint, screen.columns);
+                let shown = renderer.push(said) + &renderer.finish();
+                output::block(&shown);
+            }
+            None if said.is_empty() => {}
+            None => output::line(said),
+        }
+        for tool in message["tools"].as_array().into_iter().flatten() {
+            output::line(&format!("⚙ {}", tool.as_str().unwrap_or_default()));
+        }
+    }
+}
+
+/// Forgetting can't be undone, so it has to be meant.
+fn confirm(agent: &str, id: &str) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::WrongUse(format!(
+            "forgetting {id} can't be undone; say --yes to mean it"
+        )));
+    }
+    let mut out = std::io::stderr();
+    let question =
+        format!("This erases conversation {id} of {agent} for good. Type yes to go on: ");
+    write!(out, "{}", output::clean(&question))?;
+    out.flush()?;
+    let mut typed = String::new();
+    std::io::stdin().lock().read_line(&mut typed)?;
+    let sure = typed.trim() == "yes";
+    if sure { Ok(()) } else { Err(Failure::Failed("nothing was forgotten".to_owned())) }
+}
+
+/// A moment to the minute, from RFC 3339 or from milliseconds.
+pub fn when(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match number.as_i64() {
+            Some(millis) => Timestamp::from_millis(millis).to_string(),
+            None => return "-".to_owned(),
+        },
+        _ => return "-".to_owned(),
+    };
+    let minute: String = text.chars().take("2026-11-15T02:12".len()).collect();
+    minute.replace('T', " ")
+}
+
+/// The beginning of a text, on one line.
+fn short(text: &str, chars_max: usize) -> String {
+    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if flat.chars().count() <= chars_max {
+        return flat;
+    }
+    flat.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+}

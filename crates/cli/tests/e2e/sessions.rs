@@ -1,0 +1,95 @@
+//! `insula sessions`: what an agent's conversations look like from outside.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files and fail by panicking"
+)]
+
+use crate::standin::StandIn;
+use crate::support::*;
+use crate::terminal::Person;
+use serde_json::{Value, json};
+
+fn session(id: u64, title: &str) -> Value {
+    json!({ "id": id, "key": "coder/cli/…", "title": title, "scope": "chat:terminal",
+        "label": null, "messages": 2, "started": "2026-11-15T02:00:00.000Z",
+        "used": "2026-11-15T02:12:27.004Z", "ended": id == 1 })
+}
+
+fn daemon() -> StandIn {
+    StandIn::start(|asked, reply| {
+        match asked.line.as_str() {
+        "GET /api/agents/coder/sessions?limit=50" => {
+            let long = "a title \u{1b}[31mthat goes on ".repeat(10);
+            reply.json(200, &json!([session(2, "second"), session(1, &long)]));
+        }
+        "GET /api/agents/coder/sessions?limit=1&before=2" => {
+            reply.json(200, &json!([session(1, "first")]));
+        }
+        "GET /api/agents/family/sessions?limit=50" => reply.json(200, &json!([])),
+        "GET /api/agents/coder/sessions/2?limit=50&before=9" => reply.json(
+            200,
+            &json!({ "session": session(2, "second"), "messages": [
+                { "seq": 1, "role": "user", "at": "2026-11-15T02:00:00.000Z", "principal": "cli:local", "text": "do \u{1b}[2Jit", "tools": [] },
+                { "seq": 2, "role": "assistant", "at": "2026-11-15T02:00:01.000Z", "principal": null, "text": "**done**", "tools": ["todo"] },
+            ] }),
+        ),
+        "GET /api/agents/coder/sessions-search?q=two%20words&limit=20&scope=chat%3Aterminal" => {
+            reply.json(200, &json!([{ "session": 2, "seq": 1, "at": "2026-11-15T02:00:00.000Z",
+                "role": "user", "scope": "chat:terminal", "text": "two\nwords\u{7}" }]));
+        }
+        "DELETE /api/agents/coder/sessions/2" => reply.json(204, &Value::Null),
+        _ => {
+            let message = format!("unexpected: {}", asked.line);
+            reply.json(404, &json!({ "error": { "code": "not_found", "message": message } }));
+        }
+    }
+    })
+}
+
+#[test]
+fn conversations_are_listed_shown_found_and_forgotten() {
+    let daemon = daemon();
+    let home = &daemon.home;
+    let out = |args: &[&str]| insula(home, args).ok().stdout;
+    let listed = out(&["sessions", "list", "coder"]);
+    assert!(listed.contains("second") && listed.contains("2026-11-15 02:12"), "{listed}");
+    assert!(!listed.contains('\u{1b}'), "{listed:?}");
+    assert_eq!(listed.matches("(ended)").count(), 1, "{listed}");
+    assert!(out(&["sessions", "list", "coder", "-n", "1", "--before", "2"]).contains("first"));
+    assert_eq!(out(&["sessions", "list", "family"]), "no conversations yet\n");
+    let shown = out(&["sessions", "show", "coder", "2", "--before", "9"]);
+    for text in ["cli:local · 2026-11-15 02:00 · 1\ndo [2Jit\n", "assistant", "**done**\n⚙ todo\n"]
+    {
+        assert!(shown.contains(text), "{text:?} is not in {shown:?}");
+    }
+    let found = out(&["sessions", "search", "coder", "two", "words", "--scope", "chat:terminal"]);
+    assert!(found.contains("two words") && !found.contains('\u{7}'), "{found:?}");
+    let kept = insula(home, &["sessions", "forget", "coder", "2"]);
+    assert_eq!(kept.code, Some(2), "{kept:?}");
+    assert_eq!(out(&["sessions", "forget", "coder", "2", "--yes"]), "forgot 2 of coder\n");
+    let missing = insula(home, &["sessions", "show", "coder", "5"]);
+    assert_eq!(missing.code, Some(1), "{missing:?}");
+}
+
+#[test]
+fn programs_get_what_the_daemon_says() {
+    let daemon = daemon();
+    let list = json(&daemon.home, &["sessions", "list", "coder"]);
+    assert_eq!(list[0], session(2, "second"));
+    let shown = json(&daemon.home, &["sessions", "show", "coder", "2", "--before", "9"]);
+    assert_eq!(shown["messages"][1]["tools"], json!(["todo"]));
+    let gone = json(&daemon.home, &["sessions", "forget", "coder", "2", "--yes"]);
+    assert_eq!(gone, json!({ "id": "2", "forgotten": true }));
+}
+
+#[test]
+fn tables_fit_the_terminal() {
+    let daemon = daemon();
+    let person = Person::runs(&daemon.home, &[], &["sessions", "list", "coder"]);
+    let (code, seen) = person.leaves();
+    assert_eq!(code, Some(0));
+    assert_eq!(seen.lines().filter(|line| line.contains("2026-11-15")).count(), 2, "{seen}");
+    assert!(seen.lines().all(|line| line.chars().count() <= 80), "{seen}");
+}
