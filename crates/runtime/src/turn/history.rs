@@ -21,7 +21,7 @@ const IMAGE_TOKENS: usize = 1_500;
 /// Tokens that every message costs besides its words.
 const MESSAGE_TOKENS: usize = 4;
 /// Most messages the model is shown; a page of the store is longer by more than one cut.
-pub(crate) const MESSAGES_MAX: usize = 240;
+pub(crate) const MESSAGES_MAX: usize = 160;
 /// Most bytes the model is shown, pictures included.
 pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Where a window that is too large may be cut: at places that divide by this.
