@@ -3,7 +3,7 @@
 //! Its first message and its end stay in their own words. Nothing is lost: the messages stay in
 //! the store, and when the summary can't be had the window is cut instead.
 
-use super::history::{MESSAGES_MAX, SUMMARY, all_tokens, text_tokens, tokens};
+use super::history::{MESSAGES_MAX, SUMMARY, all_tokens, is_preface, text_tokens, tokens};
 use super::redaction::Redaction;
 use insula_models::{self as models, CacheHint, SystemBlock};
 use insula_store::{Message, MessageSeq, Part, Role};
@@ -36,7 +36,7 @@ pub(crate) fn limit(window: u32, fixed: usize) -> usize {
 /// everything before it was also journalled before it.
 pub(crate) fn older(history: &[Message], keep_tokens: usize) -> Option<usize> {
     // A history that came with its request is gone with it: not worth a model call.
-    if history.iter().any(|it| it.turn.is_none() && *it.principal != *SUMMARY) {
+    if history.iter().any(|it| it.turn.is_none() && !is_preface(it)) {
         return None;
     }
     let newest = history.last()?.turn;
@@ -46,7 +46,7 @@ pub(crate) fn older(history: &[Message], keep_tokens: usize) -> Option<usize> {
         kept += tokens(message);
         earliest = earliest.min(message.seq.0);
         let begins = message.turn != history[at - 1].turn && message.role == Role::User;
-        let is_before = |it: &Message| it.seq.0 < earliest || *it.principal == *SUMMARY;
+        let is_before = |it: &Message| it.seq.0 < earliest || is_preface(it);
         if !begins || !history[..at].iter().all(is_before) {
             continue;
         }
@@ -82,16 +82,21 @@ pub(crate) fn request(older: &[Message], redaction: &Redaction) -> models::Reque
 /// What a summary goes into the history as: how the conversation began, in its own words, and
 /// the notes.
 pub(crate) fn parts(older: &[Message], notes: &str) -> Vec<Part> {
-    let began = match older.first() {
-        Some(first) if *first.principal == *SUMMARY => first.parts.first().cloned(),
-        Some(first) => {
-            let words = excerpt(&super::desk::text_of(&first.parts), HEAD_CHARS_MAX);
-            Some(Part::Text(format!("This conversation began with:\n{words}")))
-        }
-        None => None,
-    };
-    let notes = format!("Notes on what followed, which is no longer shown:\n{notes}");
-    began.into_iter().chain([Part::Text(notes)]).collect()
+    let (preface, said) =
+        older.split_at(older.iter().take_while(|message| is_preface(message)).count());
+    let mut parts: Vec<Part> = Vec::new();
+    for message in preface {
+        // Of an earlier summary everything but its notes, which are among those that follow.
+        let kept = message.parts.len() - usize::from(*message.principal == *SUMMARY);
+        parts.extend(message.parts[..kept].iter().cloned());
+    }
+    let is_first = !preface.iter().any(|message| *message.principal == *SUMMARY);
+    if let (true, Some(first)) = (is_first, said.first()) {
+        let words = excerpt(&super::desk::text_of(&first.parts), HEAD_CHARS_MAX);
+        parts.push(Part::Text(format!("This conversation began with:\n{words}")));
+    }
+    parts.push(Part::Text(format!("Notes on what followed, which is no longer shown:\n{notes}")));
+    parts
 }
 
 /// Whether notes on these messages are smaller than they are.

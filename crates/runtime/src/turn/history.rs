@@ -16,6 +16,8 @@ use std::sync::{Mutex, PoisonError};
 
 /// Who speaks in a summary.
 pub(crate) const SUMMARY: &str = "insula:summary";
+/// Who speaks in what the workspace says about itself.
+pub(crate) const GUIDE: &str = "insula:guide";
 /// Tokens a picture counts as.
 const IMAGE_TOKENS: usize = 1_500;
 /// Tokens that every message costs besides its words.
@@ -85,7 +87,8 @@ pub(crate) async fn load(
 /// turn ran was journalled before that turn's reply, and is shown after it; one that joined a
 /// turn while its tools ran is shown after their results, which belong to their calls.
 pub(crate) fn arrange(messages: &mut [Message]) {
-    messages.sort_by_key(|message| (message.turn, message.seq));
+    // What the workspace says comes before what people said, whenever it was read.
+    messages.sort_by_key(|message| (message.turn, *message.principal != *GUIDE, message.seq));
     let mut at = 0;
     while at < messages.len() {
         let mut calls = calls_of(&messages[at]);
@@ -117,11 +120,16 @@ fn answers(message: &Message, id: &str) -> bool {
     message.parts.iter().any(is_answer)
 }
 
-/// The parts of a history that fit: its summary, and its end. Where the end begins depends on
+/// Whether a message stands before the conversation and is not part of it.
+pub(crate) fn is_preface(message: &Message) -> bool {
+    *message.principal == *SUMMARY || *message.principal == *GUIDE
+}
+
+/// The parts of a history that fit: what stands before it, and its end. Where the end begins depends on
 /// the messages alone, and moves seldom.
 pub(crate) fn fitting(history: &[Message], tokens_max: usize) -> (&[Message], &[Message]) {
-    let has_summary = history.first().is_some_and(|first| *first.principal == *SUMMARY);
-    let (summary, mut rest) = history.split_at(usize::from(has_summary));
+    let preface = history.iter().take_while(|message| is_preface(message)).count();
+    let (preface, mut rest) = history.split_at(preface);
     let mut size = Size::of(history);
     while size.tokens > tokens_max || size.bytes > BYTES_MAX || size.messages > MESSAGES_MAX {
         let Some(first) = rest.iter().map(|message| message.seq.0).min() else { break };
@@ -136,7 +144,7 @@ pub(crate) fn fitting(history: &[Message], tokens_max: usize) -> (&[Message], &[
         size = size.without(Size::of(out));
         rest = kept;
     }
-    (summary, rest)
+    (preface, rest)
 }
 
 struct Size {

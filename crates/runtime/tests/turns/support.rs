@@ -14,13 +14,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub struct Fixture {
-    _files: insula_testkit::Home,
+    files: insula_testkit::Home,
     pub house: Arc<House>,
     pub engine: Engine,
     pub upstream: Option<Upstream>,
 }
 
-const AGENTS: &str = "agents:\n  a: {tools: minimal}\n  b: {tools: [todo]}\n";
+const AGENTS: &str =
+    "agents:\n  a: {tools: minimal}\n  b: {tools: [todo]}\n  coder: {tools: [read_file]}\n";
 
 /// A house whose agents practise.
 pub async fn open() -> Fixture {
@@ -50,7 +51,7 @@ async fn build(world: insula_world::World, config: String, upstream: Option<Upst
     let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
     let house = Arc::new(house);
     let engine = Engine::new(house.clone(), transport);
-    Fixture { _files: files, house, engine, upstream }
+    Fixture { files, house, engine, upstream }
 }
 
 fn address(chat: &str) -> Address {
@@ -137,6 +138,10 @@ impl Fixture {
             agent,
         };
         (inbound, session)
+    }
+
+    pub fn files(&self) -> &insula_testkit::Home {
+        &self.files
     }
 
     pub fn upstream(&self) -> &Upstream {

@@ -98,3 +98,36 @@ async fn a_window_kept_in_memory_and_one_read_again_are_the_same() {
     };
     assert_eq!(bodies(&kept), bodies(&read));
 }
+
+#[tokio::test]
+async fn a_session_begins_with_what_its_workspace_says() {
+    let house = scripted(|seen, _| match is_summary(seen) {
+        true => says("the notes"),
+        false => says("ok"),
+    })
+    .await;
+    let id = insula_domain::AgentId::new("coder").unwrap();
+    let workspace =
+        house.house.snapshot().agents[&id].state.context().unwrap().workspace.path.clone();
+    house.files().write("agents/coder/workspace/AGENTS.md", "Tabs, never spaces.").unwrap();
+    assert!(workspace.ends_with("agents/coder/workspace"));
+    for number in 0..12 {
+        house.say("coder", "one", &long(number)).await;
+    }
+    // What is edited later is for the next session.
+    house.files().write("agents/coder/workspace/AGENTS.md", "Spaces, never tabs.").unwrap();
+    house.say("coder", "one", "again").await;
+    for seen in house.upstream().seen().iter().filter(|seen| !is_summary(seen)) {
+        let said = shown(seen);
+        assert!(
+            said[0].1.contains("Tabs, never spaces."),
+            "{}",
+            &said[0].1[..200.min(said[0].1.len())]
+        );
+    }
+    house.say("coder", "two", "hello").await;
+    assert!(shown(house.upstream().seen().last().unwrap())[0].1.contains("Spaces, never tabs."));
+    // An agent without file tools has no workspace to speak of.
+    house.say("a", "one", "hello").await;
+    assert_eq!(shown(house.upstream().seen().last().unwrap()).len(), 1);
+}

@@ -48,6 +48,11 @@ impl Patience {
     }
 }
 
+/// The file in which a workspace says what whoever works there should know.
+const GUIDE: &str = "AGENTS.md";
+/// How much of it stands in every prompt.
+const GUIDE_BYTES_MAX: usize = 8 * 1024;
+
 /// Longest a file tool works on one call.
 const CALL_MAX: Duration = Duration::from_secs(10);
 
@@ -65,6 +70,17 @@ impl Files {
         let opened = Mutex::default();
         let desk = Desk { place, own, opened, states, reader, stale_writes };
         Self { desk: Arc::new(desk), world }
+    }
+
+    /// What the workspace says about itself: its `AGENTS.md`, as far as it is short enough to
+    /// stand in every prompt. Nothing, where there is none that can be read.
+    pub async fn guide(&self) -> Option<String> {
+        let read = self.work(|desk, _| desk.load(GUIDE).map(|(_, loaded)| loaded.bytes)).await;
+        let bytes = read.ok().filter(|bytes| !bytes.is_empty())?;
+        let text = String::from_utf8_lossy(&bytes);
+        let end = text.floor_char_boundary(GUIDE_BYTES_MAX);
+        let rest = if end < text.len() { "\n[…] read_file has the rest" } else { "" };
+        Some(format!("{}{rest}", &text[..end]))
     }
 
     /// Does blocking work, away from the threads that serve.
