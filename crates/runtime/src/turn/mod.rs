@@ -12,6 +12,7 @@ mod lanes;
 mod live;
 pub mod one_off;
 pub mod prompt;
+mod recall;
 mod redaction;
 mod run;
 mod shown;

@@ -1,0 +1,109 @@
+//! What a turn remembers: the conversation up to here, what joins it, and the notes that take
+//! the place of its older part.
+
+use super::run::{Asked, Broken, Turn, place};
+use crate::budget::BudgetError;
+use crate::turn::event::TurnEvent;
+use crate::turn::history::is_preface;
+use crate::turn::{compress, history};
+use insula_models::Chain;
+use insula_store::{AgentCommand, Message, NewStep, Part, Role, SessionRef, Summary, Usage};
+
+impl Turn<'_> {
+    /// The conversation up to here: as the last turn left it, or read again.
+    pub(super) async fn remember(&mut self) -> Result<Vec<Message>, Broken> {
+        let cx = self.cx;
+        let kept = self.shop.shelf.take(&cx.agent.id, cx.session);
+        if let (Some((mut history, shown)), Some((seq, message))) = (kept, &cx.message) {
+            self.shown = shown;
+            history.push(self.placed(message, *seq));
+            return Ok(history);
+        }
+        // Whatever joined before the store was read is in what was read.
+        let mut inbox = cx.live.inbox.lock().await;
+        let mut history = history::load(&cx.agent.store, cx.session, cx.turn).await?;
+        inbox.messages.clear();
+        drop(inbox);
+        if history.iter().all(|it| it.turn.is_none_or(|turn| turn == cx.turn) && !is_preface(it)) {
+            self.look_around(&mut history).await?;
+        }
+        Ok(history)
+    }
+
+    /// Reads, as a session begins, what the workspace says about itself. It is kept with the
+    /// session, so that every turn shows the same.
+    async fn look_around(&self, history: &mut Vec<Message>) -> Result<(), Broken> {
+        let cx = self.cx;
+        if !cx.agent.tools().exposed().any(|tool| tool == "read_file") {
+            return Ok(());
+        }
+        let Some(text) = cx.files.guide().await else { return Ok(()) };
+        let text = format!("AGENTS.md of your workspace says:\n{text}");
+        let mut guide = self.message(Role::System, vec![Part::Text(text)]);
+        guide.principal = history::GUIDE.into();
+        let session = SessionRef::Id(cx.session);
+        let append = AgentCommand::Append { session, messages: vec![guide.clone()] };
+        let place = place(&self.commit(vec![append]).await?);
+        history.insert(0, Message { turn: None, ..self.placed(&guide, place) });
+        Ok(())
+    }
+
+    /// Takes in what was said since: messages that joined this turn.
+    pub(super) async fn hear(&self, history: &mut Vec<Message>) {
+        let heard = std::mem::take(&mut self.cx.live.inbox.lock().await.messages);
+        if heard.is_empty() {
+            return;
+        }
+        history.extend(heard.iter().map(|(seq, message)| self.placed(message, *seq)));
+        let is_mine = |message: &Message| message.turn == Some(self.cx.turn);
+        let from = history.iter().position(is_mine).unwrap_or(history.len());
+        let mut mine = history.split_off(from);
+        history::arrange(&mut mine);
+        history.append(&mut mine);
+    }
+
+    /// Replaces the middle of the conversation by a summary. When that can't be had everything
+    /// stays as it is, and `false` says not to try again in this turn.
+    pub(super) async fn compress(
+        &self,
+        chain: &Chain,
+        history: &mut Vec<Message>,
+        limit: usize,
+    ) -> Result<bool, Broken> {
+        let Some(count) = compress::older(history, limit / 3) else { return Ok(false) };
+        let older = &history[..count];
+        let request = compress::request(older, &self.redaction());
+        let (answer, usage) = match self.listen(chain, &request, "summary", false).await {
+            Ok(answered) => answered,
+            Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
+            Err(Asked::OverBudget(BudgetError::Store(error))) => return Err(error.into()),
+            // What it costs to go on without is decided by the next call.
+            Err(error @ (Asked::OverBudget(_) | Asked::TooLong(_) | Asked::Failed(_))) => {
+                let error = error.to_string();
+                let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+                tracing::warn!(%agent, %turn, error, "the conversation could not be summarised; its oldest part is left out");
+                return Ok(false);
+            }
+        };
+        let at = self.shop.house.world.clock.now();
+        let spent = self.step(NewStep::Spent { usage, at });
+        let notes = answer.text();
+        if !compress::is_gain(older, &notes) {
+            self.commit(vec![spent]).await?;
+            return Ok(false);
+        }
+        let mut summary = self.message(Role::System, compress::parts(older, &notes));
+        summary.principal = history::SUMMARY.into();
+        let session = SessionRef::Id(self.cx.session);
+        let messages = vec![summary.clone()];
+        let append = AgentCommand::Append { session: session.clone(), messages };
+        let message = place(&self.commit(vec![append]).await?);
+        let stands = Some(Summary { upto: compress::upto(older), message });
+        let summarise = AgentCommand::SummariseSession { session, summary: stands };
+        self.commit(vec![summarise, spent]).await?;
+        let placed = Message { turn: None, ..self.placed(&summary, message) };
+        history.splice(..count, [placed]);
+        self.cx.live.voice.say(TurnEvent::Compressed);
+        Ok(true)
+    }
+}
