@@ -6,6 +6,7 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::events::{Stream, frame};
 use crate::id::Id;
+use crate::submit::apart;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -16,7 +17,7 @@ use insula_domain::{AgentId, Audience, Label, SessionKey};
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle};
 use insula_runtime::{AgentContext, State as Standing};
-use insula_store::{IdempotencyKey, Part, StoreError};
+use insula_store::{IdempotencyKey, Part};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;
@@ -192,14 +193,6 @@ pub async fn begin_anew(
     let asked = Asked::of(&surface, caller, agent, asked.session)?;
     asked.engine.begin_anew(&asked.agent, asked.key()).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// Runs in a task of its own: a client that goes away ends its handler wherever that waits,
-/// and a message that is journalled must find its turn.
-async fn apart<T: Send + 'static>(
-    work: impl Future<Output = Result<T, SubmitError>> + Send + 'static,
-) -> Result<T, SubmitError> {
-    tokio::spawn(work).await.unwrap_or(Err(SubmitError::Store(StoreError::Closed)))
 }
 
 /// What happens in a turn, as it happens. Whoever goes away misses the rest; it goes on.

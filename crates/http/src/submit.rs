@@ -12,21 +12,25 @@ pub enum Stay {
     Once,
 }
 
-/// Hands a message to the engine, in a task of its own: a client that goes away ends its
-/// handler wherever that waits, and a message that is journalled must find its turn.
+/// Hands a message to the engine.
 pub async fn submit(
     engine: Engine,
     inbound: Inbound,
     stay: Stay,
 ) -> Result<TurnHandle, SubmitError> {
-    let taking = async move {
+    apart(async move {
         match stay {
             Stay::Kept => engine.submit(inbound).await,
             Stay::Once => engine.submit_once(inbound).await,
         }
-    };
-    match tokio::spawn(taking).await {
-        Ok(taken) => taken,
-        Err(_) => Err(SubmitError::Store(StoreError::Closed)),
-    }
+    })
+    .await
+}
+
+/// Runs in a task of its own: a client that goes away ends its handler wherever that waits,
+/// and a message that is journalled must find its turn.
+pub async fn apart<T: Send + 'static>(
+    work: impl Future<Output = Result<T, SubmitError>> + Send + 'static,
+) -> Result<T, SubmitError> {
+    tokio::spawn(work).await.unwrap_or(Err(SubmitError::Store(StoreError::Closed)))
 }
