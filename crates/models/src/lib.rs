@@ -42,8 +42,8 @@ pub use provider::{AnswerStream, EventSource, More, Provider, Timeouts};
 pub use reading::{ANSWER_LEN_MAX, DOCUMENT_LEN_MAX, EVENT_LEN_MAX};
 pub use rehearsal::Rehearsal;
 pub use request::{
-    CacheHint, Effort, Image, ImageData, Memo, Message, Part, Request, Role, SystemBlock,
-    ToolChoice, ToolSchema,
+    CacheHint, Effort, Image, ImageData, Message, Part, Request, Role, SystemBlock, ToolChoice,
+    ToolSchema,
 };
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};

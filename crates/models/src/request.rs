@@ -5,7 +5,7 @@
 
 use serde_json::value::RawValue;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// One question to a model: everything it will see, and how it should answer.
 #[derive(Debug, Clone)]
@@ -86,52 +86,12 @@ pub struct Message {
     pub parts: Vec<Part>,
     /// Whether what comes up to here stays the same in the next request.
     pub cache: CacheHint,
-    /// What a provider keeps with it.
-    pub memo: Memo,
-}
-
-/// A message as it goes over the wire, made once for all the requests it is part of. Says
-/// nothing about the message: a copy begins without it.
-#[derive(Default)]
-pub struct Memo(OnceLock<Box<RawValue>>);
-
-impl Memo {
-    pub(crate) fn get_or_make<S: serde::Serialize>(
-        &self,
-        wire: impl FnOnce() -> S,
-    ) -> Result<&RawValue, serde_json::Error> {
-        if let Some(made) = self.0.get() {
-            return Ok(made);
-        }
-        let made = serde_json::value::to_raw_value(&wire())?;
-        Ok(self.0.get_or_init(|| made))
-    }
-}
-
-impl Clone for Memo {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl PartialEq for Memo {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Memo {}
-
-impl fmt::Debug for Memo {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Memo")
-    }
 }
 
 impl Message {
     /// A message.
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
-        Self { role, parts, cache: CacheHint::None, memo: Memo::default() }
+        Self { role, parts, cache: CacheHint::None }
     }
 
     /// A message of the person.

@@ -37,7 +37,6 @@ fn every_part_has_its_place_and_parallel_results_share_a_message() {
                     Part::Image(Image::from_url("data:image/png;base64,AAAA")),
                 ],
                 cache: CacheHint::None,
-                memo: Default::default(),
             },
             Message::assistant(vec![
                 thought("hm", Some("proof")),

@@ -195,8 +195,8 @@ impl Serialize for Messages<'_> {
         let mut tool_images: Vec<&Image> = vec![];
         while let Some(message) = messages.next() {
             match message.role {
-                Role::User => list.serialize_element(kept(message, user)?)?,
-                Role::Assistant => list.serialize_element(kept(message, assistant)?)?,
+                Role::User => list.serialize_element(&user(message))?,
+                Role::Assistant => list.serialize_element(&assistant(message))?,
                 Role::Tool => {
                     for (wire, images) in message.parts.iter().filter_map(tool_result) {
                         list.serialize_element(&wire)?;
@@ -213,15 +213,6 @@ impl Serialize for Messages<'_> {
         }
         list.end()
     }
-}
-
-/// A message on the wire. One of a long conversation is in many requests: written once, and
-/// copied from then on.
-fn kept<'m, E: serde::ser::Error>(
-    message: &'m Message,
-    wire: fn(&'m Message) -> Wire<'m>,
-) -> Result<&'m RawValue, E> {
-    message.memo.get_or_make(|| wire(message)).map_err(E::custom)
 }
 
 fn user(message: &Message) -> Wire<'_> {

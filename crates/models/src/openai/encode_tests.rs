@@ -31,7 +31,6 @@ fn every_part_has_its_place() {
         role: Role::Tool,
         parts: vec![Part::ToolResult { call_id: id.into(), content, is_error: false }],
         cache: CacheHint::None,
-        memo: Default::default(),
     };
     let picture = || Part::Image(Image::from_url("data:image/png;base64,AAAA"));
     let mut request = Request::new(

@@ -23,7 +23,7 @@ const IMAGE_TOKENS: usize = 1_500;
 /// Tokens that every message costs besides its words.
 const MESSAGE_TOKENS: usize = 4;
 /// Most messages the model is shown; a page of the store is longer by more than one cut.
-pub(crate) const MESSAGES_MAX: usize = 160;
+pub(crate) const MESSAGES_MAX: usize = 128;
 /// Most bytes the model is shown, pictures included.
 pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Where a window that is too large may be cut: at places that divide by this.
@@ -227,9 +227,9 @@ impl Shelf {
 
     /// Keeps the window of a session until its next turn, or until there is no room.
     pub(crate) fn put(&self, agent: &AgentId, session: SessionId, window: Window) {
-        // Its words are there three times: stored, shown and on the wire. Its own fields weigh
-        // more than short words do.
-        let weight = |message: &Message| bytes(message) * 3 + size_of::<Message>() + 400;
+        // Its words are there twice, stored and shown; its own fields weigh more than short
+        // words do.
+        let weight = |message: &Message| bytes(message) * 2 + size_of::<Message>() + 320;
         let size = window.0.iter().map(weight).sum::<usize>();
         if size > KEPT_BYTES_MAX / 8 {
             return;
