@@ -1,6 +1,7 @@
 //! One agent's configuration, resolved: every layer applied, every reference followed.
 
 use crate::model::ModelRef;
+use crate::programs::Programs;
 use crate::settings::Setting;
 use insula_domain::{
     AgentId, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible, SessionRule,
@@ -35,6 +36,8 @@ pub struct AgentConfig {
     pub scope: ScopeRule,
     /// What it may do.
     pub boundary: Boundary,
+    /// How its programs are confined, and what they are given.
+    pub programs: Programs,
     /// Another folder than the usual one for its files.
     pub workspace_path: Option<Box<str>>,
     /// Its MCP servers, by name.

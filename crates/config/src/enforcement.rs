@@ -16,8 +16,6 @@ pub struct Unenforced {
     pub restricts: fn(&Node) -> bool,
 }
 
-const ALWAYS: fn(&Node) -> bool = |_| true;
-
 /// Every restriction that nothing enforces yet.
 pub static UNENFORCED: &[Unenforced] = &[
     Unenforced { path: "tools.rules", when: "", restricts: |node| !node.entries().is_empty() },
@@ -31,13 +29,6 @@ pub static UNENFORCED: &[Unenforced] = &[
         when: ": `deny`",
         restricts: |node| node.text() == Some("deny"),
     },
-    Unenforced { path: "sandbox.memory", when: "", restricts: ALWAYS },
-    Unenforced { path: "sandbox.processes", when: "", restricts: ALWAYS },
-    Unenforced { path: "sandbox.file_size", when: "", restricts: ALWAYS },
-    Unenforced { path: "sandbox.descriptors", when: "", restricts: ALWAYS },
-    Unenforced { path: "sandbox.cpu_time", when: "", restricts: ALWAYS },
-    Unenforced { path: "sandbox.wall_clock", when: "", restricts: ALWAYS },
-    Unenforced { path: "sandbox.output", when: "", restricts: ALWAYS },
     Unenforced {
         path: "mcp_servers.*.tools",
         when: "",
@@ -60,10 +51,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("skills", "skills are not loaded yet"),
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
-    ("sandbox.off", "no process is started yet"),
-    ("env", "no process is started yet"),
-    ("network", "no connection is made for an agent yet"),
-    ("secrets", "they are kept and kept out of sight; no tool uses one yet"),
     ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),
     ("access", "no message arrives from a platform yet"),

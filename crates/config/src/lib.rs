@@ -17,6 +17,7 @@ pub mod json_schema;
 mod layers;
 pub mod load;
 pub mod model;
+pub mod programs;
 pub mod reference;
 pub mod render;
 pub mod resolve;

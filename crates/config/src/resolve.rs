@@ -122,6 +122,7 @@ pub fn resolve(
         memory,
         scope,
         boundary,
+        programs: reader.programs(),
         workspace_path: reader.text("workspace.path").map(Into::into),
         mcp_servers,
         boards: around.boards.get(id).cloned().unwrap_or_default(),

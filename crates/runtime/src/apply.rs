@@ -141,6 +141,7 @@ pub(crate) async fn apply(
         }
     };
     house.registry.swap(snapshot);
+    house.children.keep_only(&house.snapshot());
     Ok(applied)
 }
 

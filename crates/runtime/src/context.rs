@@ -7,6 +7,7 @@ use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::workspace::Workspace;
 use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
 use insula_config::model::ModelRef;
+use insula_config::programs::Programs;
 use insula_config::settings::Setting;
 use insula_domain::{
     Address, AgentId, Boundary, MemoryScope, Metadata, Scope, SessionKey, SessionRule, ToolTable,
@@ -40,6 +41,8 @@ pub struct AgentContext {
     pub config: ConfigView,
     /// What it may do; its tool table is the one the model is shown and the gate runs.
     pub boundary: Boundary,
+    /// How its programs are confined, and what they are given.
+    pub programs: Programs,
     /// How it remembers; `None` for agents that do not.
     pub memory: Option<Memory>,
     /// Where its files are.
@@ -180,6 +183,7 @@ impl AgentContext {
                 metadata: config.metadata,
             },
             boundary,
+            programs: config.programs,
             memory: config.memory.map(|memory| Memory {
                 also_read: memory.also_read,
                 global_writes: memory.global_writes,

@@ -1,5 +1,7 @@
 //! What this machine and this home can do, measured, and what is off.
 
+mod confinement;
+
 use crate::house::House;
 use crate::registry::State;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
@@ -54,12 +56,7 @@ pub async fn examine(house: &House) -> Vec<Finding> {
     findings.push(secrets(house));
     findings.extend(without_effect(house));
     findings.extend(tools(house));
-    findings.push(Finding {
-        name: "confinement of programs".to_owned(),
-        status: Status::Off,
-        detail: "this version starts no program for an agent, so there is nothing to confine"
-            .to_owned(),
-    });
+    findings.extend(confinement::examine(house).await);
     findings
 }
 

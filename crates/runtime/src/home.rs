@@ -17,6 +17,9 @@ use std::path::{Path, PathBuf};
 /// The layout this version writes. A home with a higher one is left alone.
 pub const FORMAT: u32 = 1;
 
+/// Where what programs printed is kept, in an agent's folder, by conversation.
+pub(crate) const OUTPUT: &str = "output";
+
 /// How folders of deleted agents are called until they are gone.
 const DELETED_PREFIX: &str = ".deleted-";
 
@@ -44,6 +47,17 @@ impl Home {
     /// The folder itself.
     pub fn root(&self) -> &Path {
         &self.root
+    }
+
+    /// Where the folder really is, whatever links lead to it.
+    pub fn real_root(&self) -> PathBuf {
+        fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone())
+    }
+
+    /// Removes what programs printed in a conversation of an agent.
+    pub fn remove_output(&self, id: &AgentId, session: &str) -> Result<(), RuntimeError> {
+        let path = self.agent(id).join(OUTPUT).join(session);
+        remove_whole(&path).map_err(|error| file_error(&path, "can't be removed", &error))
     }
 
     /// Whether the folder exists.

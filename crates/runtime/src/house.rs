@@ -1,6 +1,7 @@
 //! The house: one home, its store, its registry, and the one lock under which it changes.
 
 use crate::apply::{self, Applied, Record};
+use crate::children::Children;
 use crate::context;
 use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
@@ -76,6 +77,8 @@ pub struct House {
     pub tokens: Tokens,
     /// The secrets, and what keeps them out of sight.
     pub secrets: Arc<SecretBook>,
+    /// The programs that agents run.
+    pub children: Children,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) purpose: Purpose,
     pub(crate) report: ArcSwap<Report>,
@@ -218,6 +221,7 @@ impl House {
 
     /// Ends: writes the end down and closes the store. `turns` have ended before.
     pub async fn close(&self) -> Result<(), RuntimeError> {
+        self.children.end_all();
         let _changes = self.changes.lock().await;
         let entry = self.entry(&Actor::Daemon, "daemon.stopped", 0, serde_json::json!({}));
         self.store.daemon().commit(vec![DaemonCommand::Audit(entry)], &self.fence).await?;

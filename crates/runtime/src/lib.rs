@@ -9,6 +9,7 @@
 
 pub mod apply;
 pub mod budget;
+pub mod children;
 pub mod context;
 pub mod doctor;
 mod error;

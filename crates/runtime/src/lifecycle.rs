@@ -149,6 +149,7 @@ impl House {
         self.store.retire(id).await;
         self.home.remove_agent(id)?;
         self.forget_secrets(id).await?;
+        self.children.forget(self, id).await?;
         let mut batch = vec![DaemonCommand::ForgetAgent(id.clone())];
         if still_named {
             batch.push(DaemonCommand::PutAgent(row(id, Lifecycle::Deleted)));
@@ -257,6 +258,7 @@ impl House {
             agents,
             daemon: Arc::clone(&now.daemon),
         });
+        self.children.keep_only(&self.snapshot());
     }
 }
 

@@ -1,6 +1,7 @@
 //! Opens a house: configuration, store, what a crash interrupted, every agent.
 
 use crate::apply::{self, Record};
+use crate::children::Children;
 use crate::context::Generation;
 use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
@@ -67,6 +68,7 @@ impl House {
         let house = Self {
             tokens,
             secrets: Arc::new(secrets),
+            children: Children::new(&world),
             registry: Registry::new(before(&daemon, loaded.as_ref())),
             home,
             world,

@@ -1,5 +1,6 @@
 //! Where an agent's files are, and the hand by which one conversation reaches them.
 
+use crate::home::OUTPUT;
 use insula_domain::{AccessMode, FileGrants, SessionKey, StaleWrites, WorkspaceScope};
 use insula_store::SessionId;
 use insula_tools::Files;
@@ -82,7 +83,10 @@ impl Workspace {
         // A conversation that begins anew has seen nothing yet.
         let reader = Reader::new(&session.0.to_string());
         let states = self.states.clone();
-        Files::new(self.place.clone(), own, states, reader, self.stale_writes, world.clone())
+        let output = self.folder.join(OUTPUT).join(session.0.to_string());
+        let stale_writes = self.stale_writes;
+        let place = self.place.clone();
+        Files::new(place, own, states, reader, stale_writes, Some(output), world.clone())
     }
 
     /// The folder of a conversation below the home, where conversations have their own.

@@ -33,7 +33,7 @@ impl Captured {
 
 /// Fills while a child runs; can be looked at meanwhile.
 #[derive(Clone)]
-pub(crate) struct Capture {
+pub struct Capture {
     kept: Arc<Mutex<Kept>>,
 }
 
@@ -46,7 +46,7 @@ struct Kept {
 
 impl Capture {
     /// Keeps at most `bytes_max`, half of it from the beginning.
-    pub(crate) fn new(bytes_max: usize) -> Self {
+    pub fn new(bytes_max: usize) -> Self {
         let half_max = bytes_max.div_ceil(2);
         let kept = Kept { head: vec![], tail: VecDeque::new(), total: 0, half_max };
         Self { kept: Arc::new(Mutex::new(kept)) }
@@ -71,14 +71,14 @@ impl Capture {
     }
 
     /// What there is so far.
-    pub(crate) fn snapshot(&self) -> Captured {
+    pub fn snapshot(&self) -> Captured {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let tail = kept.tail.iter().copied().collect();
         Captured { head: kept.head.clone(), tail, total: kept.total }
     }
 
     /// Reads a stream to its end, whatever it holds.
-    pub(crate) async fn drain(self, mut stream: impl AsyncRead + Unpin) -> io::Result<()> {
+    pub async fn drain(self, mut stream: impl AsyncRead + Unpin) -> io::Result<()> {
         let mut chunk = vec![0; CHUNK_BYTES];
         loop {
             match stream.read(&mut chunk).await? {

@@ -4,7 +4,7 @@ use crate::egress;
 use crate::error::Error;
 use crate::plan::{Grant, InnerPlan, Layers};
 use crate::probe::Machine;
-use crate::spec::{Layer, Network, Owner, Priority, Spec, Stdin};
+use crate::spec::{Layer, Network, Owner, Priority, Spec, Stdin, Walls};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Component, Path};
 
@@ -17,6 +17,14 @@ const OPEN: [&str; 8] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/
 /// Which layers a child gets on this machine, or the required one that is missing.
 pub(crate) fn layers(spec: &Spec, machine: &Machine) -> Result<Layers, Error> {
     let mut layers = Layers::default();
+    if spec.walls == Walls::Down {
+        return match spec.network {
+            Network::None => Ok(layers),
+            Network::Proxy { .. } => Err(Error::Spec(
+                "without walls a child has the machine's own network, and no proxy".to_owned(),
+            )),
+        };
+    }
     for layer in Layer::ALL {
         let fault = machine.fault(layer);
         if let Some(reason) = fault
@@ -55,7 +63,8 @@ pub(crate) fn layers(spec: &Spec, machine: &Machine) -> Result<Layers, Error> {
 
 /// The ids a child runs as, and whether they are others than the daemon's.
 pub(crate) fn owner(spec: &Spec, machine: &Machine) -> Result<(Owner, bool), Error> {
-    if !machine.is_root() {
+    // A user that owns nothing could not even enter the daemon's home without the walls.
+    if !machine.is_root() || spec.walls == Walls::Down {
         return Ok((machine.owner(), false));
     }
     match spec.owner {
@@ -190,6 +199,18 @@ mod tests {
         spec.network = Network::Proxy { port: 1 };
         let error = layers(&spec, &missing(Layer::NetworkNamespace)).unwrap_err();
         assert!(error.to_string().contains("network.allow"), "{error}");
+    }
+
+    #[test]
+    fn walls_that_are_down_leave_no_layer_and_no_proxy() {
+        let machine = Machine::pretend(Owner { uid: 0, gid: 0 }, &[]);
+        let mut spec = Spec::new("/bin/true");
+        spec.walls = Walls::Down;
+        let none = layers(&spec, &machine).unwrap();
+        assert!(!none.user && !none.mount && !none.landlock && !none.seccomp && !none.network);
+        assert!(owner(&spec, &machine).is_ok_and(|(_, differs)| !differs));
+        spec.network = Network::Proxy { port: 1 };
+        assert!(layers(&spec, &machine).is_err());
     }
 
     #[test]

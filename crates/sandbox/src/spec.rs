@@ -33,6 +33,8 @@ pub struct Spec {
     pub limits: Limits,
     /// How it stands behind others that want the processor.
     pub priority: Priority,
+    /// Whether the walls stand at all.
+    pub walls: Walls,
     /// Layers that may be missing on this machine. Empty unless the operator says otherwise.
     pub optional: BTreeSet<Layer>,
     /// What it reads on standard input.
@@ -60,6 +62,7 @@ impl Spec {
             network: Network::None,
             limits: Limits::default(),
             priority: Priority::Idle,
+            walls: Walls::Up,
             optional: BTreeSet::new(),
             stdin: Stdin::Null,
             output: Output::Capture,
@@ -136,6 +139,16 @@ pub enum Priority {
     Idle,
     /// It stands as the daemon does.
     Normal,
+}
+
+/// Whether the walls stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Walls {
+    /// Every layer the machine gives.
+    Up,
+    /// None: the child sees and does what the daemon's own user may. What is left is its own
+    /// environment, session and limits. Only an operator can want this.
+    Down,
 }
 
 /// What a child reads on standard input.

@@ -2,6 +2,7 @@
 //! made. No method takes an agent, a session key or a scope.
 
 use crate::files::Files;
+use crate::shell::Shell;
 use async_trait::async_trait;
 
 /// The handles of one call.
@@ -12,12 +13,19 @@ pub struct Hands<'h> {
     pub previous: Option<&'h str>,
     /// The files of this conversation, where the agent has any.
     pub files: Option<&'h Files>,
+    /// Programs in this conversation, where the agent may run any.
+    pub shell: Option<&'h dyn Shell>,
 }
 
 impl Hands<'_> {
     /// The files, or why there are none.
     pub(crate) fn files(&self) -> Result<&Files, HandError> {
         self.files.ok_or_else(|| HandError("there are no files here".to_owned()))
+    }
+
+    /// The shell, or why there is none.
+    pub(crate) fn shell(&self) -> Result<&dyn Shell, HandError> {
+        self.shell.ok_or_else(|| HandError("no programs are run here".to_owned()))
     }
 }
 

@@ -5,30 +5,40 @@
 //! no file system outside of those handles, and there is nothing it could name one by.
 
 mod clarify;
+mod execute_code;
 mod files;
 pub mod hands;
 mod output;
 mod patch;
+mod printed;
+mod process;
 mod read_file;
 mod search;
 mod session_search;
+pub mod shell;
+mod terminal;
 mod todo;
 pub mod workspace;
 mod write_file;
 
 pub use clarify::Clarify;
+pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
 pub use output::{Output, ToolError};
 pub use patch::Patch;
+pub use process::Process;
 pub use read_file::ReadFile;
 pub use search::SearchFiles;
 pub use session_search::SessionSearch;
+pub use shell::Shell;
+pub use terminal::Terminal;
 pub use todo::Todo;
 pub use write_file::WriteFile;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// One tool.
 #[async_trait]
@@ -52,8 +62,29 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// What a call would run, for whoever judges whether that is dangerous.
+    fn risk<'a>(&self, _arguments: &'a Value) -> Risk<'a> {
+        Risk::None
+    }
+
     /// Does it, for arguments the gate admitted.
     async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError>;
+}
+
+/// What a call would run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Risk<'a> {
+    /// Nothing that could be dangerous by its words.
+    None,
+    /// A command line of a shell.
+    Command(Cow<'a, str>),
+    /// A program in some language.
+    Code {
+        /// The language.
+        language: Cow<'a, str>,
+        /// The program.
+        text: Cow<'a, str>,
+    },
 }
 
 /// What a tool is given of its own past.
@@ -66,8 +97,18 @@ pub enum Recall {
 }
 
 /// Every built-in tool that this version runs.
-pub const BUILT_IN: &[&dyn Tool] =
-    &[&Clarify, &Patch, &ReadFile, &SearchFiles, &SessionSearch, &Todo, &WriteFile];
+pub const BUILT_IN: &[&dyn Tool] = &[
+    &Clarify,
+    &ExecuteCode,
+    &Patch,
+    &Process,
+    &ReadFile,
+    &SearchFiles,
+    &SessionSearch,
+    &Terminal,
+    &Todo,
+    &WriteFile,
+];
 
 /// Finds a built-in tool.
 pub fn find(name: &str) -> Option<&'static dyn Tool> {

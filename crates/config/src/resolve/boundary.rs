@@ -3,6 +3,8 @@
 use super::{Reader, switch};
 use crate::budget::limits;
 use crate::model::ModelRef;
+use crate::programs::{ProgramLimits, Programs};
+use crate::rules;
 use crate::yaml::Node;
 use insula_domain::boundary::{
     AccessMode, ApprovalMode, ApprovalRule, Budget, ChildApprovals, FileGrants, Isolation,
@@ -98,6 +100,33 @@ impl Reader<'_> {
                 models: child_models.collect(),
             },
             send,
+        }
+    }
+
+    pub(super) fn programs(&self) -> Programs {
+        let size = |name: &str| self.text(&format!("sandbox.{name}")).and_then(rules::size);
+        let time = |name: &str| self.text(&format!("sandbox.{name}")).and_then(rules::duration);
+        let count = |name: &str| {
+            let number = self.at(&format!("sandbox.{name}")).and_then(Node::integer);
+            number.and_then(|number| u64::try_from(number).ok())
+        };
+        let env = self.at("env").map(Node::entries).unwrap_or_default();
+        Programs {
+            sandbox: switch(self.at("sandbox.off").and_then(Node::bool) != Some(true)),
+            optional: self.texts("sandbox.optional").into_iter().collect(),
+            limits: ProgramLimits {
+                memory: size("memory"),
+                processes: count("processes"),
+                file_size: size("file_size"),
+                descriptors: count("descriptors"),
+                cpu_time: time("cpu_time"),
+                wall_clock: time("wall_clock"),
+                output: size("output"),
+            },
+            env: env
+                .iter()
+                .filter_map(|entry| Some((entry.key.as_ref().into(), entry.value.text()?.into())))
+                .collect(),
         }
     }
 

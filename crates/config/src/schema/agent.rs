@@ -59,7 +59,7 @@ pub static AGENT: Object = Object {
         Field::new(
             "env",
             Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
-            "Plain values for its child processes.",
+            "The environment of its programs; `${secret:NAME}` where it was granted.",
         ),
         Field::new(
             "network",
@@ -219,7 +219,14 @@ static SANDBOX: Object = Object {
         Field::new("off", Bool, "Takes the wall down.").default("false"),
         Field::new(
             "optional",
-            List(&Choice(&["user", "pid", "mount", "network", "landlock", "seccomp"])),
+            List(&Choice(&[
+                "user_namespace",
+                "pid_namespace",
+                "mount_namespace",
+                "network_namespace",
+                "landlock",
+                "seccomp",
+            ])),
             "Layers that may be missing on this machine.",
         ),
         Field::new("memory", Text(&rules::SIZE), "Memory of all its processes."),

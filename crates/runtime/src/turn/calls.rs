@@ -1,6 +1,7 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
 use super::run::{Broken, Turn, calls};
+use crate::children::SessionShell;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::gate::{Denial, admit};
@@ -84,7 +85,10 @@ impl Turn<'_> {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
         };
-        let hands = Hands { history: &scoped, previous, files: Some(&cx.files) };
+        let shell =
+            SessionShell::new(&self.shop.house, &cx.agent, cx.session, &cx.principal, &cx.files);
+        let hands =
+            Hands { history: &scoped, previous, files: Some(&cx.files), shell: Some(&shell) };
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled() => {

@@ -152,6 +152,9 @@ impl Engine {
     ) -> Result<(), StoreError> {
         self.stop(key);
         let session = SessionRef::Key(key.to_string().into());
+        if let Some(current) = agent.store.session(session.clone()).await? {
+            self.shop.house.children.end_session(&agent.id, current.id);
+        }
         let at = self.shop.house.world.clock.now();
         let end = vec![AgentCommand::EndSession { session, at }];
         agent.store.commit(end, &self.shop.house.fence).await?;
@@ -185,6 +188,7 @@ impl Engine {
         let at = self.shop.house.world.clock.now();
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
         agent.store.commit(forget, &self.shop.house.fence).await?;
+        self.shop.house.forget_programs(&agent.id, id).await;
         Ok(Some(session))
     }
 }

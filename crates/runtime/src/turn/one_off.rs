@@ -157,6 +157,9 @@ impl OneOffs {
             let forget =
                 |session: &SessionId| AgentCommand::ForgetSession { session: *session, at: now };
             agent.store.commit(some.iter().map(forget).collect(), fence).await?;
+            for session in some {
+                self.house.forget_programs(&agent.id, *session).await;
+            }
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use crate::turn::live::LiveTurn;
 use crate::turn::redaction::Redaction;
 use crate::turn::shown::Shown;
 use crate::turn::{history, prompt};
+use insula_domain::Switch;
 use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
 use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
@@ -375,7 +376,7 @@ impl Turn<'_> {
         rule: Option<&str>,
         subject: Option<String>,
     ) -> AgentCommand {
-        let content = json!({
+        let mut content = json!({
             "tool": tool,
             "verdict": verdict,
             "rule": rule,
@@ -383,6 +384,10 @@ impl Turn<'_> {
             "turn": self.cx.turn.0,
             "session": self.cx.session.0,
         });
+        if self.cx.agent.programs.sandbox == Switch::Off {
+            // Whoever reads the record later has to know what held when it was written.
+            content["sandbox"] = json!("off");
+        }
         AgentCommand::Audit(AuditEntry {
             at: self.shop.house.world.clock.now(),
             actor: (*self.cx.principal).into(),

@@ -169,7 +169,7 @@ fn memory_of_all() -> u64 {
 
 /// Ends every descendant, where there is no namespace that would: as often as it takes, since
 /// they may be starting others.
-fn hunt() {
+pub(super) fn hunt() {
     loop {
         let own = rustix::process::getpid().as_raw_nonzero();
         let children = start::read(&format!("/proc/{own}/task/{own}/children")).unwrap_or_default();

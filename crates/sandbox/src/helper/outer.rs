@@ -1,7 +1,7 @@
 //! The outer helper: leaves the host's namespaces, starts the inner helper in the new ones,
 //! and tells the daemon when all of it is over.
 
-use super::{INNER, network, root, rules, start};
+use super::{INNER, inner, network, root, rules, start};
 use crate::channel;
 use crate::plan::{Attempt, Failure, Layers, OuterPlan, Report};
 use crate::seccomp::Filters;
@@ -83,9 +83,16 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         keep_rights_over_exec().map_err(|error| Failure::setup("rights", error))?;
     }
 
-    let inner = channel.try_clone().and_then(|channel| start::again(INNER, channel));
-    let inner = inner.map_err(|error| Failure::setup("start the inner helper", error))?;
-    let descriptor = pidfd_open(inner, PidfdFlags::empty())
+    if !plan.layers.pid {
+        // Nothing but this process outlives an inner helper that is killed, so what that one
+        // had started comes here to be ended.
+        let own = rustix::process::getpid();
+        rustix::process::set_child_subreaper(Some(own))
+            .map_err(|error| Failure::setup("adopt orphans", error))?;
+    }
+    let first = channel.try_clone().and_then(|channel| start::again(INNER, channel));
+    let first = first.map_err(|error| Failure::setup("start the inner helper", error))?;
+    let descriptor = pidfd_open(first, PidfdFlags::empty())
         .map_err(|error| Failure::setup("watch the inner helper", error))?;
     channel::send(channel, &Report::Inner, &[descriptor.as_fd()])
         .map_err(|error| Failure::setup("report", error))?;
@@ -93,8 +100,11 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
 
     // What the program did, the inner helper has said. This is for the one that could not.
     loop {
-        match waitpid(Some(inner), WaitOptions::empty()) {
+        match waitpid(Some(first), WaitOptions::empty()) {
             Ok(Some((_, status))) => {
+                if !plan.layers.pid {
+                    inner::hunt();
+                }
                 return Ok(Report::Ended {
                     code: status.exit_status(),
                     signal: status.terminating_signal(),

@@ -8,9 +8,10 @@ pub(crate) use change::{Act, Edited, Wish};
 
 use crate::output::ToolError;
 use crate::workspace::states::{FileStates, Lines, Reader, Replaces, Seen, Version};
-use crate::workspace::{FileError, Granted, Loaded, Parents, Place, Spot, Workspace};
+use crate::workspace::{FileError, Folder, Granted, Loaded, Parents, Place, Spot, Workspace};
 use insula_domain::StaleWrites;
 use insula_world::{Clock, World};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub struct Files {
 pub(crate) struct Desk {
     place: Arc<Place>,
     own: Option<Granted>,
+    /// Where long output is kept, below the home of the daemon.
+    output: Option<PathBuf>,
     opened: Mutex<Option<Arc<Workspace>>>,
     pub(crate) states: Arc<FileStates>,
     pub(crate) reader: Reader,
@@ -58,17 +61,19 @@ const CALL_MAX: Duration = Duration::from_secs(10);
 
 impl Files {
     /// The files of one conversation: the folders in `place`, and before them `own`, where
-    /// the conversation has a folder of its own. Nothing is opened until a tool needs it.
+    /// the conversation has a folder of its own; `output` is a folder below the home for what
+    /// programs print, which can be read once something is in it. Nothing is opened until a tool needs it.
     pub fn new(
         place: Arc<Place>,
         own: Option<Granted>,
         states: Arc<FileStates>,
         reader: Reader,
         stale_writes: StaleWrites,
+        output: Option<PathBuf>,
         world: World,
     ) -> Self {
         let opened = Mutex::default();
-        let desk = Desk { place, own, opened, states, reader, stale_writes };
+        let desk = Desk { place, own, output, opened, states, reader, stale_writes };
         Self { desk: Arc::new(desk), world }
     }
 
@@ -81,6 +86,17 @@ impl Files {
         let end = text.floor_char_boundary(GUIDE_BYTES_MAX);
         let rest = if end < text.len() { "\n[…] read_file has the rest" } else { "" };
         Some(format!("{}{rest}", &text[..end]))
+    }
+
+    /// The folders as programs may be given them, the first one first. Those that are missing
+    /// and are not made are left out.
+    pub async fn folders(&self) -> Result<Vec<Folder>, ToolError> {
+        self.work(|desk, _| desk.workspace()?.given()).await
+    }
+
+    /// Keeps what a program printed in a file of this conversation; its path.
+    pub async fn keep_output(&self, bytes: Vec<u8>) -> Result<String, ToolError> {
+        self.work(move |desk, _| desk.keep_output(&bytes)).await
     }
 
     /// Does blocking work, away from the threads that serve.
@@ -117,9 +133,20 @@ impl Desk {
         if let Some(workspace) = &*opened {
             return Ok(workspace.clone());
         }
-        let workspace = Arc::new(Workspace::open(&self.place, self.own.as_ref())?);
+        let workspace =
+            Arc::new(Workspace::open(&self.place, self.own.as_ref(), self.output.as_deref())?);
         *opened = Some(workspace.clone());
         Ok(workspace)
+    }
+
+    fn keep_output(&self, bytes: &[u8]) -> Result<String, FileError> {
+        let Some(output) = &self.output else {
+            return Err(FileError::Unfit("there is no place for output here".to_owned()));
+        };
+        let path = self.place.keep_output(output, bytes)?;
+        // The folder may be new, and what is open does not have it then.
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(path.display().to_string())
     }
 
     /// Reads a file whole.

@@ -5,10 +5,10 @@
     reason = "opens the folders that operators granted, once, and everything else beneath them"
 )]
 
-use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{
-    AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid, fchmod,
-    fchown, fdatasync, fstat, linkat, mkdirat, open, openat, openat2, readlinkat, renameat,
+    AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid, chownat,
+    fchmod, fchown, fdatasync, fstat, linkat, mkdirat, open, openat, openat2, readlinkat, renameat,
     renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
@@ -230,15 +230,26 @@ pub(crate) fn list(
     Ok((entries, false))
 }
 
-/// Makes a folder as any program would.
+/// Makes a folder as any program would, for whoever owns the one it is in: a daemon that is
+/// root works in folders of users that are not.
 pub(crate) fn make_folder(folder: impl AsFd, name: &OsStr) -> Result<(), Errno> {
-    match mkdirat(folder, name, Mode::from_raw_mode(0o777)) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
+    match mkdirat(&folder, name, Mode::from_raw_mode(0o777)) {
+        Ok(()) => {
+            let own = subfolder(&folder, name)?;
+            let above = fstat(&folder)?;
+            if fstat(&own)?.st_uid != above.st_uid {
+                let owner = (Uid::from_raw(above.st_uid), Gid::from_raw(above.st_gid));
+                let _ = chownat(&own, "", Some(owner.0), Some(owner.1), AtFlags::EMPTY_PATH);
+            }
+            Ok(())
+        }
+        Err(Errno::EXIST) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Writes a new file, with rights and owner of the one it will replace.
+/// Writes a new file, with rights and owner of the one it will replace; one that replaces
+/// none belongs to whoever owns its folder.
 pub(crate) fn write_new(
     folder: impl AsFd,
     name: &OsStr,
@@ -250,14 +261,22 @@ pub(crate) fn write_new(
     let mut file = File::from(openat(&folder, name, flags, mode)?);
     let filled = (|| {
         file.write_all(bytes).map_err(errno)?;
+        let own = fstat(&file)?;
+        let owned_like = match like {
+            Some(like) => *like,
+            None => fstat(&folder)?,
+        };
+        let differs = match like {
+            Some(like) => (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid),
+            None => own.st_uid != owned_like.st_uid,
+        };
+        if differs {
+            // An ordinary user can't give files away; then the file is ours, as it is after
+            // any editor that saves this way.
+            let owner = (Uid::from_raw(owned_like.st_uid), Gid::from_raw(owned_like.st_gid));
+            let _ = fchown(&file, Some(owner.0), Some(owner.1));
+        }
         if let Some(like) = like {
-            let own = fstat(&file)?;
-            if (own.st_uid, own.st_gid) != (like.st_uid, like.st_gid) {
-                // An ordinary user can't give files away; then the file is ours, as it is
-                // after any editor that saves this way.
-                let owner = (Uid::from_raw(like.st_uid), Gid::from_raw(like.st_gid));
-                let _ = fchown(&file, Some(owner.0), Some(owner.1));
-            }
             // Not the bits that lend the owner's rights: the content is new.
             fchmod(&file, Mode::from_raw_mode(like.st_mode & 0o777))?;
         }
@@ -289,6 +308,13 @@ pub(crate) fn place(folder: impl AsFd, new: &OsStr, name: &OsStr) -> Result<(), 
 /// Removes a file or a link, never a folder.
 pub(crate) fn remove(folder: impl AsFd, name: &OsStr) -> Result<(), Errno> {
     unlinkat(folder, name, AtFlags::empty())
+}
+
+/// Where an open folder is now, without any link on the way.
+pub(crate) fn real_path(folder: impl AsFd) -> Result<PathBuf, Errno> {
+    let link = format!("/proc/self/fd/{}", folder.as_fd().as_raw_fd());
+    let path = readlinkat(rustix::fs::CWD, link, Vec::new())?;
+    Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
 fn errno(error: std::io::Error) -> Errno {

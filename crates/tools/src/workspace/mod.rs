@@ -12,7 +12,7 @@ pub mod states;
 pub use error::FileError;
 pub(crate) use error::head;
 pub(crate) use kernel::Entry;
-pub use place::{Absent, Granted, Place, Site};
+pub use place::{Absent, Folder, Granted, Place, Site};
 
 use insula_domain::AccessMode;
 use kernel::{Fingerprint, Identity};
@@ -37,6 +37,8 @@ const STAGING_TRIES_MAX: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct Workspace {
     roots: Vec<Arc<Root>>,
+    /// How many of them were given, and are not for output.
+    given: usize,
     /// What holds the descriptors that are shared with other conversations.
     common: Arc<Common>,
     user_home: Option<PathBuf>,
@@ -90,18 +92,25 @@ pub(crate) struct Begin {
 }
 
 impl Workspace {
-    /// Opens the folders of a conversation: its own, if it has one, before those it shares.
-    pub(crate) fn open(place: &Place, own: Option<&Granted>) -> Result<Self, FileError> {
+    /// Opens the folders of a conversation: its own, if it has one, before those it shares,
+    /// and last the one with its `output`, if there is any.
+    pub(crate) fn open(
+        place: &Place,
+        own: Option<&Granted>,
+        output: Option<&Path>,
+    ) -> Result<Self, FileError> {
         let common = place.open()?;
         let mut roots = Vec::new();
         if let Some(own) = own {
             roots.push(common.own(own)?);
         }
         roots.extend(common.roots.iter().cloned());
+        let given = roots.len();
+        roots.extend(output.and_then(|path| common.output(path)));
         if roots.is_empty() {
             return Err(FileError::Refused(common.absent.join("; ")));
         }
-        Ok(Self { roots, common, user_home: place.user_home.clone() })
+        Ok(Self { roots, given, common, user_home: place.user_home.clone() })
     }
 
     /// Which folder a path begins in.
@@ -156,6 +165,11 @@ impl Workspace {
         });
         let absent = self.common.absent.iter().cloned();
         roots.chain(absent).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The folders that were given, as programs are given them.
+    pub(crate) fn given(&self) -> Result<Vec<Folder>, FileError> {
+        self.roots.iter().take(self.given).map(|root| root.folder()).collect()
     }
 
     /// How many folders there are.

@@ -11,6 +11,9 @@ use rustix::io::Errno;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+/// Files of output that one conversation keeps.
+const OUTPUTS_MAX: usize = 100;
+
 /// A folder an agent was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
@@ -29,6 +32,19 @@ pub enum Site {
     Home(PathBuf),
     /// Elsewhere, at this full path.
     Path(PathBuf),
+}
+
+/// A folder as a program is given it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folder {
+    /// Its path as it was granted.
+    pub path: PathBuf,
+    /// Where it really is, without a link on the way.
+    pub real: PathBuf,
+    /// What may be done there.
+    pub mode: AccessMode,
+    /// The user it belongs to.
+    pub uid: u32,
 }
 
 /// What becomes of a granted folder that is not there.
@@ -98,6 +114,37 @@ impl Place {
         Ok(common)
     }
 
+    /// Writes a new file of output into a folder below the home; its path. The oldest one
+    /// goes when there are too many.
+    pub(crate) fn keep_output(&self, output: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
+        let common = self.open()?;
+        let path = self.home.join(output);
+        let shown = path.display().to_string();
+        let failed = |error| FileError::of(&shown, error);
+        let folder = kernel::open_own(common.home.as_fd(), output).map_err(failed)?;
+        let (entries, _) = kernel::list(&folder, Path::new(""), OUTPUTS_MAX * 2).map_err(failed)?;
+        let number = |name: &std::ffi::OsStr| -> Option<u64> {
+            name.to_str()?.strip_suffix(".txt")?.parse().ok()
+        };
+        let mut numbers: Vec<u64> =
+            entries.iter().filter_map(|entry| number(&entry.name)).collect();
+        numbers.sort_unstable();
+        let excess = (numbers.len() + 1).saturating_sub(OUTPUTS_MAX);
+        for old in numbers.iter().take(excess) {
+            let _ = kernel::remove(&folder, std::ffi::OsStr::new(&format!("{old}.txt")));
+        }
+        let mut next = numbers.last().map_or(1, |last| last + 1);
+        loop {
+            let name = format!("{next}.txt");
+            match kernel::write_new(&folder, std::ffi::OsStr::new(&name), bytes, None) {
+                Ok(()) => return Ok(path.join(name)),
+                // Another turn of the same conversation was quicker.
+                Err(Errno::EXIST) => next += 1,
+                Err(error) => return Err(failed(error)),
+            }
+        }
+    }
+
     fn open_common(&self) -> Result<Common, FileError> {
         let shown = self.home.display().to_string();
         let home = kernel::open_anchor(&self.home).map_err(|it| FileError::of(&shown, it))?;
@@ -131,6 +178,13 @@ impl Common {
     /// Opens one more folder, for one conversation.
     pub(crate) fn own(&self, granted: &Granted) -> Result<Arc<Root>, FileError> {
         self.open(granted).map(Arc::new).map_err(FileError::Unfit)
+    }
+
+    /// Opens the folder of a conversation's output, if there is one.
+    pub(crate) fn output(&self, path: &Path) -> Option<Arc<Root>> {
+        let site = Site::Home(path.to_owned());
+        let granted = Granted { site, mode: AccessMode::Ro, absent: Absent::Leave };
+        self.open(&granted).ok().map(Arc::new)
     }
 
     fn open(&self, granted: &Granted) -> Result<Root, String> {
@@ -189,6 +243,14 @@ fn fence(roots: &mut [Root], home: Identity, home_path: &Path) {
 }
 
 impl Root {
+    /// The folder as a program is given it.
+    pub(crate) fn folder(&self) -> Result<Folder, FileError> {
+        let failed = |error| FileError::of(&self.path.display().to_string(), error);
+        let real = kernel::real_path(&self.folder).map_err(failed)?;
+        let uid = rustix::fs::fstat(&self.folder).map_err(failed)?.st_uid;
+        Ok(Folder { path: self.path.clone(), real, mode: self.mode, uid })
+    }
+
     /// What may be done in a folder below this root; an error where nothing may.
     pub(crate) fn mode_at(&self, folder: impl AsFd, shown: &str) -> Result<AccessMode, FileError> {
         if self.fences.is_empty() {

@@ -101,7 +101,7 @@ impl Desk {
             Arc::new(Place::new(self.root(), None, common))
         });
         let (states, reader) = (self.states.clone(), Reader::new(reader));
-        Files::new(place.clone(), None, states, reader, self.stale_writes, self.world.clone())
+        Files::new(place.clone(), None, states, reader, self.stale_writes, None, self.world.clone())
     }
 
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<String, ToolError> {
@@ -118,7 +118,7 @@ impl Desk {
 }
 
 pub async fn call(files: &Files, tool: &str, arguments: Value) -> Result<String, ToolError> {
-    let hands = Hands { history: &Silence, previous: None, files: Some(files) };
+    let hands = Hands { history: &Silence, previous: None, files: Some(files), shell: None };
     match find(tool).unwrap().run(&hands, &arguments).await? {
         Output::Text(text) => Ok(text),
         other => panic!("{other:?}"),

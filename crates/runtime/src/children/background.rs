@@ -1,0 +1,129 @@
+//! A process that outlives the call that started it.
+
+use super::shell::end_of;
+use crate::context::AgentContext;
+use insula_config::programs::Programs;
+use insula_domain::Boundary;
+use insula_sandbox::{Capture, Child, Limits};
+use insula_tools::shell::{End, Printed, Process};
+use insula_world::{Clock, World};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWrite;
+use tokio::sync::{Mutex, watch};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// How much of a command a list shows, in characters.
+const COMMAND_CHARS_MAX: usize = 200;
+
+/// What an agent's programs were given when a process started. A process whose agent is given
+/// something else by now is ended: it would keep what was taken away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rights {
+    boundary: Boundary,
+    programs: Programs,
+}
+
+impl Rights {
+    pub(super) fn of(agent: &AgentContext) -> Self {
+        Self { boundary: agent.boundary.clone(), programs: agent.programs.clone() }
+    }
+}
+
+/// A process that was just started, and nobody watches yet. Dropping it ends it.
+pub(super) struct Running {
+    pub(super) child: Child,
+    pub(super) command: String,
+    pub(super) rights: Rights,
+    pub(super) limits: Limits,
+    /// Ends its proxy.
+    pub(super) proxy: Option<DropGuard>,
+}
+
+/// A process in the background.
+pub(super) struct Background {
+    command: String,
+    pub(super) rights: Rights,
+    printed: Capture,
+    clock: Arc<dyn Clock>,
+    started: Duration,
+    end: watch::Receiver<Option<(End, Duration)>>,
+    stop: CancellationToken,
+    pub(super) input: Mutex<Option<Box<dyn AsyncWrite + Send + Unpin>>>,
+}
+
+impl Running {
+    /// Watches it until it ends.
+    pub(super) fn watch(self, world: &World) -> Background {
+        let Self { mut child, command, rights, limits, proxy } = self;
+        let clock = world.clock.clone();
+        let started = clock.elapsed();
+        let printed = Capture::new(limits.output_bytes);
+        let (stop, (tell, end)) = (CancellationToken::new(), watch::channel(None));
+        let input = child.take_stdin().map(|it| Box::new(it) as Box<dyn AsyncWrite + Send + Unpin>);
+        let output = child.take_stdout();
+        let (capture, stopped, watching) = (printed.clone(), stop.clone(), clock.clone());
+        tokio::spawn(async move {
+            let reading = tokio::spawn(async move {
+                if let Some(output) = output {
+                    // What can't be read any more was not printed.
+                    let _ = capture.drain(output).await;
+                }
+            });
+            let exit = tokio::select! {
+                exit = child.wait() => exit,
+                () = stopped.cancelled() => child.kill().await,
+            };
+            // Every writer is gone, so the reader comes to the end.
+            let _ = reading.await;
+            drop(proxy);
+            let (end, _) = end_of(exit, &limits);
+            tell.send_replace(Some((end, watching.elapsed())));
+        });
+        let command = command.chars().take(COMMAND_CHARS_MAX).collect();
+        let input = Mutex::new(input);
+        Background { command, rights, printed, clock, started, end, stop, input }
+    }
+}
+
+impl Background {
+    /// Ends it and all it started, soon.
+    pub(super) fn end(&self) {
+        self.stop.cancel();
+    }
+
+    pub(super) fn is_running(&self) -> bool {
+        self.end.borrow().is_none()
+    }
+
+    /// Waits until it has ended.
+    pub(super) async fn ended(&self) {
+        let _ = self.end.clone().wait_for(Option::is_some).await;
+    }
+
+    /// As it is now, without what it printed.
+    pub(super) fn brief(&self, id: &str) -> Process {
+        let end = self.end.borrow().clone();
+        let until = end.as_ref().map_or_else(|| self.clock.elapsed(), |(_, at)| *at);
+        Process {
+            id: id.to_owned(),
+            command: self.command.clone(),
+            end: end.map(|(end, _)| end),
+            seconds: until.saturating_sub(self.started).as_secs(),
+            printed: Printed::default(),
+        }
+    }
+
+    /// As it is now.
+    pub(super) fn whole(&self, id: &str) -> Process {
+        let captured = self.printed.snapshot();
+        let printed = Printed { head: captured.head, tail: captured.tail, total: captured.total };
+        Process { printed, ..self.brief(id) }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

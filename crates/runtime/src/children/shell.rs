@@ -1,0 +1,321 @@
+//! The hand by which one conversation runs programs.
+
+use super::background::{Rights, Running};
+use super::egress::Audited;
+use super::outfit::{Outfit, outfit, wall_clock};
+use super::{PER_AGENT_MAX, PER_SESSION_MAX, TooMany};
+use crate::context::AgentContext;
+use crate::house::House;
+use async_trait::async_trait;
+use insula_domain::AgentId;
+use insula_sandbox::egress::{Egress, Policy, Proxy, ProxyLimits};
+use insula_sandbox::{Child, Error, Exit, Finished, Limit, Limits, Outcome, Output, Spec, Stdin};
+use insula_store::SessionId;
+use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
+use insula_tools::{Files, HandError, Shell, ToolError};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::AsyncWriteExt as _;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+/// How long a command may run, unless its caller says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(180);
+/// Longest path that is remembered as the working directory.
+const PLACE_BYTES_MAX: usize = 4_096;
+/// How long a process may take to read what is written to it.
+const WRITE_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Goes where the last command ended and to the place asked for, and runs the rest. Both
+/// streams come out as one, so that they stay in order; what was the error stream then tells
+/// where the shell ended, which no output of a command can be mistaken for.
+const KEPT: &str = r#"exec 3>&2 2>&1
+cd -- "$1" 2>/dev/null || echo "[$1 is gone; this begins in $PWD]"
+[ -z "$2" ] || cd -- "$2" || exit 1
+trap 'printf "%s\0" "$PWD" >&3' EXIT
+eval "set --
+$3""#;
+/// The same without telling.
+const ONCE: &str = r#"exec 2>&1
+cd -- "$1" 2>/dev/null || echo "[$1 is gone; this begins in $PWD]"
+[ -z "$2" ] || cd -- "$2" || exit 1
+eval "set --
+$3""#;
+/// The same for Python.
+const PYTHON: &str = r#"exec 2>&1
+cd -- "$1" 2>/dev/null || echo "[$1 is gone; this begins in $PWD]"
+exec python3 -u -c "$3""#;
+
+/// The programs of one conversation.
+pub(crate) struct SessionShell<'c> {
+    house: &'c House,
+    agent: &'c AgentContext,
+    principal: &'c str,
+    files: &'c Files,
+    key: (AgentId, SessionId),
+}
+
+impl<'c> SessionShell<'c> {
+    /// The hand for one call of a turn.
+    pub(crate) fn new(
+        house: &'c House,
+        agent: &'c AgentContext,
+        session: SessionId,
+        principal: &'c str,
+        files: &'c Files,
+    ) -> Self {
+        Self { house, agent, principal, files, key: (agent.id.clone(), session) }
+    }
+
+    /// What the sandbox is asked for, for one job; where it begins; what was withheld.
+    async fn prepare(&self, job: &Job<'_>) -> Result<(Outfit, String), ToolError> {
+        let mut outfit = outfit(self.house, self.agent, self.files).await?;
+        let place = self.house.children.place(&self.key);
+        let place = place.unwrap_or_else(|| outfit.spec.cwd.display().to_string());
+        let (script, code) = match job.code {
+            Code::Shell(code) if job.workdir.is_none() => (KEPT, code),
+            Code::Shell(code) | Code::Script(code) => (ONCE, code),
+            Code::Python(code) => (PYTHON, code),
+        };
+        let workdir = job.workdir.unwrap_or_default();
+        let args = ["-c", script, "sh", place.as_str(), workdir, code];
+        outfit.spec.args = args.into_iter().map(Into::into).collect();
+        Ok((outfit, place))
+    }
+
+    /// Starts a process with its way to the network.
+    async fn spawn(&self, spec: Spec) -> Result<(Child, Option<DropGuard>), ToolError> {
+        let refused = |error: Error| {
+            tracing::warn!(agent = %self.agent.id, %error, "a program was not started");
+            match error {
+                Error::Setup { .. } | Error::Stopped => {
+                    ToolError::Hand(HandError(error.to_string()))
+                }
+                error => ToolError::Refused(error.to_string()),
+            }
+        };
+        let sandbox = self.house.children.sandbox().map_err(refused)?;
+        let mut child = sandbox.spawn(spec).await.map_err(refused)?;
+        let Some(listener) = child.take_listener() else { return Ok((child, None)) };
+        let ledger = Audited {
+            audit: self.agent.audit.clone(),
+            principal: self.principal.into(),
+            session: self.key.1,
+        };
+        let tls = self.house.children.tls();
+        let tls = tls.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
+        let policy = Policy::new(self.agent.boundary.network.clone());
+        let world = self.house.world.clone();
+        let egress = Egress::new(world, policy, Arc::new(ledger), tls, Vec::new());
+        let cancel = CancellationToken::new();
+        let proxy = Proxy::new(egress, ProxyLimits::default(), cancel.clone());
+        tokio::spawn(proxy.serve(listener));
+        Ok((child, Some(cancel.drop_guard())))
+    }
+
+    /// Notes where a command ended; where, if that is somewhere else.
+    fn moved(&self, told: &[u8], before: &str) -> Option<String> {
+        let told = told.strip_suffix(&[0])?;
+        let place = std::str::from_utf8(told.rsplit(|byte| *byte == 0).next()?).ok()?;
+        let is_path = place.starts_with('/') && !place.contains(char::is_control);
+        if place == before || !is_path || place.len() > PLACE_BYTES_MAX {
+            return None;
+        }
+        self.house.children.put_place(&self.key, place.to_owned());
+        Some(place.to_owned())
+    }
+
+    /// What the one who runs into a wall should know about it.
+    fn hint(&self, printed: &Printed, spec: &Spec, withheld: Vec<String>) -> Vec<String> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase();
+        let said = format!("{}{}", text(&printed.head), text(&printed.tail));
+        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
+        let mut notes = Vec::new();
+        if says(&[
+            "permission denied",
+            "read-only file system",
+            "no such file",
+            "not found",
+            "does not exist",
+            "not permitted",
+        ]) {
+            let list = |paths: &[std::path::PathBuf]| {
+                let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
+                if paths.is_empty() { "nothing".to_owned() } else { paths.join(", ") }
+            };
+            notes.push(format!(
+                "programs see the system, write to {} and /tmp, and read {}; other folders, toolchains too, need the operator to grant them under `files.shared`",
+                list(&spec.writes),
+                list(&spec.reads)
+            ));
+            notes.extend(withheld);
+        }
+        let network = [
+            "could not resolve",
+            "network is unreachable",
+            "name resolution",
+            "failed to connect",
+            "couldn't connect",
+            "connection refused",
+            "no route to host",
+            "address family not supported",
+        ];
+        if says(&network) || (says(&["not permitted"]) && says(&["socket", "connect"])) {
+            notes.push(if self.agent.boundary.network.is_none() {
+                "there is no network here: the operator grants hosts under `network.allow`".to_owned()
+            } else {
+                "programs reach the hosts of `network.allow` alone, through the proxy in `http_proxy`; what ignores it has no network".to_owned()
+            });
+        }
+        notes
+    }
+}
+
+#[async_trait]
+impl Shell for SessionShell<'_> {
+    async fn run(&self, job: Job<'_>) -> Result<Ran, ToolError> {
+        let (Outfit { mut spec, withheld }, place) = self.prepare(&job).await?;
+        let most = wall_clock(&self.agent.programs);
+        spec.limits.wall_clock = Some(job.timeout.unwrap_or(TIMEOUT).min(most));
+        let (child, proxy) = self.spawn(spec.clone()).await?;
+        let finished = child.finish().await;
+        drop(proxy);
+        let Finished { exit, stdout, stderr } =
+            finished.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
+        let printed = Printed { head: stdout.head, tail: stdout.tail, total: stdout.total };
+        let (end, mut notes) = end_of(Ok(exit), &spec.limits);
+        if end != End::Exited(0) {
+            notes.extend(self.hint(&printed, &spec, withheld));
+        }
+        let moved_to = match (job.code, job.workdir) {
+            (Code::Shell(_), None) => self.moved(&stderr.bytes(), &place),
+            _ => None,
+        };
+        Ok(Ran { end, printed, moved_to, notes })
+    }
+
+    async fn start(&self, job: Job<'_>) -> Result<String, ToolError> {
+        let full = |why: TooMany| {
+            ToolError::Refused(match why {
+                TooMany::InSession => format!(
+                    "{PER_SESSION_MAX} processes run in this conversation already; end one with the process tool"
+                ),
+                TooMany::InAgent => format!(
+                    "{PER_AGENT_MAX} processes of yours run already, in all conversations; wait until one ends"
+                ),
+            })
+        };
+        let children = &self.house.children;
+        children.room(&self.key).map_err(full)?;
+        let once = match job.code {
+            Code::Shell(code) => Job { code: Code::Script(code), ..job },
+            _ => job,
+        };
+        let (Outfit { mut spec, .. }, _) = self.prepare(&once).await?;
+        // It may outlive the call by far; what the operator wrote holds all the same.
+        spec.limits.wall_clock = match (self.agent.programs.limits.wall_clock, job.timeout) {
+            (Some(most), asked) => Some(asked.map_or(most, |asked| asked.min(most))),
+            (None, asked) => asked,
+        };
+        spec.stdin = Stdin::Pipe;
+        spec.output = Output::Stream;
+        let limits = spec.limits;
+        let (child, proxy) = self.spawn(spec).await?;
+        let command = match job.code {
+            Code::Shell(code) | Code::Script(code) | Code::Python(code) => code,
+        };
+        let command = command.replace(['\n', '\r'], " ");
+        let running = Running { child, command, rights: Rights::of(self.agent), limits, proxy };
+        let id = children.keep(&self.key, running).map_err(full)?;
+        // The agent may have been paused or changed while it started.
+        children.keep_only(&self.house.snapshot());
+        Ok(id)
+    }
+
+    fn processes(&self) -> Vec<Process> {
+        let all = self.house.children.processes(&self.key);
+        all.iter().map(|(id, process)| process.brief(id)).collect()
+    }
+
+    fn process(&self, id: &str) -> Option<Process> {
+        Some(self.house.children.process(&self.key, id)?.whole(id))
+    }
+
+    async fn wait(&self, id: &str, patience: Duration) -> Option<Process> {
+        let process = self.house.children.process(&self.key, id)?;
+        tokio::select! {
+            () = process.ended() => {}
+            () = self.house.world.clock.sleep(patience) => {}
+        }
+        Some(process.whole(id))
+    }
+
+    async fn kill(&self, id: &str) -> Option<Process> {
+        let process = self.house.children.process(&self.key, id)?;
+        process.end();
+        process.ended().await;
+        Some(process.brief(id))
+    }
+
+    async fn write(&self, id: &str, data: &[u8], after: Input) -> Result<(), ToolError> {
+        let failed = |what: &str| ToolError::Hand(HandError(format!("process `{id}` {what}")));
+        let process = self.house.children.process(&self.key, id);
+        let process = process.ok_or_else(|| failed("is not there"))?;
+        let mut input = process.input.lock().await;
+        if after == Input::Closed {
+            *input = None;
+            return Ok(());
+        }
+        let writer = input.as_mut().ok_or_else(|| failed("has no input any more"))?;
+        tokio::select! {
+            written = writer.write_all(data) => {
+                written.map_err(|_| failed("reads no input any more"))
+            }
+            () = self.house.world.clock.sleep(WRITE_PATIENCE) => {
+                Err(failed("does not read its input; some of it was written"))
+            }
+        }
+    }
+}
+
+/// How a program ended, in the words of its tools, and what else to know.
+pub(super) fn end_of(exit: Result<Exit, Error>, limits: &Limits) -> (End, Vec<String>) {
+    let Exit { outcome, reached } = match exit {
+        Ok(exit) => exit,
+        Err(error) => return (End::Limited(error.to_string()), Vec::new()),
+    };
+    let end = match outcome {
+        Outcome::Exited(status) => End::Exited(status),
+        Outcome::Signaled(signal) => End::Signaled(signal),
+        Outcome::Killed => End::Killed,
+        Outcome::Ended(limit) => End::Limited(words(limit, limits)),
+    };
+    let others = reached.into_iter().filter(|limit| outcome != Outcome::Ended(*limit));
+    (end, others.map(|limit| words(limit, limits)).collect())
+}
+
+fn words(limit: Limit, limits: &Limits) -> String {
+    match limit {
+        Limit::Memory => format!(
+            "it used more than {} MB of memory (`sandbox.memory`)",
+            limits.memory_bytes / 1_000_000
+        ),
+        Limit::Processes => {
+            format!("it reached its limit of {} processes (`sandbox.processes`)", limits.processes)
+        }
+        Limit::FileSize => format!(
+            "it wrote a file of more than {} MB (`sandbox.file_size`)",
+            limits.file_bytes / 1_000_000
+        ),
+        Limit::CpuTime => format!(
+            "it used more than {} s of processor time (`sandbox.cpu_time`)",
+            limits.cpu_time.as_secs()
+        ),
+        Limit::WallClock => match limits.wall_clock {
+            Some(most) => format!(
+                "it ran longer than {} s; give it more time with `timeout`, or run it in the background",
+                most.as_secs()
+            ),
+            None => "it ran too long".to_owned(),
+        },
+    }
+}

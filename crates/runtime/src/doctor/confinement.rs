@@ -1,0 +1,94 @@
+//! What keeps an agent's programs in, tried on this machine and not read from a version.
+
+use super::{Finding, Status, finding};
+use crate::context::AgentContext;
+use crate::house::House;
+use insula_domain::Switch;
+use insula_sandbox::{Attempt, Availability, Examination, LayerReport, Verdict};
+use std::sync::Arc;
+
+/// The tools that start programs.
+const STARTERS: [&str; 2] = ["terminal", "execute_code"];
+
+/// Every layer, what came of attempts to get out, and who runs without walls.
+pub(super) async fn examine(house: &House) -> Vec<Finding> {
+    let snapshot = house.snapshot();
+    let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
+    let runners: Vec<Arc<AgentContext>> = contexts
+        .filter(|context| context.tools().exposed().any(|name| STARTERS.contains(&name)))
+        .cloned()
+        .collect();
+    let mut findings = match house.children.examine().await {
+        Ok(examination) => report(&examination, &runners),
+        Err(error) => {
+            let status = if runners.is_empty() { Status::Notice } else { Status::Bad };
+            let detail = format!("{error}; no agent can run a program");
+            vec![finding("sandbox", status, detail)]
+        }
+    };
+    findings.extend(open(&runners));
+    findings
+}
+
+fn report(examination: &Examination, runners: &[Arc<AgentContext>]) -> Vec<Finding> {
+    let layers = examination.layers.iter().map(|report| layer(report, runners));
+    layers.chain([attempts(&examination.attempts)]).collect()
+}
+
+fn layer(report: &LayerReport, runners: &[Arc<AgentContext>]) -> Finding {
+    let name = format!("sandbox: {}", report.layer);
+    let Availability::Missing(reason) = &report.availability else {
+        return finding(&name, Status::Good, "enforced");
+    };
+    let (without, remedy) = (report.without, report.remedy);
+    if !report.required {
+        let detail = format!("missing ({reason}): {without}; {remedy}");
+        return finding(&name, Status::Notice, detail);
+    }
+    let refused = runners.iter().filter(|context| {
+        context.programs.sandbox == Switch::On
+            && !context.programs.optional.contains(report.layer.name())
+    });
+    let refused: Vec<&str> = refused.map(|context| context.id.as_str()).collect();
+    if refused.is_empty() {
+        let detail = format!("missing ({reason}), and nobody needs it: {without}; {remedy}");
+        return finding(&name, Status::Notice, detail);
+    }
+    let detail = format!(
+        "missing ({reason}), so programs of {} are refused; {remedy}, or list it under `sandbox.optional` and accept that {without}",
+        refused.join(", ")
+    );
+    finding(&name, Status::Bad, detail)
+}
+
+fn attempts(attempts: &[Attempt]) -> Finding {
+    let name = "sandbox: attempts to get out";
+    let of = |wanted: fn(&Verdict) -> bool| {
+        let found = attempts.iter().filter(|attempt| wanted(&attempt.verdict));
+        found.map(|attempt| attempt.what).collect::<Vec<_>>()
+    };
+    let broken = of(|verdict| *verdict == Verdict::Broken);
+    let not_run = of(|verdict| matches!(verdict, Verdict::NotRun(_)));
+    let held = attempts.len() - broken.len() - not_run.len();
+    if !broken.is_empty() {
+        let detail = format!("a confined program could {}", broken.join(", "));
+        return finding(name, Status::Bad, detail);
+    }
+    if !not_run.is_empty() {
+        let detail =
+            format!("{held} held, {} could not be made: {}", not_run.len(), not_run.join(", "));
+        return finding(name, Status::Notice, detail);
+    }
+    finding(name, Status::Good, format!("{held} made, all held"))
+}
+
+/// Agents whose walls the operator took down.
+fn open(runners: &[Arc<AgentContext>]) -> Option<Finding> {
+    let open = runners.iter().filter(|context| context.programs.sandbox == Switch::Off);
+    let open: Vec<&str> = open.map(|context| context.id.as_str()).collect();
+    let detail = format!(
+        "`sandbox: off` for {}: their programs do whatever the daemon's own user may",
+        open.join(", ")
+    );
+    (!open.is_empty()).then(|| finding("sandbox: off", Status::Notice, detail))
+}
