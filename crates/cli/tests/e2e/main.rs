@@ -19,6 +19,7 @@ mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
 mod messages;
+mod programs;
 mod provider;
 mod reload;
 mod reload_thousand;
