@@ -172,6 +172,12 @@ impl Drop for Process {
     }
 }
 
+/// The shell of this machine that commands are run by: the richer one where there is one. Both
+/// are among what every child may execute.
+pub fn shell() -> Option<PathBuf> {
+    ["/bin/bash", "/bin/sh"].into_iter().map(PathBuf::from).find(|path| path.exists())
+}
+
 /// This process's id, for the helper to know its parent by.
 pub(crate) fn own_id() -> u32 {
     std::process::id()

@@ -30,7 +30,7 @@ pub use child::{Child, Exit, Finished, Limit, Outcome};
 pub use error::Error;
 pub use examine::{Attempt, Examination, LayerReport, Verdict};
 pub use helper::helper_main;
-pub use launcher::Helper;
+pub use launcher::{Helper, shell};
 pub use output::{Capture, Captured};
 pub use ownership::give_to;
 pub use probe::{Availability, Machine};

@@ -10,6 +10,7 @@ use insula_config::files::{CONFIG_BYTES_MAX, FileState, Snapshot, read_text};
 use insula_config::render::{self, Colour};
 use insula_config::resolved::{resolved, resolved_text};
 use insula_config::{Loaded, Report, load};
+use insula_runtime::children::refused_here;
 use insula_runtime::house::{Purpose, last_applied};
 use serde_json::{Value, json};
 
@@ -38,9 +39,22 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         (true, Some(loaded)) => Some(diff(&baseline(setting).await?, &Applied::of(loaded))),
         _ => None,
     };
+    let refused = match &loaded {
+        Some(loaded) => refused_here(&setting.world, loaded).await,
+        None => Vec::new(),
+    };
     match setting.answer {
-        Answer::Json => output::json(&as_json(check, &report, loaded.as_ref(), changes.as_deref())),
-        Answer::Text => as_text(check, &report, loaded.as_ref(), changes.as_deref()),
+        Answer::Json => {
+            let mut answer = as_json(check, &report, loaded.as_ref(), changes.as_deref());
+            if !refused.is_empty() {
+                answer["machine"] = json!(refused);
+            }
+            output::json(&answer);
+        }
+        Answer::Text => {
+            as_text(check, &report, loaded.as_ref(), changes.as_deref());
+            refused.iter().for_each(|why| output::line(&format!("warning: {why}")));
+        }
     }
     Ok(if report.errors().next().is_some() { WRONG_USE } else { 0 })
 }

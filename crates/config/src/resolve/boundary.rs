@@ -103,7 +103,16 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn programs(&self) -> Programs {
+    pub(super) fn programs(&mut self) -> Programs {
+        let off = self.at("sandbox.off").filter(|node| node.bool() == Some(true));
+        if let Some(off) = off
+            && !self.nodes("network.allow").is_empty()
+        {
+            let message =
+                format!("agent `{}` has no walls, so `network.allow` does not hold", self.id);
+            let help = "its programs reach whatever the machine reaches; leave out `sandbox: off`";
+            self.warn(off.span, message, Some(help.to_owned()));
+        }
         let size = |name: &str| self.text(&format!("sandbox.{name}")).and_then(rules::size);
         let time = |name: &str| self.text(&format!("sandbox.{name}")).and_then(rules::duration);
         let count = |name: &str| {
@@ -112,7 +121,7 @@ impl Reader<'_> {
         };
         let env = self.at("env").map(Node::entries).unwrap_or_default();
         Programs {
-            sandbox: switch(self.at("sandbox.off").and_then(Node::bool) != Some(true)),
+            sandbox: switch(off.is_none()),
             optional: self.texts("sandbox.optional").into_iter().collect(),
             limits: ProgramLimits {
                 memory: size("memory"),

@@ -6,10 +6,13 @@
 
 mod background;
 mod egress;
+mod here;
 mod outfit;
 mod owners;
 mod shell;
 
+pub use here::refused_here;
+pub(crate) use here::starts_programs;
 pub(crate) use shell::SessionShell;
 
 use crate::error::RuntimeError;

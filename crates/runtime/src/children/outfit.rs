@@ -5,7 +5,7 @@ use crate::context::AgentContext;
 use crate::house::House;
 use insula_config::programs::{ProgramLimits, Programs};
 use insula_domain::{AccessMode, Switch};
-use insula_sandbox::{Layer, Limits, Network, Owner, Priority, Spec, Walls, give_to};
+use insula_sandbox::{Layer, Limits, Network, Owner, Priority, Spec, Walls, give_to, shell};
 use insula_tools::workspace::Folder;
 use insula_tools::{Files, HandError, ToolError};
 use std::path::{Path, PathBuf};
@@ -20,8 +20,6 @@ const WALL_CLOCK: Duration = Duration::from_secs(600);
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
 /// The port of the proxy, as the program sees it. Each has a network of its own.
 const PROXY_PORT: u16 = 3128;
-/// The program that every command goes through; the second where there is no first.
-const SHELLS: [&str; 2] = ["/bin/bash", "/bin/sh"];
 
 /// What a program of an agent is given.
 pub(super) struct Outfit {
@@ -50,10 +48,7 @@ pub(super) async fn outfit(
         let own = house.children.owners.of(house, &agent.id).await;
         owner = Some(own.map_err(|error| failed(error.to_string()))?);
     }
-    let shell = SHELLS
-        .into_iter()
-        .find(|path| rustix::fs::access(*path, rustix::fs::Access::EXEC_OK).is_ok());
-    let shell = shell.ok_or_else(|| failed("there is no shell on this machine".to_owned()))?;
+    let shell = shell().ok_or_else(|| failed("there is no shell on this machine".to_owned()))?;
     let mut spec = Spec::new(shell);
     let mut withheld = Vec::new();
     let home = house.home.real_root();

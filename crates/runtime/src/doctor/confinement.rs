@@ -1,23 +1,19 @@
 //! What keeps an agent's programs in, tried on this machine and not read from a version.
 
 use super::{Finding, Status, finding};
+use crate::children::starts_programs;
 use crate::context::AgentContext;
 use crate::house::House;
 use insula_domain::Switch;
 use insula_sandbox::{Attempt, Availability, Examination, LayerReport, Verdict};
 use std::sync::Arc;
 
-/// The tools that start programs.
-const STARTERS: [&str; 2] = ["terminal", "execute_code"];
-
 /// Every layer, what came of attempts to get out, and who runs without walls.
 pub(super) async fn examine(house: &House) -> Vec<Finding> {
     let snapshot = house.snapshot();
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
-    let runners: Vec<Arc<AgentContext>> = contexts
-        .filter(|context| context.tools().exposed().any(|name| STARTERS.contains(&name)))
-        .cloned()
-        .collect();
+    let runners: Vec<Arc<AgentContext>> =
+        contexts.filter(|context| starts_programs(context.tools())).cloned().collect();
     let mut findings = match house.children.examine().await {
         Ok(examination) => report(&examination, &runners),
         Err(error) => {
