@@ -291,7 +291,7 @@ async fn a_restart_forgets_nothing_of_the_day_however_it_came() {
 
 #[tokio::test]
 async fn a_call_that_fails_gives_back_what_was_reserved() {
-    let house = fixture("agents: {a: {budget: {tokens_per_day: 1250}}}\n").await;
+    let house = fixture("agents: {a: {tools: [todo], budget: {tokens_per_day: 1250}}}\n").await;
     house.broken.store(true, Ordering::SeqCst);
     for _ in 0..20 {
         assert!(matches!(house.say("a", "ann", "one").await, Failed(_)));
