@@ -15,6 +15,7 @@ pub mod address;
 pub mod binding;
 pub mod boundary;
 pub mod child;
+pub mod command;
 pub mod explain;
 pub mod host;
 pub mod id;

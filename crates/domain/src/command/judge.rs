@@ -1,0 +1,278 @@
+//! Judges simple commands: what each would do, by its name and arguments.
+
+use super::act;
+use super::path::{self, Place};
+use super::reader::{Reader, Stop};
+use super::rule::DangerRule;
+use super::word::Arg;
+use super::{DEPTH_MAX, Worst, wrapper};
+use std::collections::HashMap;
+
+/// What is known at some point of a line.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Around {
+    /// How many commands this one is inside of.
+    pub(super) depth: usize,
+    /// Variables the line has set; `None` for those with a value nobody knows.
+    pub(super) vars: HashMap<String, Option<String>>,
+    /// Aliases the line has made.
+    pub(super) aliases: HashMap<String, String>,
+    /// The working directory, where the line has named it.
+    pub(super) folder: Option<String>,
+    /// Whether something is piped in, and what, where that is known.
+    pub(super) is_fed: bool,
+    pub(super) feed: Option<String>,
+}
+
+impl Around {
+    /// The same for a command inside of this one.
+    pub(super) fn inside(&self) -> Self {
+        Self { depth: self.depth + 1, ..self.clone() }
+    }
+}
+
+/// A simple command, as it was read.
+#[derive(Debug, Default)]
+pub(super) struct Simple {
+    pub(super) assignments: Vec<(String, Option<String>)>,
+    pub(super) args: Vec<Arg>,
+    /// Here documents and here strings, and whether all of each is known.
+    pub(super) bodies: Vec<(String, bool)>,
+    /// Whether there was anything at all.
+    pub(super) has_words: bool,
+    /// Whether it reads from a file.
+    pub(super) reads: bool,
+    pub(super) is_fed: bool,
+    pub(super) feed: Option<String>,
+    /// As it was written.
+    pub(super) source: String,
+}
+
+impl Simple {
+    pub(super) fn is_empty(&self) -> bool {
+        self.args.is_empty() && self.assignments.is_empty() && !self.has_words
+    }
+}
+
+/// One command to judge, and what it is fed with.
+pub(super) struct Case<'c> {
+    pub(super) args: &'c [Arg],
+    pub(super) simple: &'c Simple,
+    pub(super) around: &'c Around,
+}
+
+impl<'c> Case<'c> {
+    /// A command that this one runs.
+    pub(super) fn with<'d>(&self, args: &'d [Arg], around: &'d Around) -> Case<'d>
+    where
+        'c: 'd,
+    {
+        Case { args, simple: self.simple, around }
+    }
+
+    pub(super) fn folder(&self) -> Option<&str> {
+        self.around.folder.as_deref()
+    }
+}
+
+/// Judges a whole text.
+pub(super) fn script(text: &str, around: Around, worst: &mut Worst) {
+    let mut reader = Reader::new(text, around, worst);
+    if let Err(Stop(rule)) = reader.list(None) {
+        worst.add(rule, text);
+    }
+}
+
+/// Judges a command and follows what it does to the ones after it; what it prints, where
+/// that is known.
+pub(super) fn simple(simple: &Simple, around: &mut Around, worst: &mut Worst) -> Option<String> {
+    for (name, value) in &simple.assignments {
+        preloaded(name, value.as_deref(), around, &simple.source, worst);
+        if simple.args.is_empty() {
+            assign(name, value.clone(), around);
+        }
+    }
+    command(&Case { args: &simple.args, simple, around }, worst);
+    follow(simple, around)
+}
+
+/// A second, different value makes a variable unknown: which one holds depends on the run.
+fn assign(name: &str, value: Option<String>, around: &mut Around) {
+    let value = match around.vars.get(name) {
+        Some(before) if *before != value => None,
+        _ => value,
+    };
+    around.vars.insert(name.to_owned(), value);
+}
+
+/// Variables by which other programs load or run something.
+const PRELOADS: &[&str] = &[
+    "LD_PRELOAD",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "DYLD_INSERT_LIBRARIES",
+    "BASH_ENV",
+    "ENV",
+    "PROMPT_COMMAND",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PYTHONSTARTUP",
+    "NODE_OPTIONS",
+    "RUBYOPT",
+    "GIT_SSH_COMMAND",
+    "GIT_SSH",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_EDITOR",
+    "PS4",
+    "GIT_CONFIG_GLOBAL",
+    "LESSOPEN",
+    "BASH_FUNC",
+];
+
+pub(super) fn preloaded(
+    name: &str,
+    value: Option<&str>,
+    around: &Around,
+    source: &str,
+    worst: &mut Worst,
+) {
+    if PRELOADS.iter().any(|known| name.starts_with(known)) {
+        worst.add(DangerRule::Preload, source);
+        if let Some(value) = value {
+            script(value, around.inside(), worst);
+        }
+    }
+}
+
+/// What a command changes for those after it.
+fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
+    let known = |arg: &Arg| arg.is_known.then(|| arg.text.clone());
+    let (first, rest) = simple.args.split_first()?;
+    match &*first.text {
+        "cd" | "pushd" => {
+            let to = rest.iter().find(|arg| !arg.text.starts_with('-'));
+            around.folder = match to {
+                None if rest.is_empty() => Some("~".to_owned()),
+                Some(arg) if arg.is_known && !arg.is_glob => {
+                    let path = path::tidy(&arg.text, around.folder.as_deref());
+                    path.starts_with(['/', '~']).then_some(path)
+                }
+                _ => None,
+            };
+        }
+        "alias" => {
+            for (name, value) in rest.iter().filter_map(|arg| arg.text.split_once('=')) {
+                around.aliases.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        "export" | "declare" | "typeset" | "local" | "readonly" => {
+            for arg in rest {
+                if let Some((name, value)) = arg.text.split_once('=') {
+                    assign(name, arg.is_known.then(|| value.to_owned()), around);
+                }
+            }
+        }
+        "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" => {
+            for arg in rest {
+                around.vars.insert(arg.text.clone(), None);
+            }
+        }
+        "printf" if rest.first().is_some_and(|arg| arg.text == "-v") => {
+            around.vars.insert(rest.get(1).map(|arg| arg.text.clone()).unwrap_or_default(), None);
+        }
+        "echo" => {
+            let words: Option<Vec<String>> =
+                rest.iter().skip_while(|arg| is_echo_option(arg)).map(known).collect();
+            return words.map(|words| words.join(" "));
+        }
+        "printf" => {
+            let format = known(rest.first()?)?;
+            let words: Option<Vec<String>> = rest[1..].iter().map(known).collect();
+            let words = words?;
+            // Close enough: everything it could print, in order.
+            let plain = format.replace("\\n", "\n");
+            return Some(match words.as_slice() {
+                [] => plain,
+                words => plain.replacen("%s", &words.join(" "), 1).replace("%b", &words.join(" ")),
+            });
+        }
+        "cat" if rest.is_empty() => {
+            return simple.bodies.first().filter(|(_, known)| *known).map(|(body, _)| body.clone());
+        }
+        _ => {}
+    }
+    None
+}
+
+fn is_echo_option(arg: &Arg) -> bool {
+    let is_option = |rest: &str| !rest.is_empty() && rest.chars().all(|it| "neE".contains(it));
+    arg.text.strip_prefix('-').is_some_and(is_option)
+}
+
+/// Judges where a redirection writes.
+pub(super) fn redirected(
+    operator: &str,
+    target: &Arg,
+    around: &Around,
+    source: &str,
+    worst: &mut Worst,
+) {
+    let place = path::place(target, around.folder.as_deref());
+    let rule = match place {
+        Place::Socket => DangerRule::RemoteShell,
+        _ if !operator.contains('>') => return,
+        Place::Disk => DangerRule::WipeDisk,
+        Place::Switch => DangerRule::HostPower,
+        Place::System | Place::Whole => DangerRule::SystemFile,
+        Place::Ordinary => return,
+    };
+    worst.add(rule, source);
+}
+
+/// Judges a command, and those it runs.
+pub(super) fn command(case: &Case<'_>, worst: &mut Worst) {
+    let source = &case.simple.source;
+    if case.around.depth > DEPTH_MAX {
+        worst.add(DangerRule::TooComplex, source);
+        return;
+    }
+    // What is not known may be nothing at all, and the next word the command.
+    let is_nothing = |arg: &&Arg| !arg.is_known && arg.is_open && arg.text.is_empty();
+    let nothing = case.args.iter().take_while(is_nothing).count();
+    if nothing > 0 {
+        worst.add(DangerRule::Dynamic, source);
+    }
+    let Some((first, rest)) = case.args[nothing..].split_first() else { return };
+    let is_pattern = first.is_glob && first.text != "[";
+    if !first.is_known || is_pattern || first.text.contains("{}") {
+        worst.add(DangerRule::Dynamic, source);
+        return;
+    }
+    if let Some(value) = case.around.aliases.get(&first.text) {
+        let mut around = case.around.inside();
+        around.aliases.remove(&first.text);
+        let words: Vec<String> = rest.iter().map(quote).collect();
+        script(&format!("{value} {}", words.join(" ")), around, worst);
+    }
+    let name = name_of(&first.text);
+    if !wrapper::judge(name, rest, case, worst) {
+        act::judge(name, rest, case, worst);
+    }
+}
+
+/// The name of a program, without where it is.
+pub(super) fn name_of(text: &str) -> &str {
+    text.rsplit('/').next().unwrap_or(text)
+}
+
+/// An argument as a shell reads it back.
+pub(super) fn quote(arg: &Arg) -> String {
+    let text = format!("'{}'", arg.text.replace('\'', r"'\''"));
+    match (arg.is_known, arg.is_open) {
+        (true, _) if arg.is_glob => arg.text.clone(),
+        (true, _) => text,
+        (false, true) => format!("{text}$unknown"),
+        (false, false) => format!("{text}\"$unknown\""),
+    }
+}

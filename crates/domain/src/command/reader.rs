@@ -1,0 +1,557 @@
+//! Reads a command line as a shell does, and hands every simple command in it to the judge.
+//!
+//! Nothing is built: lists, pipes, loops and functions are walked through, since what
+//! counts is which commands there are and what feeds them, not in which order they run.
+
+use super::judge::{self, Around, Simple};
+use super::rule::DangerRule;
+use super::word::{self, Arg, Piece};
+use super::{DEPTH_MAX, Worst};
+
+/// Why reading stopped before the end. What was read by then was judged.
+pub(super) struct Stop(pub(super) DangerRule);
+
+const UNREADABLE: Stop = Stop(DangerRule::Unreadable);
+
+/// A compound command that has begun.
+struct Group {
+    kind: Kind,
+    /// Whether something is piped into it.
+    is_fed: bool,
+}
+
+#[derive(PartialEq, Eq)]
+enum Kind {
+    Paren,
+    Case,
+    Other,
+}
+
+/// How a simple command ends.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Into a pipe.
+    Pipe,
+    /// In the background.
+    Background,
+    /// Otherwise.
+    Other,
+    /// At the end of a line, which means nothing after a pipe.
+    Line,
+}
+
+pub(super) struct Reader<'w> {
+    pub(super) text: Vec<char>,
+    pub(super) at: usize,
+    pub(super) around: Around,
+    worst: &'w mut Worst,
+}
+
+/// What is being read between two brackets.
+struct List {
+    simple: Simple,
+    start: usize,
+    groups: Vec<Group>,
+    /// Functions being defined, and how many groups there were around each.
+    functions: Vec<(String, usize)>,
+    is_fed: bool,
+    feed: Option<String>,
+    /// How many commands there were, and what the last one prints.
+    count: usize,
+    printed: Option<String>,
+}
+
+impl<'w> Reader<'w> {
+    pub(super) fn new(text: &str, around: Around, worst: &'w mut Worst) -> Self {
+        Self { text: text.chars().collect(), at: 0, around, worst }
+    }
+
+    pub(super) fn peek(&self, ahead: usize) -> Option<char> {
+        self.text.get(self.at + ahead).copied()
+    }
+
+    fn starts(&self, with: &str) -> bool {
+        with.chars().enumerate().all(|(ahead, it)| self.peek(ahead) == Some(it))
+    }
+
+    fn blanks(&mut self) {
+        loop {
+            match self.peek(0) {
+                Some(' ' | '\t' | '\r') => self.at += 1,
+                Some('\\') if self.peek(1) == Some('\n') => self.at += 2,
+                _ => return,
+            }
+        }
+    }
+
+    /// Reads commands up to `close`, or to the end of the text; what they print, if that is
+    /// one command and known.
+    pub(super) fn list(&mut self, close: Option<char>) -> Result<Option<String>, Stop> {
+        if self.around.depth > DEPTH_MAX {
+            return Err(Stop(DangerRule::TooComplex));
+        }
+        let mut list = List {
+            simple: Simple::default(),
+            start: self.at,
+            groups: Vec::new(),
+            functions: Vec::new(),
+            is_fed: self.around.is_fed,
+            feed: self.around.feed.take(),
+            count: 0,
+            printed: None,
+        };
+        loop {
+            self.blanks();
+            if list.simple.is_empty() {
+                list.start = self.at;
+            }
+            let Some(next) = self.peek(0) else {
+                self.finish(&mut list, End::Other);
+                return if close.is_none() { Ok(list.printed()) } else { Err(UNREADABLE) };
+            };
+            match next {
+                '\n' => self.ended(&mut list, 1, End::Line)?,
+                '#' => {
+                    while self.peek(0).is_some_and(|it| it != '\n') {
+                        self.at += 1;
+                    }
+                }
+                ';' => {
+                    let is_case = self.starts(";;") || self.starts(";&");
+                    let len = if self.starts(";;&") { 3 } else { 1 + usize::from(is_case) };
+                    self.ended(&mut list, len, End::Other)?;
+                    if is_case {
+                        self.pattern(&mut list)?;
+                    }
+                }
+                '&' if self.starts("&>") => self.redirect(&mut list)?,
+                '&' if self.starts("&&") => self.ended(&mut list, 2, End::Other)?,
+                '&' => self.ended(&mut list, 1, End::Background)?,
+                '|' if self.starts("||") => self.ended(&mut list, 2, End::Other)?,
+                '|' if self.starts("|&") => self.ended(&mut list, 2, End::Pipe)?,
+                '|' => self.ended(&mut list, 1, End::Pipe)?,
+                '(' => self.bracket(&mut list)?,
+                ')' => {
+                    let inner = list.groups.iter().rposition(|it| it.kind == Kind::Paren);
+                    self.finish(&mut list, End::Other);
+                    self.at += 1;
+                    match inner {
+                        Some(at) => list.groups.truncate(at),
+                        None if close == Some(')') => return Ok(list.printed()),
+                        None => return Err(UNREADABLE),
+                    }
+                    list.close_functions();
+                }
+                '<' | '>' if !matches!(self.peek(1), Some('(')) => self.redirect(&mut list)?,
+                '0'..='9' if self.is_numbered_redirect() => {
+                    while self.peek(0).is_some_and(|it| it.is_ascii_digit()) {
+                        self.at += 1;
+                    }
+                    self.redirect(&mut list)?;
+                }
+                _ => self.next_word(&mut list)?,
+            }
+        }
+    }
+
+    fn is_numbered_redirect(&self) -> bool {
+        let digits = (0..).take_while(|at| self.peek(*at).is_some_and(|it| it.is_ascii_digit()));
+        matches!(self.peek(digits.count()), Some('<' | '>'))
+    }
+
+    fn ended(&mut self, list: &mut List, len: usize, end: End) -> Result<(), Stop> {
+        self.finish(list, end);
+        self.at += len;
+        Ok(())
+    }
+
+    /// Judges the command that was read, and notes what the next one is fed with.
+    fn finish(&mut self, list: &mut List, end: End) {
+        let mut simple = std::mem::take(&mut list.simple);
+        if simple.is_empty() && end == End::Line {
+            return;
+        }
+        let is_inside_fed = list.groups.iter().any(|group| group.is_fed);
+        if !simple.is_empty() {
+            simple.source = self.text[list.start..self.at].iter().collect();
+            simple.is_fed = list.is_fed || is_inside_fed;
+            simple.feed = list.feed.take();
+            let name = simple.args.first().map(|arg| arg.text.clone()).unwrap_or_default();
+            let multiplies = matches!(end, End::Pipe | End::Background) || simple.is_fed;
+            if multiplies && list.functions.iter().any(|(function, _)| *function == name) {
+                self.worst.add(DangerRule::ForkBomb, &simple.source);
+            }
+            list.count += 1;
+            list.printed = judge::simple(&simple, &mut self.around, self.worst);
+        } else {
+            list.printed = None;
+        }
+        list.is_fed = end == End::Pipe;
+        list.feed = if list.is_fed { list.printed.clone() } else { None };
+    }
+
+    /// `(`: a function's, a calculation's, or of a list of commands.
+    fn bracket(&mut self, list: &mut List) -> Result<(), Stop> {
+        match list.simple.args.as_slice() {
+            [] if list.simple.assignments.is_empty() && self.starts("((") => {
+                self.at += 2;
+                self.calculation()
+            }
+            [] => {
+                self.at += 1;
+                list.open(Kind::Paren);
+                Ok(())
+            }
+            [name] => {
+                let name = name.text.clone();
+                self.at += 1;
+                self.blanks();
+                if self.peek(0) != Some(')') {
+                    return Err(UNREADABLE);
+                }
+                self.at += 1;
+                list.simple = Simple::default();
+                list.functions.push((name, list.groups.len()));
+                Ok(())
+            }
+            _ => Err(UNREADABLE),
+        }
+    }
+
+    /// The rest of `((…))`: only what is substituted in it is a command.
+    fn calculation(&mut self) -> Result<(), Stop> {
+        let mut level = 2;
+        while level > 0 {
+            match self.peek(0) {
+                None => return Err(UNREADABLE),
+                Some('(') => {
+                    level += 1;
+                    self.at += 1;
+                }
+                Some(')') => {
+                    level -= 1;
+                    self.at += 1;
+                }
+                Some('$' | '`') => {
+                    self.expansion(true)?;
+                }
+                Some(_) => self.at += 1,
+            }
+        }
+        Ok(())
+    }
+
+    /// A word: a reserved one, an assignment, or the next argument.
+    fn next_word(&mut self, list: &mut List) -> Result<(), Stop> {
+        let pieces = self.word()?;
+        if list.simple.args.is_empty() {
+            if let [Piece::Text { text, is_quoted: false, is_value: false }] = pieces.as_slice()
+                && list.simple.assignments.is_empty()
+                && self.reserved(list, text)?
+            {
+                return Ok(());
+            }
+            if let Some((name, value)) = assignment(&pieces) {
+                list.simple.assignments.push((name, value));
+                return Ok(());
+            }
+        }
+        list.simple.args.extend(word::args(&pieces));
+        // A word that is nothing but an empty value is no word; the command still is one.
+        list.simple.has_words = true;
+        Ok(())
+    }
+
+    /// Follows a reserved word; `false` when it is an ordinary one.
+    fn reserved(&mut self, list: &mut List, word: &str) -> Result<bool, Stop> {
+        match word {
+            "!" | "then" | "else" | "elif" | "do" | "coproc" => {}
+            "{" | "if" | "while" | "until" => list.open(Kind::Other),
+            "}" | "fi" | "done" | "esac" => {
+                list.groups.pop();
+                list.close_functions();
+            }
+            "for" | "select" => {
+                self.blanks();
+                if self.starts("((") {
+                    self.at += 2;
+                    self.calculation()?;
+                } else {
+                    self.looped()?;
+                }
+                list.open(Kind::Other);
+            }
+            "case" => {
+                self.blanks();
+                self.word()?;
+                self.space();
+                if self.plain_word()? != "in" {
+                    return Err(UNREADABLE);
+                }
+                list.open(Kind::Case);
+                self.pattern(list)?;
+            }
+            "function" => {
+                self.blanks();
+                let name = self.plain_word()?;
+                self.blanks();
+                if self.starts("()") {
+                    self.at += 2;
+                }
+                list.functions.push((name, list.groups.len()));
+            }
+            "[[" => loop {
+                self.space();
+                match self.peek(0) {
+                    None => return Err(UNREADABLE),
+                    Some('<' | '>' | '&' | '|' | '(' | ')' | ';') => self.at += 1,
+                    Some(_) => {
+                        if self.plain_word()? == "]]" {
+                            break;
+                        }
+                    }
+                }
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `NAME in words` of a loop. The name has a value only where there is one word.
+    fn looped(&mut self) -> Result<(), Stop> {
+        let name = self.plain_word()?;
+        self.space();
+        let mut values = Vec::new();
+        if self.starts("in") && self.peek(2).is_none_or(char::is_whitespace) {
+            self.at += 2;
+            loop {
+                self.blanks();
+                match self.peek(0) {
+                    None => return Err(UNREADABLE),
+                    Some(';' | '\n') => break,
+                    Some(_) => values.extend(word::args(&self.word()?)),
+                }
+            }
+        }
+        let value = match values.as_slice() {
+            [one] if one.is_known && !one.is_glob => Some(one.text.clone()),
+            _ => None,
+        };
+        self.around.vars.insert(name, value);
+        Ok(())
+    }
+
+    /// The pattern before the commands of a case, or the end of it.
+    fn pattern(&mut self, list: &mut List) -> Result<(), Stop> {
+        self.space();
+        if self.starts("esac") && self.peek(4).is_none_or(|it| !it.is_alphanumeric()) {
+            return Ok(());
+        }
+        if !list.groups.iter().any(|group| group.kind == Kind::Case) {
+            return Err(UNREADABLE);
+        }
+        if self.peek(0) == Some('(') {
+            self.at += 1;
+        }
+        loop {
+            self.space();
+            match self.peek(0) {
+                Some(')') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some('|') => self.at += 1,
+                Some(it) if !matches!(it, ';' | '&' | '<' | '>' | '(') => {
+                    self.word()?;
+                }
+                _ => return Err(UNREADABLE),
+            }
+        }
+    }
+
+    /// Blanks, ends of lines and comments.
+    fn space(&mut self) {
+        loop {
+            self.blanks();
+            match self.peek(0) {
+                Some('\n') => self.at += 1,
+                Some('#') => {
+                    while self.peek(0).is_some_and(|it| it != '\n') {
+                        self.at += 1;
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// A word as far as it is known.
+    fn plain_word(&mut self) -> Result<String, Stop> {
+        let before = self.at;
+        let pieces = self.word()?;
+        if self.at == before {
+            return Err(UNREADABLE);
+        }
+        Ok(word::args(&pieces).into_iter().map(|arg| arg.text).collect())
+    }
+
+    /// A redirection and what it leads to.
+    fn redirect(&mut self, list: &mut List) -> Result<(), Stop> {
+        let mut operator = String::new();
+        while let Some(it @ ('<' | '>' | '&' | '|')) = self.peek(0) {
+            let is_word = it == '>' && self.peek(1) == Some('(') && operator.ends_with('>');
+            let is_other = it == '<' && self.peek(1) == Some('(') && operator.ends_with('<');
+            if operator.len() == 3 || is_word || is_other {
+                break;
+            }
+            operator.push(it);
+            self.at += 1;
+        }
+        if operator == "<<" {
+            let strips = self.peek(0) == Some('-');
+            self.at += usize::from(strips);
+            self.blanks();
+            return self.here_document(list, strips);
+        }
+        self.blanks();
+        let before = self.at;
+        let pieces = self.word()?;
+        if self.at == before {
+            return Err(UNREADABLE);
+        }
+        let args = word::args(&pieces);
+        list.simple.has_words = true;
+        if operator == "<<<" {
+            let is_known = args.iter().all(|arg| arg.is_known);
+            let texts: Vec<String> = args.into_iter().map(|arg| arg.text).collect();
+            list.simple.bodies.push((texts.join(" "), is_known));
+        } else {
+            list.simple.reads |= operator.starts_with('<');
+            let source: String = self.text[list.start..self.at].iter().collect();
+            for arg in &args {
+                judge::redirected(&operator, arg, &self.around, &source, self.worst);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the body of a here document out of the text: it begins on the next line.
+    fn here_document(&mut self, list: &mut List, strips: bool) -> Result<(), Stop> {
+        let pieces = self.word()?;
+        let is_literal =
+            pieces.iter().any(|piece| matches!(piece, Piece::Text { is_quoted: true, .. }));
+        let end: String = word::args(&pieces).into_iter().map(|arg| arg.text).collect();
+        if end.is_empty() {
+            return Err(UNREADABLE);
+        }
+        let line = self.line_end()?;
+        let mut body = String::new();
+        let mut from = line;
+        loop {
+            if from >= self.text.len() {
+                break;
+            }
+            let len = self.text[from..].iter().take_while(|it| **it != '\n').count();
+            let text: String = self.text[from..from + len].iter().collect();
+            from = (from + len + 1).min(self.text.len());
+            let text = if strips { text.trim_start_matches('\t') } else { &text };
+            if text == end {
+                break;
+            }
+            body.push_str(text);
+            body.push('\n');
+        }
+        self.text.drain(line..from);
+        let mut is_known = true;
+        if !is_literal {
+            let around = self.around.clone();
+            let mut inner = Reader::new(&body, around, self.worst);
+            let pieces = inner.quoted(None)?;
+            is_known = !pieces.iter().any(|piece| matches!(piece, Piece::Unknown { .. }));
+            body = pieces
+                .into_iter()
+                .map(|piece| match piece {
+                    Piece::Text { text, .. } => text,
+                    Piece::Unknown { .. } => String::new(),
+                })
+                .collect();
+        }
+        list.simple.bodies.push((body, is_known));
+        list.simple.has_words = true;
+        Ok(())
+    }
+
+    /// Where the line after this one begins.
+    fn line_end(&mut self) -> Result<usize, Stop> {
+        let (mut at, mut quote, mut quotes, mut nested) = (self.at, None, false, false);
+        while let Some(it) = self.text.get(at).copied() {
+            match (quote, it) {
+                (None, '\n') => {
+                    // Quotes inside of what is substituted inside of quotes: where this line
+                    // ends is anybody's guess.
+                    return if quotes && nested { Err(UNREADABLE) } else { Ok(at + 1) };
+                }
+                (None | Some('"'), '\\') => at += 1,
+                (None, '\'' | '"') => (quote, quotes) = (Some(it), true),
+                (Some(open), it) if open == it => quote = None,
+                (_, '`') => nested = true,
+                (_, '$') if self.text.get(at + 1) == Some(&'(') => nested = true,
+                _ => {}
+            }
+            at += 1;
+        }
+        Ok(self.text.len())
+    }
+
+    /// Judges the text of a command inside this one.
+    pub(super) fn inner(&mut self, text: &str) {
+        judge::script(text, self.around.inside(), self.worst);
+    }
+}
+
+impl List {
+    fn open(&mut self, kind: Kind) {
+        self.groups.push(Group { kind, is_fed: self.is_fed });
+        (self.is_fed, self.feed) = (false, None);
+        self.count += 1;
+    }
+
+    fn close_functions(&mut self) {
+        let open = self.groups.len();
+        self.functions.retain(|(_, groups)| *groups < open);
+    }
+
+    fn printed(self) -> Option<String> {
+        if self.count == 1 { self.printed } else { None }
+    }
+}
+
+/// `NAME=value`, with the value as far as it is known.
+fn assignment(pieces: &[Piece]) -> Option<(String, Option<String>)> {
+    let Piece::Text { text, is_quoted: false, is_value: false } = pieces.first()? else {
+        return None;
+    };
+    let (name, first) = text.split_once('=')?;
+    let name = name.strip_suffix('+').unwrap_or(name);
+    let name = name.split('[').next().unwrap_or(name);
+    let is_name = !name.is_empty()
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
+        && !name.starts_with(|it: char| it.is_ascii_digit());
+    if !is_name {
+        return None;
+    }
+    let mut value = Some(first.to_owned());
+    for piece in &pieces[1..] {
+        match (piece, &mut value) {
+            (Piece::Text { text, .. }, Some(value)) => value.push_str(text),
+            _ => value = None,
+        }
+    }
+    let is_whole = text.contains("+=") || text.split('=').next().is_some_and(|it| it.contains('['));
+    Some((name.to_owned(), value.filter(|_| !is_whole)))
+}
+
+/// An argument nobody knows.
+pub(super) fn unknown() -> Arg {
+    Arg { is_open: true, ..Arg::default() }
+}
