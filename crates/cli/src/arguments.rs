@@ -58,6 +58,9 @@ pub enum Command {
     /// List, show, search and forget an agent's conversations
     #[command(subcommand)]
     Sessions(Sessions),
+    /// List and answer what waits for approval
+    #[command(subcommand)]
+    Approvals(Approvals),
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
@@ -313,6 +316,35 @@ pub enum Sessions {
         /// Do not ask
         #[arg(long, short)]
         yes: bool,
+    },
+}
+
+/// List and answer what waits for approval.
+#[derive(Debug, Subcommand)]
+pub enum Approvals {
+    /// List what waits, the oldest first
+    List {
+        /// The agent; without it, every agent
+        agent: Option<String>,
+    },
+    /// Allow a call that waits
+    Approve {
+        /// The approval, as `list` names it
+        id: String,
+        /// Allow the same invocation for the rest of its session
+        #[arg(long, conflicts_with = "always")]
+        session: bool,
+        /// Allow the same invocation by this agent from now on
+        #[arg(long)]
+        always: bool,
+    },
+    /// Refuse a call that waits
+    Deny {
+        /// The approval, as `list` names it
+        id: String,
+        /// Why, which the agent is told
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        reason: Option<String>,
     },
 }
 

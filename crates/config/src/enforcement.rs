@@ -39,11 +39,6 @@ pub static UNENFORCED: &[Unenforced] = &[
         when: ": `process` or `container`",
         restricts: |node| node.text() != Some("context"),
     },
-    Unenforced {
-        path: "approvals.separation",
-        when: ": `true`",
-        restricts: |node| node.bool() == Some(true),
-    },
     Unenforced { path: "hooks.*", when: "", restricts: |node| !node.items().is_empty() },
 ];
 
@@ -54,7 +49,6 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),
     ("access", "no message arrives from a platform yet"),
-    ("approvals", "nothing asks for approval yet"),
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),
     ("group", "no message arrives from a platform yet"),

@@ -224,9 +224,9 @@ pub enum ApprovalMode {
     /// An admin answers.
     #[default]
     Manual,
-    /// A model judges, and an admin answers where it is not sure.
+    /// A model judges; anything but its clear yes is a no.
     Smart,
-    /// Nobody is asked.
+    /// Nobody is asked, and only what nobody may allow is refused.
     Off,
 }
 

@@ -150,6 +150,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
             Some(Verb::Read)
         }
         "messages" | "stop" | "retry" | "new" if method == Method::POST => Some(Verb::Chat),
+        "approvals" if reads || method == Method::POST => Some(Verb::Approve),
         "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
         _ => None,
     }
@@ -230,6 +231,10 @@ mod tests {
             (&post, "/api/agents/{id}/stop", Some(Verb::Chat)),
             (&post, "/api/agents/{id}/pause", Some(Verb::Manage)),
             (&post, "/api/agents/{id}/reload", Some(Verb::Manage)),
+            (&get, "/api/agents/{id}/approvals", Some(Verb::Approve)),
+            (&post, "/api/agents/{id}/approvals/{approval}", Some(Verb::Approve)),
+            (&delete, "/api/agents/{id}/approvals/{approval}", None),
+            (&get, "/api/approvals", None),
             (&post, "/api/agents/{id}/archive", None),
             (&delete, "/api/agents/{id}", None),
             (&delete, "/api/agents/{id}/sessions/{session}", None),

@@ -73,9 +73,25 @@ fn described(event: &TurnEvent) -> (&'static str, Value) {
         TurnEvent::ToolDone { name, is_error } => {
             ("tool.done", json!({ "name": name, "is_error": is_error }))
         }
+        TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. } => approval(event),
         TurnEvent::Void => ("text.reset", json!({})),
         TurnEvent::Compressed => ("session.compressed", json!({})),
         TurnEvent::Ended(end) => ("turn.ended", ended(end)),
+    }
+}
+
+/// What waits for approval, or waits no longer.
+pub fn approval(event: &TurnEvent) -> (&'static str, Value) {
+    match event {
+        TurnEvent::Approval { id, tool, what, rule } => {
+            let data = json!({ "id": id, "tool": tool, "what": what, "rule": rule });
+            ("approval.asked", data)
+        }
+        TurnEvent::ApprovalDone { id, tool, outcome } => {
+            let data = json!({ "id": id, "tool": tool, "outcome": outcome.as_str() });
+            ("approval.done", data)
+        }
+        _ => ("approval.unknown", Value::Null),
     }
 }
 

@@ -5,6 +5,7 @@
 //! over the wire are defined here and nowhere below.
 
 mod agents;
+mod approvals;
 mod audit;
 mod auth;
 mod connection;
@@ -66,6 +67,9 @@ pub fn router(surface: Surface) -> Router {
         .route("/secrets", get(secrets::list_all))
         .route("/daemon/secrets", get(secrets::list_daemon))
         .route("/daemon/secrets/{name}", put(secrets::set_daemon).delete(secrets::remove_daemon))
+        .route("/approvals", get(approvals::list_all))
+        .route("/agents/{id}/approvals", get(approvals::list))
+        .route("/agents/{id}/approvals/{approval}", post(approvals::decide))
         .route("/agents", get(agents::list).post(agents::add))
         .route("/agents/{id}", get(agents::show).delete(agents::delete))
         .route("/agents/{id}/pause", post(agents::pause))

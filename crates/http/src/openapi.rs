@@ -1,7 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, audit, events, messages, metrics, route, secrets, sessions, system, tokens, usage, v1,
+    agents, approvals, audit, events, messages, metrics, route, secrets, sessions, system, tokens,
+    usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -40,6 +41,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         v1::completions,
         v1::respond,
         v1::response,
+        approvals::list_all,
+        approvals::list,
+        approvals::decide,
         agents::list,
         agents::add,
         agents::show,

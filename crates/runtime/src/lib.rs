@@ -8,6 +8,7 @@
 //! Knows nothing of SQL, HTTP or how a command is typed.
 
 pub mod apply;
+pub mod approvals;
 pub mod budget;
 pub mod children;
 pub mod context;

@@ -3,6 +3,7 @@
 //! A new family of commands is a variant here, an arm in each backend's dispatch, and a file
 //! there; reads are methods here and on the backend's trait.
 
+use crate::approval::{Approval, Grant};
 use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::error::Result;
@@ -94,6 +95,15 @@ pub enum AgentCommand {
     },
     /// Ends a turn. Answers [`Outcome::Concluded`].
     Conclude(Box<Conclude>),
+    /// Notes that a call waits for an answer, in place of an earlier note about that call.
+    AskApproval(Box<Approval>),
+    /// Drops the note about a call, if there is one, and keeps what was allowed beyond it.
+    SettleApproval {
+        /// The approval.
+        id: Box<str>,
+        /// What is allowed from now on.
+        grant: Option<Grant>,
+    },
     /// Forgets idempotency keys that were first seen before a time.
     PruneIdempotency {
         /// The time.
@@ -269,6 +279,16 @@ impl AgentStore {
     /// Somebody's usage since the beginning of the day `since` is in.
     pub async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals> {
         self.backend.usage_of(of, since).await
+    }
+
+    /// The calls that wait for an answer, in the order they were asked about.
+    pub async fn approvals(&self) -> Result<Vec<Approval>> {
+        self.backend.approvals().await
+    }
+
+    /// What allows an invocation in a session, if anything does.
+    pub async fn granted(&self, invocation: [u8; 32], session: SessionId) -> Result<Option<Grant>> {
+        self.backend.granted(invocation, session).await
     }
 
     /// Messages of one scope that match some words of `query`, the best first, at most

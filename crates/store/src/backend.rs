@@ -1,6 +1,7 @@
 //! What a backend must provide. The promises that types can't say are in `conformance`.
 
 use crate::agent::{AgentCommand, Committed};
+use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::Result;
@@ -95,6 +96,12 @@ pub trait AgentBackend: Send + Sync {
 
     /// Somebody's usage since a day.
     async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals>;
+
+    /// The calls that wait for an answer.
+    async fn approvals(&self) -> Result<Vec<Approval>>;
+
+    /// What allows an invocation in a session.
+    async fn granted(&self, invocation: [u8; 32], session: SessionId) -> Result<Option<Grant>>;
 
     /// Messages of one scope, by their words.
     async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>>;

@@ -2,6 +2,7 @@
 //! backend: it opens stores through an [`Opener`] and uses only the public handles.
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
+mod approvals;
 pub mod sample;
 mod sessions;
 mod turns;
@@ -38,6 +39,7 @@ pub async fn run(opener: &dyn Opener) {
     agents_do_not_see_each_other(opener).await;
     sessions::run(opener).await;
     turns::run(opener).await;
+    approvals::run(opener).await;
 }
 
 /// An agent id.

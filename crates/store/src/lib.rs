@@ -11,6 +11,7 @@
 //! One daemon per home is guaranteed above this crate, by a lock it does not know.
 
 pub mod agent;
+pub mod approval;
 pub mod audit;
 pub mod backend;
 mod chain;
@@ -33,6 +34,7 @@ pub mod turn;
 pub mod usage;
 
 pub use agent::{AgentCommand, AgentStore, Committed, Outcome};
+pub use approval::{Approval, Grant};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 pub use daemon::{
     AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved, Spending,

@@ -1,6 +1,7 @@
 //! What is refused before any backend sees it: commands that exceed their limits.
 
 use crate::agent::{AgentCommand, BATCH_MAX};
+use crate::approval::APPROVAL_BYTES_MAX;
 use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AuditEntry};
 use crate::error::{Result, StoreError};
 use crate::message::{MESSAGE_BYTES_MAX, NewMessage, PARTS_MAX};
@@ -55,7 +56,12 @@ fn command(command: &AgentCommand) -> Result<()> {
             usage(&conclude.usage)?;
             messages(&conclude.messages)
         }
-        AgentCommand::EraseAuditContent(_)
+        AgentCommand::AskApproval(new) => {
+            within("what an approval is about", new.what.len(), APPROVAL_BYTES_MAX)?;
+            within("the call of an approval", new.call.len(), CALL_NAME_BYTES_MAX)
+        }
+        AgentCommand::SettleApproval { .. }
+        | AgentCommand::EraseAuditContent(_)
         | AgentCommand::ReplaceTurn { .. }
         | AgentCommand::ForgetSession { .. }
         | AgentCommand::PruneIdempotency { .. } => Ok(()),

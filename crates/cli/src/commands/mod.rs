@@ -1,6 +1,7 @@
 //! One file a command, and what they have in common.
 
 mod agents;
+pub mod approvals;
 mod audit;
 mod check;
 mod context;
@@ -102,6 +103,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
+        Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
         Command::Usage(usage) => usage::run(reach, answer, usage).await,

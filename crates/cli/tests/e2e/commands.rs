@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 42] = [
+const COMMANDS: [&str; 46] = [
     "",
     "up",
     "check",
@@ -42,6 +42,10 @@ const COMMANDS: [&str; 42] = [
     "sessions show",
     "sessions search",
     "sessions forget",
+    "approvals",
+    "approvals list",
+    "approvals approve",
+    "approvals deny",
     "token",
     "token create",
     "token list",

@@ -128,6 +128,9 @@ impl Sent {
                 self.gap |= !std::mem::take(&mut self.text).is_empty();
                 String::new()
             }
+            Heard::Event(event @ (TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. })) => {
+                self.waits(&event)
+            }
             Heard::Event(TurnEvent::Ended(end)) => self.end(end),
             Heard::Event(_) => String::new(),
             Heard::Lost => self.error(&OpenAiError::revoked()),
@@ -141,6 +144,15 @@ impl Sent {
         self.chunk(json!({ "role": "assistant", "content": format!("{apart}{delta}") }), None)
     }
 
+    /// A chunk without words, for clients that look at more than words: the turn waits for an
+    /// approval, or no longer does.
+    fn waits(&self, event: &TurnEvent) -> String {
+        let (kind, mut data) = crate::events::approval(event);
+        data["event"] = kind.into();
+        let choice = json!({ "index": 0, "delta": {}, "logprobs": null, "finish_reason": null });
+        self.event_with(json!([choice]), Value::Null, Some(data))
+    }
+
     fn chunk(&self, delta: Value, finish: Option<&str>) -> String {
         let choice =
             json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish });
@@ -148,6 +160,10 @@ impl Sent {
     }
 
     fn event(&self, choices: Value, usage: Value) -> String {
+        self.event_with(choices, usage, None)
+    }
+
+    fn event_with(&self, choices: Value, usage: Value, insula: Option<Value>) -> String {
         let About { id, model, created } = &self.about;
         let mut body = json!({
             "id": id,
@@ -158,6 +174,9 @@ impl Sent {
         });
         if self.usage_asked {
             body["usage"] = usage;
+        }
+        if let Some(insula) = insula {
+            body["insula"] = insula;
         }
         format!("data: {body}\n\n")
     }

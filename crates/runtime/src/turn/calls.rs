@@ -4,7 +4,7 @@ use super::run::{Broken, Turn, calls};
 use crate::children::SessionShell;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
-use crate::turn::gate::{Denial, admit};
+use crate::turn::gate::{Denial, admit_among};
 use crate::turn::history::unanswered;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Hands, Output, Recall, ToolError};
@@ -74,10 +74,15 @@ impl Turn<'_> {
     ) -> Result<Called, Broken> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
-        let admitted = match admit(&cx.agent, name, arguments) {
+        let admitted = match admit_among(self.shop.built, &cx.agent, name, arguments) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
+        if let Some(finding) = &admitted.concern
+            && let Err(denial) = self.approve(id, (name, arguments), &admitted, finding).await?
+        {
+            return self.refuse(id, name, arguments, denial).await;
+        }
         let at = self.shop.house.world.clock.now();
         self.journal(NewStep::CallBegun { call: id.into(), name: name.into(), at }, None).await?;
         let scoped = ScopedHistory::new(&cx.agent, &cx.scope);

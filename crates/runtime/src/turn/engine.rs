@@ -1,5 +1,6 @@
 //! The engine: accepts messages, durably, and sees that each gets its turn.
 
+use crate::approvals::Approvals;
 use crate::budget::{Budgets, Payer, Refusal};
 use crate::context::AgentContext;
 use crate::house::House;
@@ -8,6 +9,7 @@ use crate::registry::State;
 use crate::secrets::DaemonKeys;
 use crate::turn::desk::text_of;
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
+use crate::turn::gate::Tools;
 use crate::turn::history::{Shelf, text_tokens};
 use crate::turn::lanes::{Busy, Lanes};
 use crate::turn::live::{Live, LiveTurn, Voice};
@@ -86,10 +88,13 @@ pub(crate) struct Shop {
     transport: Transport,
     /// The providers, and the configuration and secrets they were built from.
     providers: ArcSwap<Built>,
+    /// The tools that this engine runs.
+    pub(crate) built: Tools,
     pub(crate) schemas: BTreeMap<&'static str, ToolSchema>,
     pub(crate) house_text: Arc<str>,
     pub(crate) shelf: Shelf,
     pub(crate) budgets: Budgets,
+    pub(crate) approvals: Approvals,
 }
 
 struct Built {
@@ -110,7 +115,12 @@ pub struct Engine {
 impl Engine {
     /// An engine over a house; its providers are made by `transport`.
     pub fn new(house: Arc<House>, transport: Transport) -> Self {
-        let schemas = insula_tools::BUILT_IN.iter().filter_map(|tool| {
+        Self::with_tools(house, transport, insula_tools::BUILT_IN)
+    }
+
+    /// The same with other tools than the built-in ones.
+    pub fn with_tools(house: Arc<House>, transport: Transport, tools: Tools) -> Self {
+        let schemas = tools.iter().filter_map(|tool| {
             // The tools' own tests parse every schema.
             let schema =
                 ToolSchema::new(tool.name(), tool.description(), tool.parameters()).ok()?;
@@ -123,8 +133,10 @@ impl Engine {
         let shop = Shop {
             providers: ArcSwap::from_pointee(Built { from, keys, built }),
             budgets: Budgets::new(house.clone()),
+            approvals: Approvals::new(house.clone()),
             house,
             transport,
+            built: tools,
             schemas: schemas.collect(),
             house_text: prompt::house_text(),
             shelf: Shelf::default(),
@@ -135,6 +147,11 @@ impl Engine {
     /// The budgets.
     pub fn budgets(&self) -> &Budgets {
         &self.shop.budgets
+    }
+
+    /// What waits for somebody's approval.
+    pub fn approvals(&self) -> &Approvals {
+        &self.shop.approvals
     }
 
     /// Takes a message: when this returns it is durable, and its turn will be run.

@@ -34,12 +34,57 @@ pub enum TurnEvent {
         /// Whether that is a failure.
         is_error: bool,
     },
+    /// A call waits for somebody's approval.
+    Approval {
+        /// By which it is answered.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// What it would do.
+        what: String,
+        /// The rule by which it needs approval.
+        rule: String,
+    },
+    /// A call waits no longer.
+    ApprovalDone {
+        /// By which it could be answered.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// What became of it.
+        outcome: ApprovalOutcome,
+    },
     /// What was said of the reply so far does not count: more was asked meanwhile.
     Void,
     /// Older parts of the conversation were replaced by a summary.
     Compressed,
     /// It is over. Always the last.
     Ended(TurnEnd),
+}
+
+/// What became of a call that waited for approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalOutcome {
+    /// Somebody said yes.
+    Approved,
+    /// Somebody said no.
+    Denied,
+    /// Nobody said anything in time.
+    TimedOut,
+    /// The turn was stopped.
+    Stopped,
+}
+
+impl ApprovalOutcome {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::TimedOut => "timed_out",
+            Self::Stopped => "stopped",
+        }
+    }
 }
 
 /// How a turn ended.

@@ -1,12 +1,15 @@
 //! The gate: the one place that admits or refuses what a tool wants to do.
 //!
-//! The order is fixed: exposed in the table, tool policy, then what later rooms add
-//! (hooks, boundary, classifier, approval, budget). A refusal tells the model what was
-//! refused, by which rule, and what it can do instead.
+//! The order is fixed: exposed in the table, tool policy, (hooks, later,) boundary, the
+//! classifier of commands, approval, budget. All but the last two are decided here; whoever
+//! runs what was admitted gets the approval that [`Admitted::concern`] asks for first. A
+//! refusal tells the model what was refused, by which rule, whether anybody could allow it,
+//! and what it can do instead.
 
 use crate::context::AgentContext;
-use insula_domain::{AccessMode, Boundary, Effect, Rule, Verdict};
-use insula_tools::Tool;
+use insula_domain::command::{Assessment, Finding, classify, classify_code};
+use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
+use insula_tools::{Risk, Tool};
 use serde_json::Value;
 use std::fmt;
 
@@ -19,6 +22,8 @@ pub struct Admitted {
     pub tool: &'static dyn Tool,
     /// Its arguments.
     pub arguments: Value,
+    /// Why somebody has to agree before it runs.
+    pub concern: Option<Finding>,
 }
 
 /// Why a call does not happen.
@@ -48,11 +53,57 @@ pub enum Denial {
         /// What is wrong with them.
         what: String,
     },
+    /// It is among what nobody may allow.
+    Never {
+        /// The tool.
+        name: String,
+        /// What stands against it.
+        finding: Finding,
+    },
+    /// It needs approval, and did not get it.
+    Unapproved {
+        /// The tool.
+        name: String,
+        /// What stands against it.
+        finding: Finding,
+        /// Why there was no approval.
+        why: Unapproved,
+    },
     /// The same refused call was made again and again.
     Repeated {
         /// The tool.
         name: String,
     },
+}
+
+/// Why something was not approved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unapproved {
+    /// An admin said no.
+    Denied {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Nobody answered in time.
+    Silence,
+    /// The model that judges did not say yes.
+    Judged,
+    /// There is nobody to ask.
+    Nobody,
+}
+
+impl fmt::Display for Unapproved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Denied { reason: Some(reason) } => write!(f, "an admin denied it: {reason}"),
+            Self::Denied { reason: None } => f.write_str("an admin denied it"),
+            Self::Silence => {
+                f.write_str("no admin of this agent answered in time; one could allow it later")
+            }
+            Self::Judged => f.write_str("the judging model did not approve it"),
+            Self::Nobody => f.write_str("there is nobody here who could be asked"),
+        }
+    }
 }
 
 impl Denial {
@@ -63,6 +114,8 @@ impl Denial {
             Self::NotBuilt { .. } => "availability",
             Self::Boundary { .. } => "boundary",
             Self::Arguments { .. } => "arguments",
+            Self::Never { .. } => "never",
+            Self::Unapproved { .. } => "approval",
             Self::Repeated { .. } => "loop_guard",
         }
     }
@@ -88,6 +141,18 @@ impl fmt::Display for Denial {
             Self::Arguments { what } => {
                 write!(f, "refused: {what}; correct the arguments and call again")
             }
+            Self::Never { name, finding: Finding { rule, piece } } => write!(
+                f,
+                "refused: `{piece}` in this call of `{name}` {} (rule `{rule}`); nobody can allow that; instead, {}",
+                rule.says(),
+                rule.instead()
+            ),
+            Self::Unapproved { name, finding: Finding { rule, piece }, why } => write!(
+                f,
+                "refused: `{piece}` in this call of `{name}` {} (rule `{rule}`), which needs the approval of an admin of this agent; {why}; do not try to get around it; instead, {}",
+                rule.says(),
+                rule.instead()
+            ),
             Self::Repeated { name } => write!(
                 f,
                 "refused: this call of `{name}` was refused before; do something else or answer without it"
@@ -96,12 +161,25 @@ impl fmt::Display for Denial {
     }
 }
 
-/// Decides about one call.
+/// The tools there are.
+pub type Tools = &'static [&'static dyn Tool];
+
+/// Decides about one call of a built-in tool.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
+    admit_among(insula_tools::BUILT_IN, agent, name, arguments)
+}
+
+/// Decides about one call of one of these tools.
+pub(super) fn admit_among(
+    tools: Tools,
+    agent: &AgentContext,
+    name: &str,
+    arguments: &str,
+) -> Result<Admitted, Denial> {
     if let Verdict::Out(rule) = agent.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule });
     }
-    let Some(tool) = insula_tools::find(name) else {
+    let Some(tool) = tools.iter().copied().find(|tool| tool.name() == name) else {
         return Err(Denial::NotBuilt { name: name.to_owned() });
     };
     if let Some(effect) = beyond(&agent.boundary, name) {
@@ -113,11 +191,36 @@ pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitt
     }
     let text = if arguments.trim().is_empty() { "{}" } else { arguments };
     match serde_json::from_str(text) {
-        Ok(arguments @ Value::Object(_)) => Ok(Admitted { tool, arguments }),
+        Ok(arguments @ Value::Object(_)) => judged(agent, tool, arguments),
         Ok(_) => Err(Denial::Arguments { what: "the arguments are not a JSON object".to_owned() }),
         Err(error) => {
             Err(Denial::Arguments { what: format!("the arguments are not JSON: {error}") })
         }
+    }
+}
+
+/// What the classifier says about what the call would run.
+fn judged(
+    agent: &AgentContext,
+    tool: &'static dyn Tool,
+    arguments: Value,
+) -> Result<Admitted, Denial> {
+    let concern = match assess(&tool.risk(&arguments)) {
+        Assessment::Harmless => None,
+        Assessment::Never(finding) => {
+            return Err(Denial::Never { name: tool.name().to_owned(), finding });
+        }
+        Assessment::NeedsApproval(_) if agent.boundary.approvals.mode == ApprovalMode::Off => None,
+        Assessment::NeedsApproval(finding) => Some(finding),
+    };
+    Ok(Admitted { tool, arguments, concern })
+}
+
+fn assess(risk: &Risk<'_>) -> Assessment {
+    match risk {
+        Risk::None => Assessment::Harmless,
+        Risk::Command(line) => classify(line),
+        Risk::Code { language, text } => classify_code(language, text),
     }
 }
 

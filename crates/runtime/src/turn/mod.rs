@@ -1,5 +1,6 @@
 //! Turns: a message in, model and tools, a reply out, under one context generation.
 
+mod approve;
 mod calls;
 mod compress;
 mod control;
@@ -13,10 +14,10 @@ mod live;
 pub mod one_off;
 pub mod prompt;
 mod recall;
-mod redaction;
+pub(crate) mod redaction;
 mod run;
 mod shown;
 
 pub use control::Mode;
 pub use engine::{Engine, Inbound, SubmitError};
-pub use event::{TurnEnd, TurnEvent, TurnHandle};
+pub use event::{ApprovalOutcome, TurnEnd, TurnEvent, TurnHandle};

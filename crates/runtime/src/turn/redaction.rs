@@ -135,6 +135,9 @@ impl Redaction {
             TurnEvent::ToolDone { name, is_error } => {
                 TurnEvent::ToolDone { name: self.told(name), is_error }
             }
+            TurnEvent::Approval { id, tool, what, rule } => {
+                TurnEvent::Approval { id, tool, what: self.told(what), rule }
+            }
             TurnEvent::Ended(end) => TurnEvent::Ended(self.end(end)),
             other => other,
         }

@@ -2,6 +2,7 @@
 //! scripted provider on a network in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
+mod approvals;
 mod basics;
 mod control;
 mod support;

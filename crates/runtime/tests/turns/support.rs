@@ -14,10 +14,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub struct Fixture {
-    files: insula_testkit::Home,
+    pub files: insula_testkit::Home,
     pub house: Arc<House>,
     pub engine: Engine,
     pub upstream: Option<Upstream>,
+    pub handles: Option<insula_testkit::Handles>,
 }
 
 const AGENTS: &str =
@@ -51,7 +52,37 @@ async fn build(world: insula_world::World, config: String, upstream: Option<Upst
     let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
     let house = Arc::new(house);
     let engine = Engine::new(house.clone(), transport);
-    Fixture { files, house, engine, upstream }
+    Fixture { files, house, engine, upstream, handles: None }
+}
+
+/// The same with agents of `config`, and tools of a test's own.
+pub async fn with_tools(
+    files: Option<insula_testkit::Home>,
+    agents: &str,
+    tools: insula_runtime::turn::gate::Tools,
+    script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
+) -> Fixture {
+    let (world, handles) = world(7);
+    let upstream = Upstream::start(&world, script).await.unwrap();
+    let url = upstream.url("/v1");
+    let config = format!(
+        "model: fake/model\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{agents}"
+    );
+    let files = match files {
+        Some(files) => {
+            files.write("config.yaml", &config).unwrap();
+            files
+        }
+        None => insula_testkit::Home::with([("config.yaml", &*config)]).unwrap(),
+    };
+    let home = Home::new(files.path());
+    home.prepare().unwrap();
+    let lock = home.try_lock().unwrap().expect("nobody else is here");
+    let transport = Transport::new(&world, &[]).unwrap();
+    let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+    let house = Arc::new(house);
+    let engine = Engine::with_tools(house.clone(), transport, tools);
+    Fixture { files, house, engine, upstream: Some(upstream), handles: Some(handles) }
 }
 
 fn address(chat: &str) -> Address {

@@ -3,8 +3,9 @@
 use super::group::{self, Answers};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
-use super::{audit, find, messages, queue, sessions, turn_reads, usage};
+use super::{approvals, audit, find, messages, queue, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
+use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::chain::{Chain, Head, Walk};
@@ -270,6 +271,14 @@ impl AgentBackend for SqliteAgent {
 
     async fn usage_of(&self, of: UsageOf, since: Timestamp) -> Result<Totals> {
         self.read(move |sql| usage::of(sql, &of, since)).await
+    }
+
+    async fn approvals(&self) -> Result<Vec<Approval>> {
+        self.read(approvals::waiting).await
+    }
+
+    async fn granted(&self, invocation: [u8; 32], session: SessionId) -> Result<Option<Grant>> {
+        self.read(move |sql| approvals::granted(sql, invocation, session)).await
     }
 
     async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>> {

@@ -1,7 +1,7 @@
 //! What each command does to an agent's database. A new family is an arm here and a file.
 
 use super::sql::Fault;
-use super::{audit, index, messages, sessions, turns};
+use super::{approvals, audit, index, messages, sessions, turns};
 use crate::agent::{AgentCommand, Committed, Outcome};
 use crate::chain::Chain;
 use crate::message::NewMessage;
@@ -57,6 +57,8 @@ impl Traits {
                 | AgentCommand::SummariseSession { .. }
                 | AgentCommand::TouchSession { .. }
                 | AgentCommand::ReplaceTurn { .. }
+                | AgentCommand::AskApproval(_)
+                | AgentCommand::SettleApproval { .. }
                 | AgentCommand::PruneIdempotency { .. } => {}
             }
         }
@@ -126,6 +128,10 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::Step { turn, step } => return turns::step(sql, *turn, step),
         AgentCommand::ReplaceTurn { turn } => turns::replace(sql, *turn)?,
         AgentCommand::Conclude(conclude) => return turns::conclude(sql, conclude),
+        AgentCommand::AskApproval(new) => approvals::ask(sql, new)?,
+        AgentCommand::SettleApproval { id, grant } => {
+            approvals::settle(sql, id, grant.as_ref())?;
+        }
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }
     Ok(Outcome::Done)

@@ -3,6 +3,7 @@
 mod agent;
 mod anchors;
 mod apply;
+mod approvals;
 mod audit;
 mod busy;
 mod daemon;

@@ -15,6 +15,7 @@ pub(crate) const AGENT: Format = Format {
         ),
         include_str!("migrations/agent_2.sql"),
         include_str!("migrations/agent_3.sql"),
+        include_str!("migrations/agent_4.sql"),
     ],
 };
 

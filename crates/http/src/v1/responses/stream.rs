@@ -78,6 +78,14 @@ impl Sent {
                 self.failed(&refusal.to_string())
             }
             Heard::Event(TurnEvent::Ended(TurnEnd::Stopped)) => self.failed("the turn was stopped"),
+            Heard::Event(event @ (TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. })) => {
+                // An event that clients of OpenAI's know, with what they don't beside it.
+                let (kind, mut data) = crate::events::approval(&event);
+                data["event"] = kind.into();
+                let response = self.about.response(Status::InProgress);
+                let body = json!({ "response": response, "insula": data });
+                self.event("response.in_progress", body)
+            }
             Heard::Event(_) => String::new(),
             Heard::Lost => self.cut(),
             Heard::Nothing => self.failed("the turn ended without a word"),

@@ -1,0 +1,79 @@
+//! `insula approvals …`
+
+use super::text;
+use crate::arguments::Approvals;
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::{Reach, part};
+use crate::setting::Answer;
+use serde_json::{Value, json};
+
+/// Longest command in a list; a list is for finding.
+const WHAT_CHARS_MAX: usize = 100;
+
+/// Runs it.
+pub async fn run(reach: &Reach, answer: Answer, command: Approvals) -> Result<u8, Failure> {
+    match command {
+        Approvals::List { agent } => {
+            let path = match agent {
+                Some(agent) => format!("/api/agents/{}/approvals", part(&agent)),
+                None => "/api/approvals".to_owned(),
+            };
+            let waiting = reach.get(&path).await?;
+            answer.give(&waiting, table);
+        }
+        Approvals::Approve { id, session, always } => {
+            let scope = match (session, always) {
+                (_, true) => "always",
+                (true, false) => "session",
+                (false, false) => "once",
+            };
+            let done = decide(reach, &id, json!({ "decision": "approve", "scope": scope })).await?;
+            answer.give(&done, |_| output::line(&format!("approved {id}, {scope}")));
+        }
+        Approvals::Deny { id, reason } => {
+            let done = decide(reach, &id, json!({ "decision": "deny", "reason": reason })).await?;
+            answer.give(&done, |_| output::line(&format!("denied {id}")));
+        }
+    }
+    Ok(0)
+}
+
+/// Answers what waits under this id, whichever agent asked.
+async fn decide(reach: &Reach, id: &str, body: Value) -> Result<Value, Failure> {
+    let waiting = reach.get("/api/approvals").await?;
+    let mut all = waiting.as_array().into_iter().flatten();
+    let Some(found) = all.find(|approval| approval["id"] == id) else {
+        let shown = id.escape_debug();
+        return Err(Failure::Failed(format!(
+            "no approval `{shown}` waits; `insula approvals list` shows those that do"
+        )));
+    };
+    answer(reach, &text(found, "agent"), id, body).await
+}
+
+/// Answers what waits at an agent.
+pub async fn answer(reach: &Reach, agent: &str, id: &str, body: Value) -> Result<Value, Failure> {
+    let path = format!("/api/agents/{}/approvals/{}", part(agent), part(id));
+    reach.post(&path, Some(body)).await
+}
+
+fn table(waiting: &Value) {
+    let waiting = waiting.as_array().map_or(&[][..], Vec::as_slice);
+    if waiting.is_empty() {
+        return output::line("nothing waits for approval");
+    }
+    let rows = waiting.iter().map(|approval| {
+        let what = text(approval, "what");
+        let line: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
+        vec![
+            text(approval, "id"),
+            text(approval, "agent"),
+            text(approval, "asked_by"),
+            text(approval, "rule"),
+            text(approval, "expires_at"),
+            line.chars().take(WHAT_CHARS_MAX).collect(),
+        ]
+    });
+    output::table(&["id", "agent", "asked by", "rule", "until", "what"], rows);
+}

@@ -1,0 +1,178 @@
+//! Approvals over HTTP: what waits, and answering it.
+
+use crate::Surface;
+use crate::auth::Caller;
+use crate::error::{ApiError, ErrorBody};
+use crate::id::Id;
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection};
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use insula_domain::AgentId;
+use insula_runtime::AgentContext;
+use insula_runtime::approvals::{Answer, AnswerError, Reach};
+use insula_store::Approval;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// A call that waits for an answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ApprovalView {
+    id: String,
+    agent: String,
+    /// The tool it would use.
+    tool: String,
+    /// What it would do.
+    what: String,
+    /// The rule by which it needs an answer.
+    rule: String,
+    /// Who began the turn.
+    asked_by: String,
+    session: i64,
+    turn: i64,
+    asked_at: String,
+    /// When silence becomes a no.
+    expires_at: String,
+}
+
+impl ApprovalView {
+    fn of(agent: &AgentId, approval: Approval) -> Self {
+        Self {
+            id: approval.id.into(),
+            agent: agent.to_string(),
+            tool: approval.tool.into(),
+            what: approval.what,
+            rule: approval.rule.into(),
+            asked_by: approval.principal.into(),
+            session: approval.session.0,
+            turn: approval.turn.0,
+            asked_at: approval.asked_at.to_string(),
+            expires_at: approval.expires_at.to_string(),
+        }
+    }
+}
+
+/// An answer.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    /// `approve` or `deny`.
+    decision: String,
+    /// For how long it is allowed: `once`, `session` or `always`; `once` where nothing is said.
+    scope: Option<String>,
+    /// Why not, which the agent is told.
+    reason: Option<String>,
+}
+
+impl Decide {
+    fn answer(self) -> Result<Answer, ApiError> {
+        let scope = self.scope.as_deref().unwrap_or(Reach::Once.as_str());
+        let reach = Reach::parse(scope).ok_or_else(|| {
+            let message = format!("`{}` is no scope: once, session, always", scope.escape_debug());
+            ApiError::invalid(message)
+        })?;
+        match self.decision.as_str() {
+            "approve" => Ok(Answer::Approve(reach)),
+            "deny" => Ok(Answer::Deny(self.reason.filter(|reason| !reason.trim().is_empty()))),
+            other => {
+                let message = format!("`{}` is no decision: approve, deny", other.escape_debug());
+                Err(ApiError::invalid(message))
+            }
+        }
+    }
+}
+
+/// An answer that counted.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Decided {
+    id: String,
+    agent: String,
+    /// `approved` or `denied`.
+    outcome: &'static str,
+    /// For how long it is allowed.
+    scope: Option<&'static str>,
+}
+
+impl From<AnswerError> for ApiError {
+    fn from(error: AnswerError) -> Self {
+        let (status, code) = match &error {
+            AnswerError::NotWaiting(_) => (StatusCode::NOT_FOUND, "no_such_approval"),
+            AnswerError::NotAdmin(_) => (StatusCode::FORBIDDEN, "forbidden"),
+            AnswerError::Separation => (StatusCode::FORBIDDEN, "separation"),
+            AnswerError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
+        };
+        Self::new(status, code, error.to_string())
+    }
+}
+
+/// The agent of this name as it is now, whether or not it serves.
+fn known(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
+    let missing = || ApiError::no_agent(id);
+    let name = AgentId::new(id).map_err(|_| missing())?;
+    let snapshot = surface.house.snapshot();
+    let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
+    entry.state.context().cloned().ok_or_else(|| {
+        let message = format!("agent `{id}` failed; `insula agents show {id}` says why");
+        ApiError::new(StatusCode::CONFLICT, "wrong_state", message)
+    })
+}
+
+async fn waiting(surface: &Surface, agent: &AgentContext) -> Result<Vec<ApprovalView>, ApiError> {
+    // Without a daemon no turn runs, so nothing waits.
+    let Some(engine) = &surface.engine else { return Ok(Vec::new()) };
+    let waiting = engine.approvals().list(agent).await?;
+    Ok(waiting.into_iter().map(|it| ApprovalView::of(&agent.id, it)).collect())
+}
+
+/// What waits for an answer at one agent, the oldest first.
+#[utoipa::path(get, path = "/api/agents/{id}/approvals", params(("id" = String, Path)),
+    responses((status = 200, body = [ApprovalView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn list(
+    State(surface): State<Surface>,
+    Id(id): Id,
+) -> Result<Json<Vec<ApprovalView>>, ApiError> {
+    let agent = known(&surface, &id)?;
+    Ok(Json(waiting(&surface, &agent).await?))
+}
+
+/// What waits for an answer at any agent.
+#[utoipa::path(get, path = "/api/approvals", responses((status = 200, body = [ApprovalView])), security(("token" = [])))]
+pub async fn list_all(State(surface): State<Surface>) -> Result<Json<Vec<ApprovalView>>, ApiError> {
+    let mut all = Vec::new();
+    let Some(engine) = &surface.engine else { return Ok(Json(all)) };
+    let asking = engine.approvals().asking();
+    let snapshot = surface.house.snapshot();
+    // Agents at rest are left at rest: only those with a question are opened.
+    for id in asking {
+        let context = snapshot.agents.get(&id).and_then(|entry| entry.state.context());
+        if let Some(agent) = context {
+            all.extend(waiting(&surface, agent).await?);
+        }
+    }
+    Ok(Json(all))
+}
+
+/// Answers what waits.
+#[utoipa::path(post, path = "/api/agents/{id}/approvals/{approval}",
+    params(("id" = String, Path), ("approval" = String, Path)), request_body = Decide,
+    responses((status = 200, body = Decided), (status = 400, body = ErrorBody), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn decide(
+    State(surface): State<Surface>,
+    caller: Caller,
+    path: Result<Path<(String, String)>, PathRejection>,
+    body: Result<Json<Decide>, JsonRejection>,
+) -> Result<Json<Decided>, ApiError> {
+    let Path((id, approval)) = path.map_err(|_| ApiError::no_agent("\u{fffd}"))?;
+    let agent = known(&surface, &id)?;
+    let Json(asked) = body?;
+    let answer = asked.answer()?;
+    let engine = surface.engine.as_ref().ok_or_else(ApiError::no_daemon)?;
+    let (outcome, scope) = match &answer {
+        Answer::Approve(reach) => ("approved", Some(reach.as_str())),
+        Answer::Deny(_) => ("denied", None),
+    };
+    let done = engine.approvals().answer(&agent, &approval, answer, &caller.actor()).await?;
+    Ok(Json(Decided { id: done.id.into(), agent: agent.id.to_string(), outcome, scope }))
+}

@@ -1,0 +1,112 @@
+//! The approval of one call: by an earlier grant, by a model, or by an admin who is asked.
+
+use super::run::{Asked, Broken, Turn};
+use crate::approvals::{Answered, Question, smart};
+use crate::budget::BudgetError;
+use crate::turn::event::{ApprovalOutcome, TurnEvent};
+use crate::turn::gate::{Admitted, Denial, Unapproved};
+use insula_domain::ApprovalMode;
+use insula_domain::command::Finding;
+use insula_store::{NewStep, Usage};
+use insula_tools::Risk;
+use serde_json::json;
+
+impl Turn<'_> {
+    /// Gets the approval that a call needs; why not, where there is none.
+    pub(super) async fn approve(
+        &mut self,
+        id: &str,
+        (name, arguments): (&str, &str),
+        admitted: &Admitted,
+        finding: &Finding,
+    ) -> Result<Result<(), Denial>, Broken> {
+        // Nobody is asked twice for what they refused.
+        if self.refused.contains_key(&(name.to_owned(), arguments.to_owned())) {
+            return Ok(Err(Denial::Repeated { name: name.to_owned() }));
+        }
+        let what = match admitted.tool.risk(&admitted.arguments) {
+            Risk::Command(line) => line.into_owned(),
+            Risk::Code { text, .. } => text.into_owned(),
+            Risk::None => admitted.arguments.to_string(),
+        };
+        let (cx, what) = (self.cx, self.redaction().told(what));
+        let question = Question {
+            agent: &cx.agent,
+            session: cx.session,
+            turn: cx.turn,
+            call: id,
+            tool: name,
+            arguments: &admitted.arguments,
+            rule: finding.rule.as_str(),
+            what: &what,
+            principal: &cx.principal,
+        };
+        if self.shop.approvals.allowed(&question).await?.is_some() {
+            return Ok(Ok(()));
+        }
+        let why = match cx.agent.boundary.approvals.mode {
+            ApprovalMode::Off => None,
+            ApprovalMode::Deny => Some(Unapproved::Nobody),
+            ApprovalMode::Smart => self.judge(&question).await?,
+            ApprovalMode::Manual => self.wait(&question).await?,
+        };
+        let deny =
+            |why| Denial::Unapproved { name: name.to_owned(), finding: finding.clone(), why };
+        Ok(why.map_or(Ok(()), |why| Err(deny(why))))
+    }
+
+    /// Asks an admin, and waits.
+    async fn wait(&self, question: &Question<'_>) -> Result<Option<Unapproved>, Broken> {
+        let (voice, cancel) = (&self.cx.live.voice, &self.cx.live.cancel);
+        let mut id = String::new();
+        let asked = self.shop.approvals.ask(question, cancel, |approval| {
+            id = approval.id.to_string();
+            voice.say(TurnEvent::Approval {
+                id: id.clone(),
+                tool: question.tool.to_owned(),
+                what: approval.what.clone(),
+                rule: question.rule.to_owned(),
+            });
+        });
+        let (outcome, why) = match asked.await? {
+            Answered::Approved { .. } => (ApprovalOutcome::Approved, None),
+            Answered::Denied { reason, .. } => {
+                (ApprovalOutcome::Denied, Some(Unapproved::Denied { reason }))
+            }
+            Answered::Silence => (ApprovalOutcome::TimedOut, Some(Unapproved::Silence)),
+            Answered::Stopped => (ApprovalOutcome::Stopped, Some(Unapproved::Silence)),
+        };
+        voice.say(TurnEvent::ApprovalDone { id, tool: question.tool.to_owned(), outcome });
+        if outcome == ApprovalOutcome::Stopped {
+            return Err(Broken::Stopped(None, Usage::default()));
+        }
+        Ok(why)
+    }
+
+    /// Asks a model. What goes wrong is a no.
+    async fn judge(&mut self, question: &Question<'_>) -> Result<Option<Unapproved>, Broken> {
+        let chain = self.shop.chain(&self.cx.agent).map_err(Broken::Said)?;
+        let Question { tool, rule, what, .. } = *question;
+        let request = smart::request(tool, rule, what, &self.redaction());
+        let purpose = format!("approval {}", question.call);
+        let said = match self.listen(&chain, &request, &purpose, false).await {
+            Ok((answer, usage)) => {
+                self.spent += usage;
+                let at = self.shop.house.world.clock.now();
+                self.commit(vec![self.step(NewStep::Spent { usage, at })]).await?;
+                answer.text()
+            }
+            Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
+            Err(Asked::OverBudget(BudgetError::Store(error))) => return Err(error.into()),
+            Err(Asked::OverBudget(_) | Asked::TooLong(_) | Asked::Failed(_)) => String::new(),
+        };
+        let (kind, why) = match smart::is_yes(&said) {
+            true => ("approval.approved", None),
+            false => ("approval.denied", Some(Unapproved::Judged)),
+        };
+        let told = json!({ "scope": "once", "mode": "smart" });
+        let audit = self.shop.approvals.audit("model", kind, question, told);
+        self.commit(vec![audit]).await?;
+        Ok(why)
+    }
+}

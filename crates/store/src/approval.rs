@@ -1,0 +1,50 @@
+//! What waits for somebody's approval, and what was allowed for longer than once.
+
+use crate::session::SessionId;
+use crate::turn::TurnId;
+use insula_world::Timestamp;
+
+/// Longest words of an approval, in bytes.
+pub const APPROVAL_BYTES_MAX: usize = 64 * 1024;
+/// Most approvals one read returns.
+pub const APPROVALS_MAX: u32 = 1_000;
+
+/// A call that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// Its name, which nobody guesses.
+    pub id: Box<str>,
+    /// The turn that waits.
+    pub turn: TurnId,
+    /// The session of that turn.
+    pub session: SessionId,
+    /// The call.
+    pub call: Box<str>,
+    /// The tool.
+    pub tool: Box<str>,
+    /// What exactly is asked for: a hash over the tool and its arguments.
+    pub invocation: [u8; 32],
+    /// The rule by which it needs an answer.
+    pub rule: Box<str>,
+    /// What it would do, for people.
+    pub what: String,
+    /// Who began the turn.
+    pub principal: Box<str>,
+    /// Since when it waits.
+    pub asked_at: Timestamp,
+    /// When silence becomes a no.
+    pub expires_at: Timestamp,
+}
+
+/// A permission for exactly one invocation that outlives the call it was given for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Grant {
+    /// The invocation.
+    pub invocation: [u8; 32],
+    /// The session it holds in; `None` for all of the agent.
+    pub session: Option<SessionId>,
+    /// Who gave it.
+    pub by: Box<str>,
+    /// When.
+    pub at: Timestamp,
+}

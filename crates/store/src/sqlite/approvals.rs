@@ -1,0 +1,95 @@
+//! Approvals in SQLite: a row while a call waits, and grants that stay.
+
+use crate::approval::{APPROVALS_MAX, Approval, Grant};
+use crate::session::SessionId;
+use crate::turn::TurnId;
+use insula_world::Timestamp;
+use rusqlite::{Connection, OptionalExtension as _, Row};
+
+/// What stands for all sessions.
+const EVERY: i64 = 0;
+
+pub(crate) fn ask(sql: &Connection, new: &Approval) -> rusqlite::Result<()> {
+    // A call is asked about once: whoever asks again after a crash takes the old one's place.
+    sql.prepare_cached("DELETE FROM approval WHERE turn = ?1 AND call = ?2")?
+        .execute((new.turn.0, &*new.call))?;
+    sql.prepare_cached(
+        "INSERT INTO approval VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+    )?
+    .execute((
+        &*new.id,
+        new.turn.0,
+        new.session.0,
+        &*new.call,
+        &*new.tool,
+        &new.invocation,
+        &*new.rule,
+        &new.what,
+        &*new.principal,
+        new.asked_at.as_millis(),
+        new.expires_at.as_millis(),
+    ))
+    .map(drop)
+}
+
+pub(crate) fn settle(sql: &Connection, id: &str, grant: Option<&Grant>) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM approval WHERE id = ?1")?.execute([id])?;
+    if let Some(grant) = grant {
+        let session = grant.session.map_or(EVERY, |session| session.0);
+        sql.prepare_cached("INSERT OR REPLACE INTO approval_grant VALUES (?1, ?2, ?3, ?4)")?
+            .execute((&grant.invocation, session, &*grant.by, grant.at.as_millis()))?;
+    }
+    Ok(())
+}
+
+/// Drops what a session asked for and was allowed.
+pub(crate) fn forget(sql: &Connection, session: SessionId) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM approval WHERE session = ?1")?.execute([session.0])?;
+    sql.prepare_cached("DELETE FROM approval_grant WHERE session = ?1")?
+        .execute([session.0])
+        .map(drop)
+}
+
+pub(crate) fn waiting(sql: &Connection) -> rusqlite::Result<Vec<Approval>> {
+    sql.prepare_cached("SELECT * FROM approval ORDER BY asked_at, id LIMIT ?1")?
+        .query_map([APPROVALS_MAX], read)?
+        .collect()
+}
+
+pub(crate) fn granted(
+    sql: &Connection,
+    invocation: [u8; 32],
+    session: SessionId,
+) -> rusqlite::Result<Option<Grant>> {
+    sql.prepare_cached(
+        "SELECT session, by, at FROM approval_grant
+         WHERE invocation = ?1 AND session IN (?2, ?3) ORDER BY session LIMIT 1",
+    )?
+    .query_row((invocation, EVERY, session.0), |row| {
+        let session: i64 = row.get(0)?;
+        Ok(Grant {
+            invocation,
+            session: (session != EVERY).then_some(SessionId(session)),
+            by: row.get::<_, String>(1)?.into(),
+            at: Timestamp::from_millis(row.get(2)?),
+        })
+    })
+    .optional()
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
+    let text = |at: usize| row.get::<_, String>(at);
+    Ok(Approval {
+        id: text(0)?.into(),
+        turn: TurnId(row.get(1)?),
+        session: SessionId(row.get(2)?),
+        call: text(3)?.into(),
+        tool: text(4)?.into(),
+        invocation: row.get(5)?,
+        rule: text(6)?.into(),
+        what: text(7)?,
+        principal: text(8)?.into(),
+        asked_at: Timestamp::from_millis(row.get(9)?),
+        expires_at: Timestamp::from_millis(row.get(10)?),
+    })
+}
