@@ -7,7 +7,7 @@ use super::markdown::{Paint, Style};
 use super::slash::{self, ENTRIES, Line, Slash};
 use super::terminal::{self, Quiet, Screen, screen};
 use super::turn::{Ask, Talk, Turns};
-use crate::commands::sessions;
+use crate::commands::{approvals, sessions};
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
@@ -157,6 +157,12 @@ impl Conversation<'_> {
                 sessions::table(&found);
                 self.note(&format!("`insula sessions show {} ID` shows one", self.talk.agent));
             }
+            Slash::Approvals => approvals::table(&self.waiting().await?),
+            Slash::Approve(id) => {
+                let body = json!({ "decision": "approve", "scope": "once" });
+                self.decide(id, body, "approved").await?;
+            }
+            Slash::Deny(id) => self.decide(id, json!({ "decision": "deny" }), "denied").await?,
             Slash::Usage => self.usage().await?,
             Slash::Retry | Slash::Quit => {}
         }
@@ -166,6 +172,33 @@ impl Conversation<'_> {
     async fn post(&self, what: &str) -> Result<Value, Failure> {
         let body = json!({ "session": self.talk.session });
         self.reach.post(&self.talk.path(what), Some(body)).await
+    }
+
+    /// What waits for approval at this agent.
+    async fn waiting(&self) -> Result<Value, Failure> {
+        self.reach.get(&self.talk.path("approvals")).await
+    }
+
+    /// Answers what waits at this agent: what was named, or the only one.
+    async fn decide(&self, id: Option<String>, body: Value, done: &str) -> Result<(), Failure> {
+        let waiting = self.waiting().await?;
+        let ids = waiting.as_array().into_iter().flatten().filter_map(|it| it["id"].as_str());
+        let ids: Vec<&str> = ids.collect();
+        let id = match (id.as_deref(), ids.as_slice()) {
+            (Some(id), _) => id,
+            (None, [only]) => only,
+            (None, []) => {
+                self.note("nothing waits for approval");
+                return Ok(());
+            }
+            (None, _) => {
+                self.note("several wait; /approvals lists them, and `/approve ID` answers one");
+                return Ok(());
+            }
+        };
+        approvals::answer(self.reach, &self.talk.agent, id, body).await?;
+        self.note(&format!("{done} {id}"));
+        Ok(())
     }
 
     fn help(&self) {

@@ -3,7 +3,7 @@
 //! What is in flight (waiting, thinking, a tool at work) is one line that is written over;
 //! what remains is the reply, and a dim line for each tool and for thoughts.
 
-use super::event::{Ended, Event, Status};
+use super::event::{Approval, Ended, Event, Status};
 use super::markdown::{Paint, Renderer, Style};
 use super::terminal::Screen;
 use crate::output::clean;
@@ -16,6 +16,8 @@ const WIPE: &str = "\r\x1b[2K";
 const SIGNS: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// How often the line in flight changes.
 pub const TICK: Duration = Duration::from_millis(120);
+/// Lines of a command that are shown before it is allowed.
+const WHAT_LINES_MAX: usize = 40;
 /// Waiting is not worth telling before this.
 const WAIT_UNTOLD: Duration = Duration::from_secs(2);
 
@@ -52,6 +54,8 @@ pub struct Display {
     running: Vec<String>,
     /// Whether any of the reply is on the screen.
     told: bool,
+    /// Whether a question waits for an answer.
+    asking: bool,
 }
 
 impl Display {
@@ -69,6 +73,7 @@ impl Display {
             thinking_since: None,
             running: vec![],
             told: false,
+            asking: false,
         }
     }
 
@@ -102,6 +107,28 @@ impl Display {
                 self.note(&mut out, &format!("⚙ {name} · {became}"));
                 self.fly(&mut out, now);
             }
+            Event::Approval(asked) => {
+                self.end_thinking(&mut out, now);
+                self.end_text(&mut out);
+                let Approval { id, tool, what, rule } = asked;
+                self.note(&mut out, &format!("? {tool} needs approval ({rule}):"));
+                for line in what.lines().take(WHAT_LINES_MAX) {
+                    self.note(&mut out, &format!("    {line}"));
+                }
+                let how = match self.around {
+                    Around::Conversation => {
+                        "  y allows it once · s in this session · a always · n refuses it"
+                            .to_owned()
+                    }
+                    Around::OneShot => format!("  `insula approvals approve {id}`, or `deny {id}`"),
+                };
+                self.note(&mut out, &how);
+                self.asking = true;
+            }
+            Event::ApprovalDone(outcome) => {
+                self.asking = false;
+                self.note(&mut out, &format!("? {}", outcome.replace('_', " ")));
+            }
             Event::Reset => {
                 let had_text = self.renderer.is_some() || self.told;
                 self.end_text(&mut out);
@@ -117,6 +144,11 @@ impl Display {
             Event::Ended(ended) => self.end(&mut out, ended, now),
         }
         out
+    }
+
+    /// Whether a question may be answered by a key: in a conversation keys are not shown.
+    pub fn takes_keys(&self) -> bool {
+        self.around == Around::Conversation
     }
 
     /// What to write as time goes by.
@@ -222,7 +254,7 @@ impl Display {
 
     /// Writes the line in flight.
     fn fly(&mut self, out: &mut String, now: Duration) {
-        if !self.screen.live {
+        if !self.screen.live || self.asking {
             return;
         }
         let sign = SIGNS[self.ticks % SIGNS.len()];

@@ -19,12 +19,29 @@ pub enum Event {
     ToolCall(String),
     /// A tool is done.
     ToolDone(ToolDone),
+    /// A call waits for an answer.
+    Approval(Approval),
+    /// A call waits no longer; what became of it.
+    ApprovalDone(String),
     /// What came of the reply so far is void.
     Reset,
     /// The older part of the conversation was summarised, to make room.
     Compressed,
     /// The turn is over.
     Ended(Ended),
+}
+
+/// A call that waits for an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approval {
+    /// By which it is answered.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it would do.
+    pub what: String,
+    /// The rule by which it waits.
+    pub rule: String,
 }
 
 /// What became of a call.
@@ -86,6 +103,13 @@ impl Event {
                 let is_error = data["is_error"].as_bool().unwrap_or(false);
                 Self::ToolDone(ToolDone { name: text("name"), is_error })
             }
+            "approval.asked" => Self::Approval(Approval {
+                id: text("id"),
+                tool: text("tool"),
+                what: text("what"),
+                rule: text("rule"),
+            }),
+            "approval.done" => Self::ApprovalDone(text("outcome")),
             "text.reset" => Self::Reset,
             "session.compressed" => Self::Compressed,
             "turn.ended" => Self::Ended(Ended {

@@ -15,6 +15,12 @@ pub enum Slash {
     Stop,
     /// Have the last message answered again.
     Retry,
+    /// List what waits for approval.
+    Approvals,
+    /// Allow what waits; without an id, the only one.
+    Approve(Option<String>),
+    /// Refuse what waits; without an id, the only one.
+    Deny(Option<String>),
     /// List the conversations.
     Sessions,
     /// What was used today.
@@ -67,12 +73,15 @@ pub struct Entry {
 }
 
 /// Every command.
-pub const ENTRIES: [Entry; 9] = [
+pub const ENTRIES: [Entry; 12] = [
     Entry { name: "/agents", argument: "", about: "list the agents" },
     Entry { name: "/agent", argument: " NAME", about: "talk to another agent" },
     Entry { name: "/new", argument: "", about: "begin this conversation anew" },
     Entry { name: "/stop", argument: "", about: "stop what runs in this conversation" },
     Entry { name: "/retry", argument: "", about: "have the last message answered again" },
+    Entry { name: "/approvals", argument: "", about: "list what waits for approval" },
+    Entry { name: "/approve", argument: " [ID]", about: "allow what waits, once" },
+    Entry { name: "/deny", argument: " [ID]", about: "refuse what waits" },
     Entry { name: "/sessions", argument: "", about: "list this agent's conversations" },
     Entry { name: "/usage", argument: "", about: "show what was used today" },
     Entry { name: "/help", argument: "", about: "show this" },
@@ -106,6 +115,9 @@ pub fn read(line: &str) -> Line {
         "/new" => Slash::New,
         "/stop" => Slash::Stop,
         "/retry" => Slash::Retry,
+        "/approvals" => Slash::Approvals,
+        "/approve" => Slash::Approve(argument),
+        "/deny" => Slash::Deny(argument),
         "/sessions" => Slash::Sessions,
         "/usage" => Slash::Usage,
         "/help" => Slash::Help,

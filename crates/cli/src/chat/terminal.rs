@@ -4,9 +4,12 @@
 use super::markdown::Paint;
 use crate::process::Environment;
 use rustix::termios::{
-    InputModes, LocalModes, OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr,
+    InputModes, LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr,
+    tcgetwinsize, tcsetattr,
 };
 use std::io::{IsTerminal as _, Write as _};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
 
 /// Columns where the terminal does not say.
 const COLUMNS_UNKNOWN: usize = 80;
@@ -73,6 +76,35 @@ impl Drop for Quiet {
         if let Some(before) = &self.before {
             write(MARK_PASTES_NO_MORE);
             let _ = tcsetattr(std::io::stdin(), OptionalActions::Drain, before);
+        }
+    }
+}
+
+/// Single keys, while a question waits for one.
+pub struct Keys {
+    input: AsyncFd<std::io::Stdin>,
+}
+
+impl Keys {
+    /// The keys that are pressed from now on; `None` where standard input is no terminal.
+    /// What was typed before was typed before the question, and is no answer to it.
+    pub fn begin() -> Option<Self> {
+        let input = std::io::stdin();
+        tcflush(&input, QueueSelector::IFlush).ok()?;
+        AsyncFd::register_with_interest(input, Interest::READABLE).ok().map(|input| Self { input })
+    }
+
+    /// The next key; `None` for a paste, or keys that are no letters.
+    pub async fn next(&mut self) -> Option<char> {
+        let Ok(mut ready) = self.input.readable().await else {
+            return std::future::pending().await;
+        };
+        let mut pressed = [0; 64];
+        let count = rustix::io::read(self.input.get_ref(), &mut pressed).unwrap_or(0);
+        ready.clear_ready();
+        match &pressed[..count] {
+            [letter] if letter.is_ascii_alphabetic() => Some(char::from(*letter)),
+            _ => None,
         }
     }
 }

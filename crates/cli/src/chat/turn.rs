@@ -3,7 +3,8 @@
 use super::display::{Display, TICK};
 use super::event::{Ended, Event, Status, ToolDone};
 use super::frames::Frames;
-use super::terminal;
+use super::terminal::{self, Keys};
+use crate::commands::approvals;
 use crate::failure::Failure;
 use crate::reach::{Reach, part};
 use insula_world::World;
@@ -104,6 +105,7 @@ impl<'a> Turns<'a> {
         let mut stopping = None;
         let mut response = None;
         let mut frames = Frames::default();
+        let (mut question, mut answering) = (None, None);
         let (mut turn, mut tools, mut interrupted) = (Value::Null, vec![], false);
         loop {
             // Ctrl-C first: a flood of text must not keep it waiting.
@@ -125,6 +127,20 @@ impl<'a> Turns<'a> {
                     stopping = None;
                     stopped?;
                 }
+                key = async { pressed(&mut question).await } => {
+                    if let (Some(body), Some(Question { id, .. })) = (choice(key), &question) {
+                        let (agent, id) = (talk.agent.clone(), id.clone());
+                        question = None;
+                        answering = Some(Box::pin(async move {
+                            approvals::answer(reach, &agent, &id, body).await
+                        }));
+                    }
+                }
+                answered = async { some(&mut answering).await } => {
+                    answering = None;
+                    // Somebody else was faster, or the time was up: the turn says which.
+                    let _ = answered;
+                }
                 opened = async { some(&mut opening).await } => {
                     opening = None;
                     response = Some(opened?);
@@ -138,6 +154,12 @@ impl<'a> Turns<'a> {
                         match event {
                             Event::Accepted { turn: id } => turn = id,
                             Event::ToolDone(done) => tools.push(done),
+                            Event::Approval(asked) => {
+                                let takes_keys = display.as_ref().is_some_and(Display::takes_keys);
+                                let keys = if takes_keys { Keys::begin() } else { None };
+                                question = keys.map(|keys| Question { id: asked.id, keys });
+                            }
+                            Event::ApprovalDone(_) => question = None,
                             Event::Ended(ended) => {
                                 return Ok(Outcome { turn, ended, tools, interrupted });
                             }
@@ -151,6 +173,32 @@ impl<'a> Turns<'a> {
                 }
             }
         }
+    }
+}
+
+/// What the person at the terminal may answer by a key.
+struct Question {
+    id: String,
+    keys: Keys,
+}
+
+/// The next key, while there is a question.
+async fn pressed(question: &mut Option<Question>) -> Option<char> {
+    match question {
+        Some(question) => question.keys.next().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What a key answers.
+fn choice(key: Option<char>) -> Option<Value> {
+    let approve = |scope: &str| Some(json!({ "decision": "approve", "scope": scope }));
+    match key?.to_ascii_lowercase() {
+        'y' => approve("once"),
+        's' => approve("session"),
+        'a' => approve("always"),
+        'n' => Some(json!({ "decision": "deny" })),
+        _ => None,
     }
 }
 

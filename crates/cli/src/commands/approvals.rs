@@ -58,7 +58,8 @@ pub async fn answer(reach: &Reach, agent: &str, id: &str, body: Value) -> Result
     reach.post(&path, Some(body)).await
 }
 
-fn table(waiting: &Value) {
+/// Prints what waits.
+pub fn table(waiting: &Value) {
     let waiting = waiting.as_array().map_or(&[][..], Vec::as_slice);
     if waiting.is_empty() {
         return output::line("nothing waits for approval");
