@@ -8,8 +8,6 @@ use rustix::termios::{
     tcgetwinsize, tcsetattr,
 };
 use std::io::{IsTerminal as _, Write as _};
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 
 /// Columns where the terminal does not say.
 const COLUMNS_UNKNOWN: usize = 80;
@@ -81,27 +79,26 @@ impl Drop for Quiet {
 }
 
 /// Single keys, while a question waits for one.
-pub struct Keys {
-    input: AsyncFd<std::io::Stdin>,
-}
+#[derive(Debug)]
+pub struct Keys(());
 
 impl Keys {
     /// The keys that are pressed from now on; `None` where standard input is no terminal.
     /// What was typed before was typed before the question, and is no answer to it.
     pub fn begin() -> Option<Self> {
-        let input = std::io::stdin();
-        tcflush(&input, QueueSelector::IFlush).ok()?;
-        AsyncFd::register_with_interest(input, Interest::READABLE).ok().map(|input| Self { input })
+        tcflush(std::io::stdin(), QueueSelector::IFlush).ok().map(|()| Self(()))
     }
 
-    /// The next key; `None` for a paste, or keys that are no letters.
-    pub async fn next(&mut self) -> Option<char> {
-        let Ok(mut ready) = self.input.readable().await else {
-            return std::future::pending().await;
-        };
+    /// A key that was pressed; `None` where none was, and for pastes and keys that are no
+    /// letters. Does not wait.
+    pub fn pressed(&self) -> Option<char> {
+        let input = std::io::stdin();
+        let waiting = rustix::io::ioctl_fionread(&input).unwrap_or(0);
         let mut pressed = [0; 64];
-        let count = rustix::io::read(self.input.get_ref(), &mut pressed).unwrap_or(0);
-        ready.clear_ready();
+        let count = match waiting {
+            0 => 0,
+            _ => rustix::io::read(&input, &mut pressed).unwrap_or(0),
+        };
         match &pressed[..count] {
             [letter] if letter.is_ascii_alphabetic() => Some(char::from(*letter)),
             _ => None,

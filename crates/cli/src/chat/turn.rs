@@ -127,15 +127,6 @@ impl<'a> Turns<'a> {
                     stopping = None;
                     stopped?;
                 }
-                key = async { pressed(&mut question).await } => {
-                    if let (Some(body), Some(Question { id, .. })) = (choice(key), &question) {
-                        let (agent, id) = (talk.agent.clone(), id.clone());
-                        question = None;
-                        answering = Some(Box::pin(async move {
-                            approvals::answer(reach, &agent, &id, body).await
-                        }));
-                    }
-                }
                 answered = async { some(&mut answering).await } => {
                     answering = None;
                     // Somebody else was faster, or the time was up: the turn says which.
@@ -170,6 +161,14 @@ impl<'a> Turns<'a> {
                 () = clock.sleep(TICK), if display.is_some() => {
                     let now = clock.elapsed();
                     show(display, |display| display.tick(now));
+                    let key = question.as_ref().and_then(|asked: &Question| asked.keys.pressed());
+                    if let (Some(body), Some(Question { id, .. })) = (choice(key), &question) {
+                        let (agent, id) = (talk.agent.clone(), id.clone());
+                        question = None;
+                        answering = Some(Box::pin(async move {
+                            approvals::answer(reach, &agent, &id, body).await
+                        }));
+                    }
                 }
             }
         }
@@ -180,14 +179,6 @@ impl<'a> Turns<'a> {
 struct Question {
     id: String,
     keys: Keys,
-}
-
-/// The next key, while there is a question.
-async fn pressed(question: &mut Option<Question>) -> Option<char> {
-    match question {
-        Some(question) => question.keys.next().await,
-        None => std::future::pending().await,
-    }
 }
 
 /// What a key answers.

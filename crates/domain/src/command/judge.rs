@@ -15,6 +15,8 @@ pub(super) struct Around {
     pub(super) depth: usize,
     /// Variables the line has set; `None` for those with a value nobody knows.
     pub(super) vars: HashMap<String, Option<String>>,
+    /// What a variable is that was set twice.
+    pub(super) twice: Twice,
     /// Aliases the line has made.
     pub(super) aliases: HashMap<String, String>,
     /// The working directory, where the line has named it.
@@ -22,6 +24,16 @@ pub(super) struct Around {
     /// Whether something is piped in, and what, where that is known.
     pub(super) is_fed: bool,
     pub(super) feed: Option<String>,
+}
+
+/// What a variable is taken for that was set twice: which value holds depends on the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Twice {
+    /// Something that nobody knows.
+    #[default]
+    Unknown,
+    /// What it was set to last, as far as the line was read.
+    Latest,
 }
 
 impl Around {
@@ -96,10 +108,9 @@ pub(super) fn simple(simple: &Simple, around: &mut Around, worst: &mut Worst) ->
     follow(simple, around)
 }
 
-/// A second, different value makes a variable unknown: which one holds depends on the run.
 fn assign(name: &str, value: Option<String>, around: &mut Around) {
     let value = match around.vars.get(name) {
-        Some(before) if *before != value => None,
+        Some(before) if *before != value && around.twice == Twice::Unknown => None,
         _ => value,
     };
     around.vars.insert(name.to_owned(), value);

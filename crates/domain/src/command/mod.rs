@@ -75,7 +75,11 @@ pub fn classify(line: &str) -> Assessment {
         if line.len() > COMMAND_BYTES_MAX {
             worst.add(DangerRule::TooComplex, line);
         } else {
-            judge::script(line, judge::Around::default(), worst);
+            // A variable that is set twice is dangerous if either reading of it is.
+            for twice in [judge::Twice::Unknown, judge::Twice::Latest] {
+                let around = judge::Around { twice, ..judge::Around::default() };
+                judge::script(line, around, worst);
+            }
         }
     })
 }
