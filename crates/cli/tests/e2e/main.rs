@@ -1,6 +1,7 @@
 //! The real binary, from outside: what a person, a script or a stranger on the network sees.
 //! One file a theme; what they share is in `support`.
 
+mod approvals;
 mod audit;
 mod bad_input;
 mod budgets;

@@ -27,6 +27,11 @@ fn sh(home: &Home, agent: &str, command: &str) -> String {
     tool(home, agent, "one", "terminal", &value!({ "command": command }))
 }
 
+/// Without approvals: these tests are about the walls behind them.
+fn configured(config: &str) -> Home {
+    crate::support::configured(&format!("approvals: {{mode: off}}\n{config}"))
+}
+
 /// Two agents that run programs.
 const TWO: &str = "agents:\n  a: {default: true, tools: coding}\n  b: {tools: coding}\n";
 
@@ -115,6 +120,7 @@ fn a_program_starts_with_nothing_but_what_was_granted() {
 #[test]
 fn another_agent_and_the_machine_are_out_of_reach() {
     let config = format!("{TWO}  off: {{tools: coding, sandbox: off}}\n");
+    let config = format!("approvals: {{mode: off}}\n{config}");
     let home = home([("config.yaml", config.as_str()), ("agents/b/workspace/secret", "canary-b")]);
     let _daemon = start_still(&home);
     sh(&home, "b", "echo canary-b > more");
@@ -136,7 +142,8 @@ fn another_agent_and_the_machine_are_out_of_reach() {
         "ls /root /home/*".to_owned(),
         "cat /proc/[0-9]*/environ | tr '\\0' '\\n' | grep INSULA".to_owned(),
         "grep -r canary /tmp /dev/shm /var".to_owned(),
-        "kill -9 -1; kill -9 $PPID; false".to_owned(),
+        // In a file: the gate never lets the command itself through.
+        "echo 'kill -9 -1; kill -9 $PPID; false' > k.sh; sh k.sh".to_owned(),
         "touch /usr/was-here".to_owned(),
         "mount -t tmpfs none /mnt".to_owned(),
         "unshare -Ur true".to_owned(),
