@@ -133,10 +133,11 @@ pub async fn follow(
     }
     let heard = surface.house.registry.hub.listen(&agent);
     let lost = caller.lost(&surface, &agent, Verb::Read);
-    let events = stream::unfold((heard, lost), |(mut heard, mut lost)| async move {
+    let events = stream::unfold(Some((heard, lost)), |state| async move {
+        let (mut heard, mut lost) = state?;
         let event = tokio::select! {
             biased;
-            () = &mut lost => return None,
+            () = &mut lost => return Some((revoked(), None)),
             event = heard.recv() => event,
         };
         let text = match event {
@@ -146,13 +147,20 @@ pub async fn follow(
             }
             Err(RecvError::Closed) => return None,
         };
-        Some((text, (heard, lost)))
+        Some((text, Some((heard, lost))))
     });
     // The first bytes say that the stream stands, before anything happens.
     let begun = stream::once(async { ": listening\n\n".to_owned() });
     let mut answer = Stream::response(&surface, begun.chain(events));
     answer.extensions_mut().insert(Endless);
     Ok(answer)
+}
+
+/// The last frame of a stream whose token was revoked.
+pub fn revoked() -> String {
+    let message = "the token was revoked, or lost this agent; the turn goes on";
+    let data = json!({ "error": { "code": "token_revoked", "message": message } });
+    format!("event: error\ndata: {data}\n\n")
 }
 
 fn told(event: &AgentEvent) -> String {

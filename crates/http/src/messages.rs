@@ -4,7 +4,7 @@
 use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
-use crate::events::{Stream, frame};
+use crate::events::{Stream, frame, revoked};
 use crate::id::Id;
 use crate::submit::apart;
 use axum::Json;
@@ -212,10 +212,9 @@ fn streamed(
             let (mut handle, mut lost) = state?;
             let event = tokio::select! {
                 biased;
-                () = &mut lost => None,
-                event = handle.events.recv() => event,
+                () = &mut lost => return Some((revoked(), None)),
+                event = handle.events.recv() => event?,
             };
-            let event = event?;
             let text = frame(Some((&about.0, about.1)), &event);
             let ended = matches!(event, TurnEvent::Ended(_));
             Some((text, (!ended).then_some((handle, lost))))

@@ -159,7 +159,9 @@ pub async fn list(
     let Query(page) = page?;
     let before = page.before.map(SessionId);
     let sessions = agent.store.sessions(before, page.limit.unwrap_or(PAGE)).await?;
-    Ok(Json(sessions.into_iter().map(SessionView::from).collect()))
+    // Of a forgotten session a row without words is left: nothing to show.
+    let there = sessions.into_iter().filter(|it| it.state != SessionState::Forgotten);
+    Ok(Json(there.map(SessionView::from).collect()))
 }
 
 /// A session and what was said in it, the newest part.
@@ -192,6 +194,7 @@ async fn find(agent: &AgentContext, session: &str) -> Result<Session, ApiError> 
         ApiError::invalid(format!("`{}` is no session number", session.escape_debug()))
     })?;
     let found = agent.store.session(SessionRef::Id(SessionId(number))).await?;
+    let found = found.filter(|session| session.state != SessionState::Forgotten);
     found.ok_or_else(|| no_session(number))
 }
 

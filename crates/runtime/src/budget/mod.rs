@@ -25,7 +25,7 @@ use insula_domain::{AgentId, BudgetLimits};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_store::{StoreError, Totals, Usage, UsageOf};
 use insula_world::Timestamp;
-use ledger::{Admission, Amounts, Hold, Key, Ledger, midnight};
+use ledger::{Admission, Amounts, Estimate, Hold, Key, Ledger, midnight};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,8 +83,17 @@ impl Budgets {
     /// Counts a turn, or says which budget has no room for it.
     pub fn admit(&self, payer: Payer<'_>) -> Result<Admission, Refusal> {
         let mut claims = claims(&self.house.snapshot().daemon, payer);
+        let now = self.house.world.clock.now();
+        // A turn that no model call could follow must not use up the minute of others.
+        let mut days = claims.clone();
+        days.retain(|(key, limits)| {
+            let is_limited = limits.usd_micros_per_day.is_some() || limits.tokens_per_day.is_some();
+            is_limited && self.ledger.knows(key)
+        });
+        let one = Amounts { micros: 1, tokens: 1 };
+        let room = self.ledger.reserve(&days, Estimate { least: one, usual: one }, now);
         claims.retain(|(_, limits)| limits.turns_per_minute.is_some());
-        let admitted = self.ledger.admit(&claims, self.house.world.clock.now());
+        let admitted = room.and_then(|_given_back| self.ledger.admit(&claims, now));
         admitted.inspect_err(|refusal| self.count(payer.agent, refusal))
     }
 

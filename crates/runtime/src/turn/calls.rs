@@ -11,6 +11,10 @@ use insula_tools::{Hands, Output, Recall, ToolError};
 
 /// How often one refused call may come again before the turn is told to stop trying.
 const REFUSALS_MAX: usize = 3;
+/// How often one call may give the same result before the model is told.
+const SAME_TOLD: usize = 4;
+/// How often before the turn ends.
+const SAME_MAX: usize = 12;
 
 /// What became of a call.
 enum Called {
@@ -111,6 +115,7 @@ impl Turn<'_> {
             }
             Err(error) => (error.to_string(), true, None),
         };
+        let text = if ask.is_none() { self.watch(name, arguments, text)? } else { text };
         cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error });
         let verdict = match (rule, is_error) {
             (Some(_), _) => "refused",
@@ -127,6 +132,24 @@ impl Turn<'_> {
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;
         Ok(Called::Result(seq, result))
+    }
+
+    /// Tells a model that goes in circles, and ends the turn when it does not listen.
+    fn watch(&mut self, name: &str, arguments: &str, text: String) -> Result<String, Broken> {
+        let hash = blake3::hash(text.as_bytes());
+        let call = (name.to_owned(), arguments.to_owned());
+        let (before, count) = self.same.entry(call).or_insert((hash, 0));
+        *count = if *before == hash { *count + 1 } else { 1 };
+        *before = hash;
+        match *count {
+            ..SAME_TOLD => Ok(text),
+            SAME_TOLD..SAME_MAX => Ok(format!(
+                "{text}\n[this call gave the same result {count} times in this turn; do something else, or answer]"
+            )),
+            _ => Err(Broken::Said(format!(
+                "the same call of `{name}` was made again and again, with the same result"
+            ))),
+        }
     }
 
     async fn refuse(

@@ -11,7 +11,7 @@ use crate::turn::desk::text_of;
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::gate::Tools;
 use crate::turn::history::{Shelf, text_tokens};
-use crate::turn::lanes::{Busy, Lanes};
+use crate::turn::lanes::{Busy, Lanes, Work};
 use crate::turn::live::{Live, LiveTurn, Voice};
 use crate::turn::one_off::OneOffs;
 use crate::turn::redaction::Redaction;
@@ -243,6 +243,7 @@ impl Engine {
     /// Puts a turn at the end of its session's lane.
     fn line_up(&self, key: &SessionKey, context: run::TurnContext) -> Result<(), Busy> {
         let leave = self.live.enter(key, context.live.clone());
+        let stop = context.live.cancel.clone();
         let shop = self.shop.clone();
         let work = async move {
             let _leave = leave;
@@ -254,7 +255,7 @@ impl Engine {
                 run::fail(&shop, &context, error).await;
             }
         };
-        self.lanes.enter(key, Box::pin(work))
+        self.lanes.enter(key, Work { run: Box::pin(work), stop })
     }
 }
 

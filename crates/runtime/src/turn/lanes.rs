@@ -11,6 +11,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Semaphore, mpsc};
+use tokio_util::sync::CancellationToken;
 
 /// Turns that may wait in one session; one more is told to come back.
 pub const QUEUE_LEN_MAX: usize = 32;
@@ -23,7 +24,12 @@ pub const AGENT_TURNS_MAX: usize = 16;
 pub const HOUSE_TURNS_MAX: usize = 512;
 
 /// One turn's work.
-pub type Work = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub struct Work {
+    /// What it does.
+    pub run: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Who says stop ends it at once, also while it waits for a place.
+    pub stop: CancellationToken,
+}
 
 /// The session has as many turns waiting as it may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,10 +137,13 @@ async fn empty(shared: Arc<Shared>, key: SessionKey, mut queue: mpsc::Receiver<W
                 }
             }
         };
-        let (Ok(_own), Ok(_house)) = (agent.acquire().await, shared.house.acquire().await) else {
-            return;
+        let _places = tokio::select! {
+            biased;
+            places = async { (agent.acquire().await, shared.house.acquire().await) } => Some(places),
+            // A turn that was stopped only writes that down.
+            () = work.stop.cancelled() => None,
         };
         // In a task of its own: a turn that panics ends alone.
-        let _ = tokio::spawn(work).await;
+        let _ = tokio::spawn(work.run).await;
     }
 }

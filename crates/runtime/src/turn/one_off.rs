@@ -10,6 +10,7 @@ use crate::context::AgentContext;
 use crate::house::House;
 use crate::turn::engine::{Engine, Inbound, SubmitError};
 use crate::turn::event::TurnHandle;
+use crate::turn::lanes::Work;
 use insula_domain::{AgentId, SessionKey};
 use insula_store::session::SESSION_PAGE_MAX;
 use insula_store::{AgentCommand, Fence, SessionId, SessionRef, SessionState, StoreError};
@@ -17,6 +18,7 @@ use insula_world::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio_util::sync::CancellationToken;
 
 /// What the name of such a conversation begins with. No caller may choose a name like that.
 pub const PREFIX: &str = "once-";
@@ -58,7 +60,8 @@ impl Engine {
                 }
             };
             // A lane that is full has a conversation of more than one turn.
-            let _ = self.lanes.enter(&key, Box::pin(forget));
+            let work = Work { run: Box::pin(forget), stop: CancellationToken::new() };
+            let _ = self.lanes.enter(&key, work);
         }
         taken
     }

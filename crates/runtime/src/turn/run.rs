@@ -98,6 +98,8 @@ pub(super) struct Turn<'t> {
     pub(super) shop: &'t Shop,
     pub(super) cx: &'t TurnContext,
     pub(super) refused: BTreeMap<(String, String), usize>,
+    /// What each call last gave, and how often in a row.
+    pub(super) same: BTreeMap<(String, String), (blake3::Hash, usize)>,
     /// What its model calls took so far.
     pub(super) spent: Usage,
     /// What the model sees of the conversation's messages.
@@ -107,7 +109,14 @@ pub(super) struct Turn<'t> {
 impl<'t> Turn<'t> {
     fn new(shop: &'t Shop, cx: &'t TurnContext) -> Self {
         let shown = Shown::default();
-        Self { shop, cx, refused: BTreeMap::new(), spent: Usage::default(), shown }
+        Self {
+            shop,
+            cx,
+            refused: BTreeMap::new(),
+            same: BTreeMap::new(),
+            spent: Usage::default(),
+            shown,
+        }
     }
 }
 

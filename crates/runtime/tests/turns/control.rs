@@ -264,3 +264,30 @@ async fn a_listener_that_does_not_read_holds_nobody_up() {
     let turn = inbound.agent.store.turn(insula_store::TurnId(1)).await.unwrap().unwrap();
     assert_eq!(turn.status, TurnStatus::Replied);
 }
+
+#[tokio::test]
+async fn stop_reaches_a_turn_that_waits_for_a_place_of_its_agent() {
+    let house = scripted(|_, _| vec![Step::Hang]).await;
+    let mut running = Vec::new();
+    for number in 0..16 {
+        running.push(house.submit(&format!("busy {number}"), "wait").await);
+    }
+    house.upstream().requests(16).await;
+    let waiting = house.submit("late", "and I").await;
+    let (_, key) = house.inbound("a", "late", "");
+    assert_eq!(house.engine.stop(&key), 1);
+    assert_eq!(end(waiting).await, TurnEnd::Stopped);
+    assert_eq!(house.upstream().seen().len(), 16);
+}
+
+#[tokio::test]
+async fn a_model_that_goes_in_circles_is_told_and_then_stopped() {
+    let house = scripted(|_, _| calls("c", "todo", "{}")).await;
+    let (inbound, _) = house.inbound("a", "one", "go");
+    let TurnEnd::Failed { error } = house.end(inbound).await else { panic!("it ended well") };
+    assert!(error.contains("with the same result"), "{error}");
+    let seen = house.upstream().seen();
+    assert!(seen.len() < 20, "{}", seen.len());
+    let told = String::from_utf8_lossy(&seen.last().unwrap().body).into_owned();
+    assert!(told.contains("do something else, or answer"), "{told}");
+}
