@@ -154,7 +154,9 @@ fn an_agents_events_reach_whoever_follows_it_until_the_token_goes() {
     assert!(lines.any(|line| line == "event: health"));
     assert!(lines.next().unwrap().contains("paused"));
     insula(&home, &["token", "revoke", made["id"].as_str().unwrap()]).ok();
-    // The stream ends; there is nothing to wait for but that.
+    // The stream says why, and ends; there is nothing to wait for but that.
+    assert!(lines.any(|line| line == "event: error"));
+    assert!(lines.next().unwrap().contains("token_revoked"));
     assert!(lines.all(|line| !line.starts_with("event:")));
 }
 
