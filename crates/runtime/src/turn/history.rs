@@ -29,7 +29,7 @@ pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Where a window that is too large may be cut: at places that divide by this.
 const CUT_EVERY: u64 = 64;
 /// Windows kept in memory, in bytes of words, all together.
-const KEPT_BYTES_MAX: usize = 8 * 1024 * 1024;
+const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Roughly how many tokens a text is: four bytes each, two where it is not plain ASCII.
 pub(crate) fn text_tokens(text: &str) -> usize {
