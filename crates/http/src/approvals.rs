@@ -3,7 +3,7 @@
 use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
-use crate::id::Id;
+use crate::id::{Id, kept};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
@@ -13,7 +13,6 @@ use insula_runtime::AgentContext;
 use insula_runtime::approvals::{Answer, AnswerError, Reach};
 use insula_store::Approval;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use utoipa::ToSchema;
 
 /// A call that waits for an answer.
@@ -106,18 +105,6 @@ impl From<AnswerError> for ApiError {
     }
 }
 
-/// The agent of this name as it is now, whether or not it serves.
-fn known(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
-    let missing = || ApiError::no_agent(id);
-    let name = AgentId::new(id).map_err(|_| missing())?;
-    let snapshot = surface.house.snapshot();
-    let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
-    entry.state.context().cloned().ok_or_else(|| {
-        let message = format!("agent `{id}` failed; `insula agents show {id}` says why");
-        ApiError::new(StatusCode::CONFLICT, "wrong_state", message)
-    })
-}
-
 async fn waiting(surface: &Surface, agent: &AgentContext) -> Result<Vec<ApprovalView>, ApiError> {
     // Without a daemon no turn runs, so nothing waits.
     let Some(engine) = &surface.engine else { return Ok(Vec::new()) };
@@ -132,7 +119,7 @@ pub async fn list(
     State(surface): State<Surface>,
     Id(id): Id,
 ) -> Result<Json<Vec<ApprovalView>>, ApiError> {
-    let agent = known(&surface, &id)?;
+    let agent = kept(&surface, &id)?;
     Ok(Json(waiting(&surface, &agent).await?))
 }
 
@@ -165,7 +152,7 @@ pub async fn decide(
     body: Result<Json<Decide>, JsonRejection>,
 ) -> Result<Json<Decided>, ApiError> {
     let Path((id, approval)) = path.map_err(|_| ApiError::no_agent("\u{fffd}"))?;
-    let agent = known(&surface, &id)?;
+    let agent = kept(&surface, &id)?;
     let Json(asked) = body?;
     let answer = asked.answer()?;
     let engine = surface.engine.as_ref().ok_or_else(ApiError::no_daemon)?;

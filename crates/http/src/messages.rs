@@ -5,7 +5,7 @@ use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::events::{Stream, frame, revoked};
-use crate::id::Id;
+use crate::id::{Id, ready};
 use crate::submit::apart;
 use axum::Json;
 use axum::extract::State;
@@ -13,10 +13,10 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures_util::stream;
-use insula_domain::{AgentId, Audience, Label, SessionKey};
+use insula_domain::{Audience, Label, SessionKey};
+use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle};
-use insula_runtime::{AgentContext, State as Standing};
 use insula_store::{IdempotencyKey, Part};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -85,22 +85,6 @@ impl Asked {
 
     fn key(&self) -> &SessionKey {
         &self.inbound.session
-    }
-}
-
-/// The agent of this name, if it serves.
-pub fn ready(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
-    let missing = || ApiError::no_agent(id);
-    let name = AgentId::new(id).map_err(|_| missing())?;
-    let snapshot = surface.house.snapshot();
-    let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
-    match &entry.state {
-        Standing::Ready(context) => Ok(context.clone()),
-        other => {
-            let reason = other.reason().unwrap_or_else(|| "not ready".into());
-            let message = format!("agent `{id}` does not serve: {reason}");
-            Err(ApiError::new(StatusCode::CONFLICT, "wrong_state", message))
-        }
     }
 }
 

@@ -2,12 +2,11 @@
 
 use crate::Surface;
 use crate::error::{ApiError, ErrorBody};
-use crate::id::Id;
+use crate::id::{Id, kept};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use insula_domain::AgentId;
 use insula_runtime::AgentContext;
 use insula_runtime::turn::desk::text_of;
 use insula_store::{Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState};
@@ -128,18 +127,6 @@ impl From<&Message> for MessageView {
             tools: tools.collect(),
         }
     }
-}
-
-/// The agent of this name, also while it does not serve: what was said stays readable.
-fn kept(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
-    let missing = || ApiError::no_agent(id);
-    let name = AgentId::new(id).map_err(|_| missing())?;
-    let snapshot = surface.house.snapshot();
-    let entry = snapshot.agents.get(&name).ok_or_else(missing)?;
-    entry.state.context().cloned().ok_or_else(|| {
-        let message = format!("agent `{id}` failed; `insula agents show {id}` says why");
-        ApiError::new(StatusCode::CONFLICT, "wrong_state", message)
-    })
 }
 
 fn no_session(id: i64) -> ApiError {

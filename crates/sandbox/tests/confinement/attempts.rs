@@ -67,7 +67,7 @@ attempts! {
     root_by_proc_self_cwd (also_unconfined): "refused(lambda: open('/proc/self/cwd/../other/secret.txt').read())";
     passwords (also_unconfined): "refused(lambda: open('/etc/shadow').read())";
     homes (also_unconfined): "all_refused(lambda: os.listdir('/root'), lambda: os.listdir('/home'))";
-    keys_of_the_host (also_unconfined): "all_refused(lambda: os.listdir('/root/.ssh'), lambda: os.listdir('/etc/ssh'), lambda: os.listdir('/var'), lambda: os.listdir('/boot'))";
+    keys_of_the_host (also_unconfined): "all_refused(lambda: os.listdir('/root'), lambda: os.listdir('/etc/ssh'), lambda: os.listdir('/var'), lambda: os.listdir('/boot'))";
     shared_tmp (also_unconfined): "refused(lambda: os.stat(E['MARKER']))";
     shared_memory_files (also_unconfined): "refused(lambda: os.stat('/dev/shm') if os.stat('/dev/shm').st_dev != os.stat('/tmp').st_dev else open('/dev/shm/nothing'))";
     shared_folder_written (also_unconfined): "refused(lambda: open(E['SHARED'] + '/planted', 'w'))";
