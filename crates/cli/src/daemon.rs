@@ -10,7 +10,7 @@ use insula_models::Transport;
 use insula_runtime::home::Mode;
 use insula_runtime::house::Purpose;
 use insula_runtime::turn::Engine;
-use insula_runtime::watch::{ConfigWatch, Method, WatchError};
+use insula_runtime::watch::{ConfigWatch, Method};
 use insula_runtime::{Actor, Home, House, RuntimeError};
 use insula_world::{Listener, World};
 use serde_json::json;
@@ -255,24 +255,13 @@ async fn reload(house: &House, actor: &Actor) -> Settled {
 }
 
 /// Begins to watch the files, where edits are to apply as files change.
-fn watch(home: &Home, follow: Follow) -> Option<Result<ConfigWatch, WatchError>> {
+fn watch(home: &Home, follow: Follow) -> Option<ConfigWatch> {
     (follow == Follow::Files).then(|| ConfigWatch::start(home))
 }
 
 /// Applies edits as files change.
-async fn follow(
-    house: Arc<House>,
-    watch: Option<Result<ConfigWatch, WatchError>>,
-    stop: CancellationToken,
-) {
-    let mut watch = match watch {
-        Some(Ok(watch)) => watch,
-        Some(Err(error)) => {
-            tracing::warn!(%error, "files can't be watched; `insula reload` applies edits");
-            return;
-        }
-        None => return,
-    };
+async fn follow(house: Arc<House>, watch: Option<ConfigWatch>, stop: CancellationToken) {
+    let Some(mut watch) = watch else { return };
     if watch.method() == Method::Polled {
         tracing::warn!("files can't be watched here and are looked at every few seconds");
     }

@@ -16,7 +16,9 @@ use futures_util::stream;
 use insula_domain::{Audience, Label, SessionKey};
 use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle};
+use insula_runtime::turn::{
+    Acknowledge, Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle,
+};
 use insula_store::{IdempotencyKey, Part};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -79,6 +81,7 @@ impl Asked {
             parts: Vec::new(),
             idempotency: None,
             agent: agent.clone(),
+            acknowledge: Acknowledge::AtOnce,
         };
         Ok(Self { engine, agent, caller, inbound })
     }

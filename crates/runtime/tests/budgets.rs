@@ -6,7 +6,7 @@ use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platfo
 use insula_models::Transport;
 use insula_runtime::budget::{Dimension, Level, Refusal};
 use insula_runtime::house::Purpose;
-use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnEnd, TurnEvent};
+use insula_runtime::turn::{Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent};
 use insula_runtime::{Home, House};
 use insula_store::Part;
 use insula_testkit::upstream::{Step, answer};
@@ -93,6 +93,7 @@ impl Fixture {
             roles: vec![],
         };
         let inbound = Inbound {
+            acknowledge: Acknowledge::AtOnce,
             session: agent.session_key(&address),
             scope: agent.scope(&address),
             label: Label::anyone(),

@@ -9,7 +9,9 @@
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
-use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
+use insula_runtime::turn::{
+    Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle,
+};
 use insula_runtime::{Home, House};
 use insula_store::{IdempotencyKey, Part, Role, SessionState};
 use insula_testkit::world;
@@ -58,6 +60,7 @@ impl Fixture {
             (role, vec![Part::Text(format!("{CANARY} {number}"))])
         };
         Inbound {
+            acknowledge: Acknowledge::AtOnce,
             session: agent.session_key(&address),
             scope: agent.scope(&address),
             label: Label::anyone(),

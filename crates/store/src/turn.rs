@@ -58,6 +58,19 @@ pub struct Accept {
     pub message: NewMessage,
     /// What a repetition of it would carry. One that was seen writes nothing.
     pub idempotency: Option<IdempotencyKey>,
+    /// When it has to be on the disk.
+    pub flush: Flush,
+}
+
+/// When what is committed has to be on the disk, where it is to outlive a power cut. A crash
+/// of the process loses it in no case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Flush {
+    /// Before the commit returns.
+    Now,
+    /// Together with the next commit of the agent that is flushed: for what nobody is told of
+    /// before that one.
+    Later,
 }
 
 /// Takes a message into a turn under way (steering), in one commit.

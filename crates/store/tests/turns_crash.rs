@@ -11,7 +11,7 @@ mod common;
 
 use common::{agent, open};
 use insula_store::{
-    Accept, Accepted, AgentCommand, AgentStore, Conclude, Fence, IdempotencyKey, Message,
+    Accept, Accepted, AgentCommand, AgentStore, Conclude, Fence, Flush, IdempotencyKey, Message,
     MessageSeq, NewMessage, NewStep, OpenSession, Part, Role, SessionRef, StoreError, TurnId,
     TurnOutcome, Usage,
 };
@@ -52,6 +52,8 @@ fn accept(session: u64, n: u64) -> AgentCommand {
         },
         message: message(Role::User, format!("u{n}")),
         idempotency: Some(IdempotencyKey { who: key(session), key: n.to_string().into() }),
+        // Half of them each way: a crash of the process must lose neither.
+        flush: if n.is_multiple_of(2) { Flush::Now } else { Flush::Later },
     }))
 }
 

@@ -13,6 +13,7 @@ pub mod process;
 pub mod random;
 mod real;
 pub mod storage;
+mod threads;
 
 pub use clock::{Clock, Timestamp};
 pub use network::{Listener, Network, Stream};
@@ -45,7 +46,7 @@ impl World {
         Ok(Self {
             clock: Arc::new(real::SystemClock::start()),
             random: Random::from_seed(real::system_seed()?),
-            storage: Arc::new(real::BlockingPool),
+            storage: Arc::new(threads::StorageThreads::default()),
             processes: Arc::new(real::SystemProcesses),
             network: Arc::new(real::SystemNetwork),
         })

@@ -9,7 +9,6 @@
 use crate::clock::{Clock, Timestamp};
 use crate::network::{Listener, Network, Stream};
 use crate::process::{Finished, Process, ProcessLauncher, ProcessSpec};
-use crate::storage::{Job, StorageExecutor};
 use async_trait::async_trait;
 use std::io;
 use std::net::SocketAddr;
@@ -49,15 +48,6 @@ pub(crate) fn system_seed() -> io::Result<[u8; 32]> {
     let mut seed = [0; 32];
     getrandom::fill(&mut seed).map_err(io::Error::other)?;
     Ok(seed)
-}
-
-/// Storage on the runtime's blocking threads, which come on demand and go when idle.
-pub(crate) struct BlockingPool;
-
-impl StorageExecutor for BlockingPool {
-    fn execute(&self, job: Job) {
-        tokio::task::spawn_blocking(job);
-    }
 }
 
 pub(crate) struct SystemProcesses;
@@ -154,13 +144,6 @@ mod tests {
         let finished = SystemProcesses.launch(spec).await.unwrap().finish().await.unwrap();
         assert_eq!(finished.code, Some(0));
         assert_eq!(String::from_utf8(finished.stdout).unwrap(), "GRANTED=yes\n");
-    }
-
-    #[tokio::test]
-    async fn storage_work_that_panics_is_an_error_and_the_next_runs() {
-        let storage: &dyn StorageExecutor = &BlockingPool;
-        assert!(storage.run(|| panic!("broken work")).await.is_err());
-        assert_eq!(storage.run(|| 7).await, Ok(7));
     }
 
     #[tokio::test]

@@ -8,7 +8,9 @@ use axum::http::HeaderMap;
 use insula_domain::{Audience, Label, SessionKey};
 use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, one_off};
+use insula_runtime::turn::{
+    Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, one_off,
+};
 use insula_store::{IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
 use std::sync::Arc;
 
@@ -71,6 +73,7 @@ impl<'h> Asking<'h> {
                 .idempotency
                 .map(|key| IdempotencyKey { who: self.caller.account().into(), key: key.into() }),
             agent: agent.clone(),
+            acknowledge: Acknowledge::WithReply,
         };
         let handle = match submit(engine.clone(), inbound, stay).await {
             Err(SubmitError::Known { turn, status }) => again(&engine, agent, turn)

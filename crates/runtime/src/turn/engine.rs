@@ -23,8 +23,8 @@ use insula_domain::{Label, Scope, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
-    Accept, Accepted, AgentCommand, IdempotencyKey, MessageSeq, NewMessage, OpenSession, Part,
-    Role, SessionRef, StoreError, TurnId, TurnStatus,
+    Accept, Accepted, AgentCommand, Flush, IdempotencyKey, MessageSeq, NewMessage, OpenSession,
+    Part, Role, SessionRef, StoreError, TurnId, TurnStatus,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::AssertUnwindSafe;
@@ -49,6 +49,17 @@ pub struct Inbound {
     pub parts: Vec<Part>,
     /// What a repetition of it would carry.
     pub idempotency: Option<IdempotencyKey>,
+    /// When whoever sent it is told that it was taken.
+    pub acknowledge: Acknowledge,
+}
+
+/// When the sender of a message is told that it was taken; by then it is durable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// As soon as it is journalled.
+    AtOnce,
+    /// With the reply, which is journalled after it: one flush serves both.
+    WithReply,
 }
 
 /// Why a message was not taken.
@@ -170,8 +181,17 @@ impl Engine {
         inbound: Inbound,
         first: Vec<AgentCommand>,
     ) -> Result<TurnHandle, SubmitError> {
-        let Inbound { agent, session: key, scope, label, principal, history, parts, idempotency } =
-            inbound;
+        let Inbound {
+            agent,
+            session: key,
+            scope,
+            label,
+            principal,
+            history,
+            parts,
+            idempotency,
+            acknowledge,
+        } = inbound;
         let at = self.shop.house.world.clock.now();
         let (scope, label): (Arc<str>, Arc<str>) =
             (scope.to_string().into(), label.to_string().into());
@@ -204,7 +224,11 @@ impl Engine {
             }));
         }
         let said = message(Role::User, parts);
-        let accept = Accept { session: open, message: said.clone(), idempotency };
+        let flush = match acknowledge {
+            Acknowledge::AtOnce => Flush::Now,
+            Acknowledge::WithReply => Flush::Later,
+        };
+        let accept = Accept { session: open, message: said.clone(), idempotency, flush };
         batch.push(AgentCommand::Accept(Box::new(accept)));
         let done = agent.store.commit(batch, &self.shop.house.fence).await?;
         let (turn, session, seq) = match done.accepted() {

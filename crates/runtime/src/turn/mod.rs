@@ -19,5 +19,5 @@ mod run;
 mod shown;
 
 pub use control::Mode;
-pub use engine::{Engine, Inbound, SubmitError};
+pub use engine::{Acknowledge, Engine, Inbound, SubmitError};
 pub use event::{ApprovalOutcome, TurnEnd, TurnEvent, TurnHandle};

@@ -5,7 +5,7 @@ use insula_domain::{
 };
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
-use insula_runtime::turn::{Engine, Inbound, TurnEnd, TurnEvent, TurnHandle};
+use insula_runtime::turn::{Acknowledge, Engine, Inbound, TurnEnd, TurnEvent, TurnHandle};
 use insula_runtime::{Home, House};
 use insula_store::{Message, Part, Role, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
@@ -159,6 +159,7 @@ impl Fixture {
         let address = address(chat);
         let session = agent.session_key(&address);
         let inbound = Inbound {
+            acknowledge: Acknowledge::AtOnce,
             session: session.clone(),
             scope: agent.scope(&address),
             label: Label::anyone(),

@@ -2,7 +2,7 @@
 
 use super::{agent, open, print};
 use insula_store::{
-    Accept, AgentCommand, AgentRow, AgentStore, Conclude, DaemonCommand, Durability, Fence,
+    Accept, AgentCommand, AgentRow, AgentStore, Conclude, DaemonCommand, Durability, Fence, Flush,
     IdempotencyKey, Lifecycle, NewMessage, OpenSession, Part, Role, SessionId, Store, TurnOutcome,
     Usage, Window,
 };
@@ -64,6 +64,7 @@ fn accept(session: usize, n: u64, keyed: bool) -> AgentCommand {
             label: "private".into(),
             at: at(n),
         },
+        flush: Flush::Now,
         idempotency: keyed
             .then(|| IdempotencyKey { who: "token".into(), key: format!("{session}-{n}").into() }),
     }))

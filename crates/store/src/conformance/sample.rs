@@ -1,7 +1,7 @@
 //! What the checks say and do, made in one place.
 
 use crate::{
-    Accept, Accepted, AgentCommand, AgentStore, Conclude, Fence, IdempotencyKey, Message,
+    Accept, Accepted, AgentCommand, AgentStore, Conclude, Fence, Flush, IdempotencyKey, Message,
     NewMessage, OpenSession, Part, Role, SessionId, TurnId, TurnOutcome, Usage, Window,
 };
 use insula_world::Timestamp;
@@ -46,14 +46,19 @@ pub fn opening(key: &str) -> OpenSession {
 /// Takes a message in.
 pub fn accept(key: &str, text: &str) -> AgentCommand {
     let (session, message) = (opening(key), said(text));
-    AgentCommand::Accept(Box::new(Accept { session, message, idempotency: None }))
+    AgentCommand::Accept(Box::new(Accept {
+        session,
+        message,
+        idempotency: None,
+        flush: Flush::Now,
+    }))
 }
 
 /// Takes a message in that carries an idempotency key.
 pub fn accept_keyed(key: &str, text: &str, who: &str, idempotency: &str) -> AgentCommand {
     let idempotency = Some(IdempotencyKey { who: who.into(), key: idempotency.into() });
     let (session, message) = (opening(key), said(text));
-    AgentCommand::Accept(Box::new(Accept { session, message, idempotency }))
+    AgentCommand::Accept(Box::new(Accept { session, message, idempotency, flush: Flush::Now }))
 }
 
 /// Ends a turn with a reply.

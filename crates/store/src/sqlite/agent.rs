@@ -93,7 +93,8 @@ impl SqliteAgent {
             let Some(last) = records.last().map(|record| record.id) else { break };
             let random = self.pool.random().clone();
             let moved = self.job(held, move |file| {
-                let AgentFile { db, chain, linked, .. } = file;
+                let AgentFile { db, durability, chain, linked, .. } = file;
+                db.read(|_| db.survive(*durability))?;
                 db.write(|sql| {
                     queue::take_in(sql, chain, &random, records)?;
                     linked.then(|| audit::head(sql)).transpose()

@@ -5,7 +5,7 @@ use super::{approvals, audit, index, messages, sessions, turns};
 use crate::agent::{AgentCommand, Committed, Outcome};
 use crate::chain::Chain;
 use crate::message::NewMessage;
-use crate::turn::NewStep;
+use crate::turn::{Flush, NewStep};
 use insula_world::Random;
 use rusqlite::Connection;
 
@@ -24,6 +24,8 @@ pub(crate) struct Traits {
     pub(crate) audits: bool,
     /// One erases: the log must be emptied after.
     pub(crate) erases: bool,
+    /// One must be on the disk before the commit returns.
+    pub(crate) flushes: bool,
     /// How many messages they bring, and how many bytes of words: the index may be due after.
     pub(crate) said: (usize, usize),
 }
@@ -31,11 +33,12 @@ pub(crate) struct Traits {
 impl Traits {
     /// What a batch will need.
     pub(crate) fn of(batch: &[AgentCommand]) -> Self {
-        let mut traits = Self::default();
+        let mut traits = Self { flushes: true, ..Self::default() };
         for command in batch {
             match command {
                 AgentCommand::Accept(accept) => {
                     traits.accepts = true;
+                    traits.flushes = accept.flush == Flush::Now;
                     traits.say(std::slice::from_ref(&accept.message));
                 }
                 AgentCommand::Join(join) => traits.say(std::slice::from_ref(&join.message)),
@@ -76,6 +79,7 @@ impl Traits {
             accepts: self.accepts || other.accepts,
             audits: self.audits || other.audits,
             erases: self.erases || other.erases,
+            flushes: self.flushes || other.flushes,
             said: (self.said.0 + other.said.0, self.said.1 + other.said.1),
         }
     }

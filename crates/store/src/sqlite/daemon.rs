@@ -240,8 +240,7 @@ fn with_sync<T>(
     durability: Durability,
     write: impl FnOnce(&mut Db) -> Result<T>,
 ) -> Result<T> {
-    let synchronous = open::synchronous(durability);
-    db.read(|sql| sql.execute_batch(&format!("PRAGMA synchronous = {synchronous}")))?;
+    db.read(|_| db.survive(durability))?;
     write(db)
 }
 

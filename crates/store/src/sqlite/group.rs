@@ -15,6 +15,7 @@ use crate::agent::{AgentCommand, Committed};
 use crate::chain::Head;
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
+use crate::store::Durability;
 use insula_world::{Random, StorageStopped};
 use rusqlite::Connection;
 use std::collections::VecDeque;
@@ -137,16 +138,20 @@ pub(crate) fn commit(
     random: &Random,
     group: Vec<Waiting>,
 ) -> (Answers, Option<Head>) {
-    let AgentFile { db, chain, linked, backlog, .. } = file;
+    let AgentFile { db, durability, chain, linked, backlog, .. } = file;
     let (sql, path) = (db.connection(), db.file());
     let work = Work { sql, path, means: Means { chain, random }, group: &group };
     let traits = group.iter().fold(Traits::default(), |sum, next| sum.and(next.traits));
     backlog.grow(traits.said);
-    // Failures are rare: only when there was one does each batch get a savepoint of its own.
-    let results = work
-        .transact(Isolation::Together, backlog)
-        .or_else(|| work.transact(Isolation::Apart, backlog))
-        .unwrap_or_default();
+    // The log is written in order: who is flushed later takes along what was not flushed.
+    let results = match db.survive(if traits.flushes { *durability } else { Durability::Process }) {
+        Err(error) => work.failed(&error),
+        // Failures are rare: only when there was one does each batch get a savepoint of its own.
+        Ok(()) => work
+            .transact(Isolation::Together, backlog)
+            .or_else(|| work.transact(Isolation::Apart, backlog))
+            .unwrap_or_default(),
+    };
     let replies = group.into_iter().map(|waiting| waiting.reply);
     let answers = Answers(replies.zip(results).collect());
     if answers.0.iter().all(|(_, answer)| answer.is_err()) {

@@ -58,7 +58,8 @@ pub(crate) fn open(
         return Err(StoreError::NotAllowed { file: file.into(), what: "it is read-only".into() });
     }
     accept(&mut db, format)?;
-    db.read(|sql| settle(sql, durability))?;
+    db.read(settle)?;
+    db.read(|_| db.survive(durability))?;
     Ok(Some(db))
 }
 
@@ -85,22 +86,12 @@ fn connect(file: &Path, format: &Format) -> rusqlite::Result<Connection> {
 
 /// The rest of the settings, once the file is known to be ours. An early write-back keeps
 /// the log short; erased bytes are overwritten.
-fn settle(sql: &Connection, durability: Durability) -> rusqlite::Result<()> {
+fn settle(sql: &Connection) -> rusqlite::Result<()> {
     sql.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)?;
-    let synchronous = synchronous(durability);
-    sql.execute_batch(&format!(
-        "PRAGMA synchronous = {synchronous}; PRAGMA secure_delete = ON;
-         PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 1048576;
-         PRAGMA temp_store = MEMORY;"
-    ))
-}
-
-/// SQLite's name for a durability.
-pub(crate) fn synchronous(durability: Durability) -> &'static str {
-    match durability {
-        Durability::Power => "FULL",
-        Durability::Process => "NORMAL",
-    }
+    sql.execute_batch(
+        "PRAGMA secure_delete = ON; PRAGMA wal_autocheckpoint = 256;
+         PRAGMA journal_size_limit = 1048576; PRAGMA temp_store = MEMORY;",
+    )
 }
 
 /// Checks whose the file is and of which version, and migrates it if it is older. The usual

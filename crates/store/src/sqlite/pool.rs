@@ -13,7 +13,7 @@ use super::turn_reads;
 use crate::chain::{Anchor, Chain};
 use crate::error::{Result, StoreError};
 use crate::key::AuditKey;
-use crate::store::StoreOptions;
+use crate::store::{Durability, StoreOptions};
 use insula_domain::id::AgentId;
 use insula_world::{Random, World};
 use std::collections::BTreeMap;
@@ -66,6 +66,8 @@ enum State {
 /// An agent's open database.
 pub(crate) struct AgentFile {
     pub(crate) db: Db,
+    /// What its commits survive.
+    pub(crate) durability: Durability,
     pub(crate) chain: Chain,
     /// Whether the chain held its anchored head when the file was opened.
     pub(crate) linked: bool,
@@ -238,7 +240,7 @@ impl Pool {
             };
             let linked = reaches(&db, anchor)?;
             let backlog = db.read(Backlog::read)?;
-            let file = AgentFile { db, chain, linked, backlog, _ticket: ticket };
+            let file = AgentFile { db, durability, chain, linked, backlog, _ticket: ticket };
             *held.state = State::Open(Box::new(file));
             Ok(Some(held))
         };

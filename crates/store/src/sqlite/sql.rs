@@ -4,8 +4,10 @@
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
 use crate::files;
+use crate::store::Durability;
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 /// Why a command could not be applied.
@@ -47,11 +49,26 @@ pub(crate) fn bad_value(column: usize) -> rusqlite::Error {
 pub(crate) struct Db {
     connection: Connection,
     file: PathBuf,
+    /// What commits survive, as SQLite was last told; nothing yet.
+    survives: Cell<Option<Durability>>,
 }
 
 impl Db {
     pub(crate) fn new(connection: Connection, file: PathBuf) -> Self {
-        Self { connection, file }
+        Self { connection, file, survives: Cell::new(None) }
+    }
+
+    /// Says what commits survive from now on, once they return.
+    pub(crate) fn survive(&self, durability: Durability) -> rusqlite::Result<()> {
+        if self.survives.get() != Some(durability) {
+            let synchronous = match durability {
+                Durability::Power => "FULL",
+                Durability::Process => "NORMAL",
+            };
+            self.connection.execute_batch(&format!("PRAGMA synchronous = {synchronous}"))?;
+            self.survives.set(Some(durability));
+        }
+        Ok(())
     }
 
     pub(crate) fn file(&self) -> &Path {

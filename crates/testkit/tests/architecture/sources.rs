@@ -17,7 +17,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("cli/src/process.rs", "start-up: the environment, the process itself, its log file"),
     ("config/src/files.rs", "reading the files of a configuration"),
     ("runtime/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
-    ("runtime/src/watch.rs", "watches on the folders of configuration"),
+    ("runtime/src/watch/looked.rs", "looking at the files of configuration where watches fail"),
     ("sandbox/src/bin/insula-confine.rs", "start-up of the helper that tests use: its arguments"),
     ("sandbox/src/cgroup.rs", "cgroups of confined processes, which are folders and files"),
     ("sandbox/src/conversation.rs", "the socket between the daemon and its helper"),
@@ -32,6 +32,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("testkit/src/world/clock.rs", "the paused timer of the runtime, to notice that all wait"),
     ("tools/src/workspace/kernel.rs", "the folders an agent was given, and all beneath them"),
     ("vault/src/files.rs", "the files of the vault: its key and its sealed secrets"),
+    ("world/src/threads.rs", "the threads that storage work runs on"),
     ("world/src/real.rs", "clock, entropy, threads, processes and sockets of the machine"),
 ];
 

@@ -1,0 +1,107 @@
+//! Changes in folders as the kernel tells them (inotify), asked for at most ten times a
+//! second.
+//!
+//! An agent's database lies in a folder that is watched, and under load it is written tens of
+//! thousands of times a second. Whoever listened all the time would be woken for each, which
+//! cost a tenth of the daemon's speed. So after the first sign nobody listens for a moment,
+//! and what has come by then is read in one go.
+
+use super::marks::{Marks, concerns};
+use insula_world::World;
+use rustix::fs::inotify::{self, CreateFlags, ReadFlags, Reader, WatchFlags};
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use tokio::net::unix::pipe::Receiver;
+
+/// How long nobody listens after a sign.
+const DEAF: Duration = Duration::from_millis(100);
+
+/// Room for the events of one read: some hundreds.
+const EVENTS_BYTES: usize = 16 * 1024;
+
+/// The watches of one home.
+pub(super) struct Kernel {
+    descriptor: OwnedFd,
+    folders: HashMap<i32, PathBuf>,
+    watches: HashMap<PathBuf, i32>,
+}
+
+impl Kernel {
+    pub(super) fn new() -> io::Result<Self> {
+        let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
+        Ok(Self { descriptor, folders: HashMap::new(), watches: HashMap::new() })
+    }
+
+    /// Watches a folder.
+    pub(super) fn watch(&mut self, folder: &Path) -> io::Result<()> {
+        let flags = WatchFlags::ONLYDIR
+            | WatchFlags::ATTRIB
+            | WatchFlags::CREATE
+            | WatchFlags::DELETE
+            | WatchFlags::MOVED_FROM
+            | WatchFlags::MOVED_TO
+            | WatchFlags::MODIFY
+            | WatchFlags::CLOSE_WRITE;
+        let watch = inotify::add_watch(&self.descriptor, folder, flags)?;
+        self.folders.insert(watch, folder.to_owned());
+        self.watches.insert(folder.to_owned(), watch);
+        Ok(())
+    }
+
+    /// Lets go of a folder, which may be gone and have taken its watch along.
+    pub(super) fn unwatch(&mut self, folder: &Path) {
+        if let Some(watch) = self.watches.remove(folder) {
+            self.folders.remove(&watch);
+            let _ = inotify::remove_watch(&self.descriptor, watch);
+        }
+    }
+
+    /// Waits until something happened that concerns a configuration, and notes all that did.
+    pub(super) async fn told(&self, world: &World, marks: &mut Marks) {
+        loop {
+            if let Ok(ear) = self.ear() {
+                let _ = ear.readable().await;
+            }
+            world.clock.sleep(DEAF).await;
+            if self.take(marks) {
+                return;
+            }
+        }
+    }
+
+    /// What can be listened at for one wait, and is dropped after it: as long as it is there
+    /// the event loop is woken by every event. To the event loop a pipe is what it looks like.
+    fn ear(&self) -> io::Result<Receiver> {
+        Receiver::from_owned_fd_unchecked(self.descriptor.try_clone()?)
+    }
+
+    /// Notes what has happened by now. True if it concerns a configuration.
+    pub(super) fn take(&self, marks: &mut Marks) -> bool {
+        let mut room = [MaybeUninit::uninit(); EVENTS_BYTES];
+        let mut reader = Reader::new(&self.descriptor, &mut room);
+        let mut concerned = false;
+        while let Ok(event) = reader.next() {
+            let what = event.events();
+            if what.contains(ReadFlags::QUEUE_OVERFLOW) {
+                marks.overrun();
+                concerned = true;
+                continue;
+            }
+            let (Some(folder), Some(name)) = (self.folders.get(&event.wd()), event.file_name())
+            else {
+                continue;
+            };
+            if concerns(folder, name.to_bytes()) {
+                marks.note(what, folder.join(OsStr::from_bytes(name.to_bytes())));
+                concerned = true;
+            }
+        }
+        concerned
+    }
+}

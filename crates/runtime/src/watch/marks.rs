@@ -1,0 +1,59 @@
+//! What was seen of a home's configuration since the last look.
+
+use rustix::fs::inotify::ReadFlags;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// What was seen since the last look.
+#[derive(Default)]
+pub(super) struct Marks {
+    /// What came, went or was renamed: a folder that went took its watch along, and one of
+    /// the same name that came after it has none.
+    lost: BTreeSet<PathBuf>,
+    /// Files that were written to and not closed yet: half an edit.
+    writing: BTreeSet<PathBuf>,
+    /// More happened than the system kept: anything may have.
+    overrun: bool,
+}
+
+impl Marks {
+    /// Notes what happened to a path.
+    pub(super) fn note(&mut self, what: ReadFlags, path: PathBuf) {
+        let renamed = ReadFlags::MOVED_FROM | ReadFlags::MOVED_TO;
+        if what.intersects(ReadFlags::CREATE | ReadFlags::DELETE | renamed) {
+            self.writing.remove(&path);
+            self.lost.insert(path);
+        } else if what.contains(ReadFlags::CLOSE_WRITE) {
+            self.writing.remove(&path);
+        } else if what.contains(ReadFlags::MODIFY) {
+            self.writing.insert(path);
+        }
+    }
+
+    /// Notes that something happened nobody can say any more.
+    pub(super) fn overrun(&mut self) {
+        self.overrun = true;
+    }
+
+    pub(super) fn is_writing(&self) -> bool {
+        !self.writing.is_empty()
+    }
+
+    pub(super) fn forget_writers(&mut self) {
+        self.writing.clear();
+    }
+
+    /// The paths whose watches may be gone, out of those that are watched.
+    pub(super) fn take_lost(&mut self, watched: &BTreeSet<PathBuf>) -> BTreeSet<PathBuf> {
+        let lost = std::mem::take(&mut self.lost);
+        if std::mem::take(&mut self.overrun) { watched.clone() } else { lost }
+    }
+}
+
+/// Whether a name in a folder is of a file we read, or of a folder that may hold one.
+pub(super) fn concerns(folder: &Path, name: &[u8]) -> bool {
+    FILES.contains(&name) || name == b"agents" || folder.ends_with("agents")
+}
+
+/// The files of a configuration, in whichever folder.
+pub(super) const FILES: [&[u8]; 3] = [b"config.yaml", b"agent.yaml", b"SOUL.md"];
