@@ -346,6 +346,18 @@ pub enum Approvals {
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
         reason: Option<String>,
     },
+    /// List what an agent may do without asking again, the newest first
+    Grants {
+        /// The agent's id
+        agent: String,
+    },
+    /// Take back what an agent may do without asking; the next such call asks again
+    Revoke {
+        /// The agent's id
+        agent: String,
+        /// The grant, as `grants` names it
+        grant: String,
+    },
 }
 
 /// Make, list and revoke tokens of the API.

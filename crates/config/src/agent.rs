@@ -4,7 +4,7 @@ use crate::model::ModelRef;
 use crate::programs::Programs;
 use crate::settings::Setting;
 use insula_domain::{
-    AgentId, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible, SessionRule,
+    Admins, AgentId, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible, SessionRule,
     ToolPolicy, UserId,
 };
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub struct AgentConfig {
     pub sessions: SessionRule,
     /// People with several identities.
     pub people: People,
+    /// Who may approve and change it.
+    pub admins: Admins,
     /// Values for hooks and expressions.
     pub metadata: Metadata,
     /// Everything that was written, with its origin.
@@ -122,11 +124,15 @@ impl People {
         }
     }
 
+    /// Whom an identity such as `telegram:1` is linked to.
+    pub fn linked(&self, identity: &str) -> Option<&PersonId> {
+        let at = self.links.binary_search_by(|(known, _)| (**known).cmp(identity)).ok()?;
+        Some(&self.links[at].1)
+    }
+
     /// Whom a user is linked to. An identity holds for every account of its platform: it is
     /// the platform that says who somebody is.
     pub fn person(&self, platform: Platform, user: &UserId) -> Option<&PersonId> {
-        let identity = format!("{platform}:{user}");
-        let at = self.links.binary_search_by(|(known, _)| (**known).cmp(&*identity)).ok()?;
-        Some(&self.links[at].1)
+        self.linked(&format!("{platform}:{user}"))
     }
 }

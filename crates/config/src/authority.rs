@@ -17,7 +17,7 @@ use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
 use crate::settings::Setting;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
-use insula_domain::{DmSessions, GroupSessions, MemoryScope, Selector, Switch};
+use insula_domain::{DmSessions, GroupSessions, HostCredential, MemoryScope, Selector, Switch};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -198,6 +198,13 @@ impl Authority {
         }
         for host in boundary.network.lists().iter().flatten() {
             self.grant("host", host.to_string());
+        }
+        for credential in boundary.network.credentials() {
+            let HostCredential { host, header, secrets, plain_http, .. } = credential;
+            let names: Vec<&str> = secrets.iter().map(|name| &**name).collect();
+            let clear = if *plain_http == Switch::On { ", also over plain http" } else { "" };
+            let text = format!("{header} on {host} from {}{clear}", names.join(", "));
+            self.grant("credential", text);
         }
         boundary.secrets.iter().for_each(|name| self.grant("secret", &**name));
         boundary.send.iter().for_each(|agent| self.grant("link to", agent.as_str()));
@@ -405,6 +412,7 @@ fn is_read_elsewhere(path: &str) -> bool {
         "files.stale_writes",
         "sandbox.off",
         "network.allow",
+        "network.credentials",
         "secrets",
         "isolation",
         "links",

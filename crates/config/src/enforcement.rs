@@ -48,7 +48,7 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
     ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),
-    ("access", "no message arrives from a platform yet"),
+    ("access.allow", "no message arrives from a platform yet"),
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),
     ("group", "no message arrives from a platform yet"),

@@ -1,6 +1,7 @@
 //! From one agent's merged settings to its [`AgentConfig`], with every reference checked.
 
 mod boundary;
+mod credentials;
 mod references;
 
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
@@ -15,8 +16,8 @@ use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{
-    AgentId, Backend, MemoryScope, Metadata, PersonId, Possible, Profile, Rule, Selector, Switch,
-    ToolPolicy, ToolTable, Verdict,
+    Admins, AgentId, Backend, MemoryScope, Metadata, PersonId, Platform, Possible, Profile, RoleId,
+    Rule, Selector, Switch, ToolPolicy, ToolTable, UserId, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -84,6 +85,7 @@ pub fn resolve(
     reader.hooks();
     let send = reader.links();
     let people = reader.people();
+    let admins = reader.admins(&people);
     let possible = Possible {
         memory: switch(memory_on),
         boards: switch(around.boards.contains_key(id)),
@@ -128,6 +130,7 @@ pub fn resolve(
         boards: around.boards.get(id).cloned().unwrap_or_default(),
         sessions: reader.sessions(),
         people,
+        admins,
         metadata: metadata(reader.at("metadata")),
         settings,
         digest: [0; 32],
@@ -205,6 +208,12 @@ impl<'r> Reader<'r> {
     fn error(&mut self, span: Span, message: String, help: Option<String>) {
         self.failed = true;
         self.report.push(Diagnostic::error(&self.owner, span, message).maybe_help(help));
+    }
+
+    /// An error about a value that may be a credential: the file's line is not shown.
+    fn conceal_error(&mut self, span: Span, message: String, help: &str) {
+        self.failed = true;
+        self.report.push(Diagnostic::error(&self.owner, span, message).help(help).conceal());
     }
 
     fn warn(&mut self, span: Span, message: String, help: Option<String>) {
@@ -443,6 +452,27 @@ impl<'r> Reader<'r> {
             }
         }
         people
+    }
+
+    fn admins(&mut self, people: &People) -> Admins {
+        let mut admins = Admins::default();
+        for entry in self.at("access.admins").map(Node::items).unwrap_or_default() {
+            let Some(text) = entry.text() else { continue };
+            let Some((platform, who)) = text.split_once(':') else { continue };
+            let Ok(platform) = Platform::new(platform) else { continue };
+            if who == "*" || who.starts_with("chat:") {
+                let message = format!("`{text}` would make admins of whoever happens to be there");
+                let help = "name a user, such as `telegram:12345`, or a role";
+                self.error(entry.span, message, Some(help.to_owned()));
+            } else if let Some(role) = who.strip_prefix("role:") {
+                let Ok(role) = RoleId::new(role) else { continue };
+                admins.role(platform, role);
+            } else if let Ok(user) = UserId::new(who) {
+                let person = people.linked(text).cloned();
+                admins.user(platform, user, person);
+            }
+        }
+        admins
     }
 }
 

@@ -115,6 +115,16 @@ rule!(
         .map_err(|error| Problem::new(format!("`{}` is not a host", shorten(text))).help(error.to_string()))
 );
 rule!(
+    /// A header that a credential may be in.
+    HEADER, "a header such as `Authorization`", "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$", |text| {
+        if insula_domain::network::is_credential_header(text) {
+            return Ok(());
+        }
+        Err(Problem::new(format!("`{}` can't carry a credential", shorten(text)))
+            .help("name a header, such as `Authorization`; those that frame a message are not for this"))
+    }
+);
+rule!(
     /// A duration.
     DURATION, "a duration such as `60s`, `5m` or `1h`", "^[0-9]+(ms|s|m|h|d)$", |text| {
         duration(text).map(drop).ok_or_else(|| {

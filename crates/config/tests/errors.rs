@@ -250,6 +250,43 @@ const CASES: &[Case] = &[
     ),
     Case("agents: {main: {}, coder: {network: ['https://a.org/']}}", "1:38", "", CODER),
     Case("agents: {main: {}, coder: {network: ['a.org:70000', '*']}}", "1:38", "", CODER),
+    // Credentials for hosts.
+    Case(
+        "agents: {main: {}, coder: {secrets: [K], network: {allow: [a.org], credentials: [{host: b.org, header: X, value: '${secret:K}'}]}}}",
+        "1:90",
+        "agent `coder` has a credential for `b.org`, which it does not reach",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {secrets: [K], network: {allow: ['a.org:8443'], credentials: [{host: a.org, header: X, value: '${secret:K}'}]}}}",
+        "1:97",
+        "agent `coder` has a credential for `a.org`, which it does not reach",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {network: {allow: [a.org], credentials: [{host: a.org, header: X, value: '${secret:K}'}]}}}",
+        "1:101",
+        "a credential of agent `coder` needs secret `K`, which it was not granted",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {network: {allow: [a.org], credentials: [{host: a.org, header: X, value: plain}]}}}",
+        "1:101",
+        "the credential of agent `coder` for `a.org` names no secret",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {secrets: [K], network: {allow: [a.org], credentials: [{host: a.org, header: Content-Length, value: '${secret:K}'}]}}}",
+        "1:105",
+        "`Content-Length` can't carry a credential",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {access: {admins: ['telegram:*']}}}",
+        "1:46",
+        "`telegram:*` would make admins of whoever happens to be there",
+        CODER,
+    ),
     Case(
         "agents: {main: {}, coder: {files: {shared: [src]}}}",
         "1:45",

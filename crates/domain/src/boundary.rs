@@ -2,8 +2,8 @@
 //!
 //! It is a plain value. Nothing here enforces anything; the gate does, from this.
 
-use crate::host::NetworkGrants;
 use crate::id::AgentId;
+use crate::network::NetworkGrants;
 use crate::policy::Switch;
 use crate::tool_table::ToolTable;
 use std::collections::BTreeSet;

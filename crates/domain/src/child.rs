@@ -148,6 +148,8 @@ impl Boundary {
             Some(only) => self.network.and(only.iter().cloned()),
             None => self.network.clone(),
         };
+        // What a child can't use, it can't have used for it either.
+        let network = network.only_secrets(&secrets);
         let mut approvals = self.approvals;
         if approvals.in_children == ChildApprovals::Deny {
             approvals.mode = ApprovalMode::Deny;

@@ -3,8 +3,8 @@
 use super::*;
 use crate::arbitrary::{MCP_NAMES, cases, policy, possible, selectors, switch, tools_in};
 use crate::boundary::{ApprovalRule, Axis, Budget, StaleWrites, WorkspaceScope};
-use crate::host::NetworkGrants;
 use crate::id::AgentId;
+use crate::network::NetworkGrants;
 use crate::policy::{Possible, ToolPolicy};
 use crate::tool;
 use crate::tool_table::ToolTable;

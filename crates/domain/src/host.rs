@@ -3,7 +3,6 @@
 
 // From `core`, which has the addresses without the sockets.
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::collections::BTreeSet;
 use std::fmt;
 
 /// Longest host name, in bytes: what the domain name system can carry.
@@ -180,7 +179,7 @@ impl HostPattern {
     }
 
     /// Whether everything that `other` covers is covered by this one.
-    fn covers_all_of(&self, other: &Self) -> bool {
+    pub(crate) fn covers_all_of(&self, other: &Self) -> bool {
         let hosts = match (&self.reach, &other.reach) {
             (_, Reach::Exact(host)) => self.covers_host(host),
             (Reach::Exact(_), Reach::Below(_)) => false,
@@ -278,80 +277,9 @@ impl fmt::Display for HostPattern {
     }
 }
 
-/// Which hosts may be reached: those that every list allows. Without a list, none.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct NetworkGrants {
-    lists: Vec<BTreeSet<HostPattern>>,
-}
-
-impl NetworkGrants {
-    /// No network.
-    pub fn none() -> Self {
-        Self::default()
-    }
-
-    /// What one list allows.
-    pub fn allow(hosts: impl IntoIterator<Item = HostPattern>) -> Self {
-        Self { lists: vec![hosts.into_iter().collect()] }
-    }
-
-    /// What these grants and one more list both allow; nothing where nothing was allowed.
-    #[must_use]
-    pub fn and(&self, hosts: impl IntoIterator<Item = HostPattern>) -> Self {
-        let mut lists = self.lists.clone();
-        if !lists.is_empty() {
-            lists.push(hosts.into_iter().collect());
-        }
-        Self { lists }
-    }
-
-    /// The lists, of which every one must allow a host.
-    pub fn lists(&self) -> &[BTreeSet<HostPattern>] {
-        &self.lists
-    }
-
-    /// Whether nothing may be reached at all.
-    pub fn is_none(&self) -> bool {
-        self.lists.is_empty() || self.lists.iter().any(BTreeSet::is_empty)
-    }
-
-    /// Whether a host may be reached, at some port. Case and one final dot make no difference.
-    pub fn allows(&self, host: &str) -> bool {
-        let Ok(host) = Host::parse(host) else { return false };
-        !self.lists.is_empty()
-            && self.lists.iter().all(|list| list.iter().any(|pattern| pattern.covers_host(&host)))
-    }
-
-    /// The pattern of the first list by which a host may be reached at a port; `None` where
-    /// some list does not allow it.
-    pub fn reaches(&self, host: &Host, port: u16, scheme: Scheme) -> Option<&HostPattern> {
-        let mut rules = self
-            .lists
-            .iter()
-            .map(|list| list.iter().find(|pattern| pattern.covers(host, port, scheme)));
-        let first = rules.next()??;
-        rules.all(|rule| rule.is_some()).then_some(first)
-    }
-
-    /// Whether these grants could allow a host that `other` does not: true unless each list
-    /// of `other` is seen to allow all that one of these does.
-    pub fn exceeds(&self, other: &Self) -> bool {
-        let within = |list: &BTreeSet<HostPattern>, bound: &BTreeSet<HostPattern>| {
-            list.iter().all(|it| bound.iter().any(|bound| bound.covers_all_of(it)))
-        };
-        let bounded = !other.lists.is_empty()
-            && other.lists.iter().all(|bound| self.lists.iter().any(|list| within(list, bound)));
-        !self.is_none() && !bounded
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hosts(texts: &[&str]) -> Vec<HostPattern> {
-        texts.iter().map(|text| HostPattern::parse(text).unwrap()).collect()
-    }
 
     #[test]
     fn a_pattern_is_a_host_or_a_star_and_a_domain_and_nothing_else() {
@@ -418,76 +346,5 @@ mod tests {
         ] {
             assert_eq!(HostPattern::parse(bad), Err(why), "{bad}");
         }
-    }
-
-    #[test]
-    fn a_host_must_be_in_every_list_and_no_list_allows_nothing() {
-        let grants = NetworkGrants::allow(hosts(&["api.github.com", "*.example.org"]));
-        for yes in ["api.github.com", "API.github.com.", "a.example.org", "a.b.example.org"] {
-            assert!(grants.allows(yes), "{yes}");
-        }
-        for no in [
-            "github.com",
-            "example.org",
-            "evilexample.org",
-            ".example.org",
-            "a..example.org",
-            "api.github.com.evil.net",
-            "api.github.com..",
-            "x@a.example.org",
-            "",
-            ".",
-        ] {
-            assert!(!grants.allows(no), "{no}");
-        }
-        let fewer = grants.and(hosts(&["api.github.com", "crates.io"]));
-        assert!(fewer.allows("api.github.com"));
-        assert!(!fewer.allows("a.example.org") && !fewer.allows("crates.io"));
-        assert!(!NetworkGrants::none().allows("api.github.com"));
-        assert!(!NetworkGrants::none().and(hosts(&["crates.io"])).allows("crates.io"));
-        assert!(!NetworkGrants::allow([]).allows("crates.io"));
-    }
-
-    #[test]
-    fn a_pattern_covers_the_usual_port_of_each_scheme_or_the_one_it_names() {
-        let grants = NetworkGrants::allow(hosts(&["a.org", "b.org:8443", "[::1]:80"]));
-        let rule = |host, port, scheme| {
-            let host = Host::parse(host).unwrap();
-            grants.reaches(&host, port, scheme).map(ToString::to_string)
-        };
-        assert_eq!(rule("a.org", 443, Scheme::Https).unwrap(), "a.org");
-        assert_eq!(rule("A.org.", 80, Scheme::Http).unwrap(), "a.org");
-        assert_eq!(rule("a.org", 80, Scheme::Https), None);
-        assert_eq!(rule("a.org", 443, Scheme::Http), None);
-        assert_eq!(rule("a.org", 22, Scheme::Https), None);
-        assert_eq!(rule("b.org", 8443, Scheme::Https).unwrap(), "b.org:8443");
-        assert_eq!(rule("b.org", 8443, Scheme::Http).unwrap(), "b.org:8443");
-        assert_eq!(rule("b.org", 443, Scheme::Https), None);
-        assert_eq!(rule("[0:0::1]", 80, Scheme::Http).unwrap(), "[::1]:80");
-        let fewer = grants.and(hosts(&["a.org:443"]));
-        let host = Host::parse("a.org").unwrap();
-        assert!(fewer.reaches(&host, 443, Scheme::Https).is_some());
-        assert!(fewer.reaches(&host, 80, Scheme::Http).is_none());
-        assert!(NetworkGrants::none().reaches(&host, 443, Scheme::Https).is_none());
-    }
-
-    #[test]
-    fn a_wildcard_never_covers_an_address() {
-        let grants = NetworkGrants::allow(hosts(&["*.com"]));
-        assert!(!grants.allows("10.0.0.1") && !grants.allows("[::1]"));
-    }
-
-    #[test]
-    fn more_lists_never_exceed_fewer() {
-        let wide = NetworkGrants::allow(hosts(&["*.example.org", "crates.io"]));
-        let narrow = NetworkGrants::allow(hosts(&["a.example.org", "*.b.example.org"]));
-        assert!(!narrow.exceeds(&wide) && wide.exceeds(&narrow));
-        assert!(!wide.and(hosts(&["elsewhere.net"])).exceeds(&wide));
-        assert!(!NetworkGrants::none().exceeds(&NetworkGrants::none()));
-        assert!(wide.exceeds(&NetworkGrants::none()));
-        let below = NetworkGrants::allow(hosts(&["*.crates.io"]));
-        assert!(below.exceeds(&wide));
-        let port = NetworkGrants::allow(hosts(&["crates.io:8443"]));
-        assert!(port.exceeds(&wide) && wide.exceeds(&port) && !port.exceeds(&port));
     }
 }

@@ -263,6 +263,14 @@ fn boundary(boundary: &Boundary) -> Value {
         "network": network.lists().iter()
             .map(|hosts| hosts.iter().map(ToString::to_string).collect::<Vec<_>>())
             .collect::<Vec<_>>(),
+        "credentials": network.credentials().iter()
+            .map(|it| json!({
+                "host": it.host.to_string(),
+                "header": &*it.header,
+                "secrets": it.secrets,
+                "plain_http": it.plain_http == insula_domain::Switch::On,
+            }))
+            .collect::<Vec<_>>(),
         "secrets": secrets,
         "budget": {
             "usd_per_day": budget.own.usd_micros_per_day.map(|micros| micros as f64 / 1e6),

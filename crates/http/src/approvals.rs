@@ -97,6 +97,7 @@ impl From<AnswerError> for ApiError {
     fn from(error: AnswerError) -> Self {
         let (status, code) = match &error {
             AnswerError::NotWaiting(_) => (StatusCode::NOT_FOUND, "no_such_approval"),
+            AnswerError::NoGrant(_) => (StatusCode::NOT_FOUND, "no_such_grant"),
             AnswerError::NotAdmin(_) => (StatusCode::FORBIDDEN, "forbidden"),
             AnswerError::Separation => (StatusCode::FORBIDDEN, "separation"),
             AnswerError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),

@@ -152,6 +152,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
         }
         "messages" | "stop" | "retry" | "new" if method == Method::POST => Some(Verb::Chat),
         "approvals" if reads || method == Method::POST => Some(Verb::Approve),
+        "grants" if reads || method == Method::DELETE => Some(Verb::Approve),
         "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
         _ => None,
     }
@@ -236,6 +237,9 @@ mod tests {
             (&post, "/api/agents/{id}/approvals/{approval}", Some(Verb::Approve)),
             (&delete, "/api/agents/{id}/approvals/{approval}", None),
             (&get, "/api/approvals", None),
+            (&get, "/api/agents/{id}/grants", Some(Verb::Approve)),
+            (&delete, "/api/agents/{id}/grants/{grant}", Some(Verb::Approve)),
+            (&post, "/api/agents/{id}/grants", None),
             (&post, "/api/agents/{id}/archive", None),
             (&delete, "/api/agents/{id}", None),
             (&delete, "/api/agents/{id}/sessions/{session}", None),

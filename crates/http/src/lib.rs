@@ -11,6 +11,7 @@ mod auth;
 mod connection;
 mod error;
 mod events;
+mod grants;
 mod id;
 mod limits;
 mod messages;
@@ -33,7 +34,7 @@ pub use system::Listening;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{get, post, put};
+use axum::routing::{delete, get, post, put};
 use insula_runtime::House;
 use insula_runtime::turn::Engine;
 use std::sync::Arc;
@@ -63,13 +64,15 @@ pub fn router(surface: Surface) -> Router {
         .route("/audit/verify", get(audit::verify_daemon))
         .route("/audit/chains", get(audit::chains))
         .route("/tokens", get(tokens::list).post(tokens::create))
-        .route("/tokens/{id}", axum::routing::delete(tokens::revoke))
+        .route("/tokens/{id}", delete(tokens::revoke))
         .route("/secrets", get(secrets::list_all))
         .route("/daemon/secrets", get(secrets::list_daemon))
         .route("/daemon/secrets/{name}", put(secrets::set_daemon).delete(secrets::remove_daemon))
         .route("/approvals", get(approvals::list_all))
         .route("/agents/{id}/approvals", get(approvals::list))
         .route("/agents/{id}/approvals/{approval}", post(approvals::decide))
+        .route("/agents/{id}/grants", get(grants::list))
+        .route("/agents/{id}/grants/{grant}", delete(grants::revoke))
         .route("/agents", get(agents::list).post(agents::add))
         .route("/agents/{id}", get(agents::show).delete(agents::delete))
         .route("/agents/{id}/pause", post(agents::pause))

@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, messages, metrics, route, secrets, sessions, system, tokens,
-    usage, v1,
+    agents, approvals, audit, events, grants, messages, metrics, route, secrets, sessions, system,
+    tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -44,6 +44,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         approvals::list_all,
         approvals::list,
         approvals::decide,
+        grants::list,
+        grants::revoke,
         agents::list,
         agents::add,
         agents::show,

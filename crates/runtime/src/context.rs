@@ -10,7 +10,8 @@ use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
 use insula_domain::{
-    Address, AgentId, Boundary, MemoryScope, Metadata, Scope, SessionKey, SessionRule, ToolTable,
+    AccountId, Address, Admins, AgentId, Boundary, MemoryScope, Metadata, Platform, Principal,
+    RoleId, Scope, SessionKey, SessionRule, ToolTable, UserId,
 };
 use insula_store::{AgentCommand, AgentStore, AuditEntry, Fence, Seq, StoreError};
 use insula_world::{Clock, World};
@@ -59,6 +60,8 @@ pub struct AgentContext {
     pub store: AgentStore,
     /// Its audit trail.
     pub audit: AuditLog,
+    /// Who may approve and change it, besides tokens and the local command line.
+    pub admins: Admins,
     one_off: AtomicU64,
 }
 
@@ -198,6 +201,7 @@ impl AgentContext {
             },
             store,
             audit,
+            admins: config.admins,
             one_off: AtomicU64::new(0),
             id: config.id,
         }
@@ -215,6 +219,18 @@ impl AgentContext {
         let at = world.clock.now().as_millis().to_string();
         let purpose = ["one-off", self.id.as_str(), &self.generation.to_string(), &at, &number];
         format!("{}{}", crate::turn::one_off::PREFIX, world.random.stream(&purpose).id())
+    }
+
+    /// Somebody on a platform, as this agent sees them now.
+    pub fn principal(
+        &self,
+        (platform, account): (Platform, AccountId),
+        user: UserId,
+        roles: Vec<RoleId>,
+    ) -> Principal {
+        let person = self.conversations.people.person(platform, &user).cloned();
+        let standing = self.admins.standing((platform, &user), person.as_ref(), &roles);
+        Principal { platform, account, user, person, roles, standing }
     }
 
     /// The conversation a message at `address` belongs to.

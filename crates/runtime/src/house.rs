@@ -13,7 +13,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
 use insula_config::{DaemonConfig, Loaded, Report, load};
-use insula_domain::AgentId;
+use insula_domain::{AgentId, Principal};
 use insula_store::{AuditEntry, DaemonCommand, Fence, Store};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,6 +35,8 @@ pub enum Actor {
     CommandLine,
     /// The bearer of a token, by the token's id.
     Token(Box<str>),
+    /// Somebody on a platform. What they may do is looked up at the agent they act on.
+    Principal(Box<Principal>),
 }
 
 impl fmt::Display for Actor {
@@ -45,6 +47,7 @@ impl fmt::Display for Actor {
             Self::Signal => f.write_str("daemon:signal"),
             Self::CommandLine => f.write_str("cli:local"),
             Self::Token(id) => write!(f, "api:{id}"),
+            Self::Principal(who) => write!(f, "{}:{}", who.platform, who.user),
         }
     }
 }

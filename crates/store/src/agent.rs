@@ -104,6 +104,11 @@ pub enum AgentCommand {
         /// What is allowed from now on.
         grant: Option<Grant>,
     },
+    /// Takes a grant back, if there is such a one: the next call asks again.
+    RevokeGrant {
+        /// The grant.
+        id: Box<str>,
+    },
     /// Forgets idempotency keys that were first seen before a time.
     PruneIdempotency {
         /// The time.
@@ -289,6 +294,11 @@ impl AgentStore {
     /// What allows an invocation in a session, if anything does.
     pub async fn granted(&self, invocation: [u8; 32], session: SessionId) -> Result<Option<Grant>> {
         self.backend.granted(invocation, session).await
+    }
+
+    /// What is allowed for longer than once, the newest first.
+    pub async fn grants(&self) -> Result<Vec<Grant>> {
+        self.backend.grants().await
     }
 
     /// Messages of one scope that match some words of `query`, the best first, at most

@@ -8,6 +8,8 @@ use insula_world::Timestamp;
 pub const APPROVAL_BYTES_MAX: usize = 64 * 1024;
 /// Most approvals one read returns.
 pub const APPROVALS_MAX: u32 = 1_000;
+/// Most grants one read returns, the newest ones.
+pub const GRANTS_MAX: u32 = 10_000;
 
 /// A call that waits for an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,6 +41,8 @@ pub struct Approval {
 /// A permission for exactly one invocation that outlives the call it was given for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
+    /// Its name: that of the approval by which it was given.
+    pub id: Box<str>,
     /// The invocation.
     pub invocation: [u8; 32],
     /// The session it holds in; `None` for all of the agent.
@@ -47,4 +51,12 @@ pub struct Grant {
     pub by: Box<str>,
     /// When.
     pub at: Timestamp,
+    /// The tool.
+    pub tool: Box<str>,
+    /// The rule by which it needed an answer.
+    pub rule: Box<str>,
+    /// What it does, for people; empty once the session it was asked in is forgotten.
+    pub what: String,
+    /// The session it was asked in.
+    pub asked_in: SessionId,
 }

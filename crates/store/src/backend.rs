@@ -103,6 +103,9 @@ pub trait AgentBackend: Send + Sync {
     /// What allows an invocation in a session.
     async fn granted(&self, invocation: [u8; 32], session: SessionId) -> Result<Option<Grant>>;
 
+    /// What is allowed for longer than once.
+    async fn grants(&self) -> Result<Vec<Grant>>;
+
     /// Messages of one scope, by their words.
     async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>>;
 }

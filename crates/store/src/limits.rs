@@ -60,7 +60,11 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("what an approval is about", new.what.len(), APPROVAL_BYTES_MAX)?;
             within("the call of an approval", new.call.len(), CALL_NAME_BYTES_MAX)
         }
-        AgentCommand::SettleApproval { .. }
+        AgentCommand::SettleApproval { grant, .. } => {
+            let what = grant.as_ref().map_or(0, |grant| grant.what.len());
+            within("what a grant is about", what, APPROVAL_BYTES_MAX)
+        }
+        AgentCommand::RevokeGrant { .. }
         | AgentCommand::EraseAuditContent(_)
         | AgentCommand::ReplaceTurn { .. }
         | AgentCommand::ForgetSession { .. }

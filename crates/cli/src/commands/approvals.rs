@@ -35,6 +35,16 @@ pub async fn run(reach: &Reach, answer: Answer, command: Approvals) -> Result<u8
             let done = decide(reach, &id, json!({ "decision": "deny", "reason": reason })).await?;
             answer.give(&done, |_| output::line(&format!("denied {id}")));
         }
+        Approvals::Grants { agent } => {
+            let grants = reach.get(&format!("/api/agents/{}/grants", part(&agent))).await?;
+            answer.give(&grants, |grants| granted(grants, &agent));
+        }
+        Approvals::Revoke { agent, grant } => {
+            let path = format!("/api/agents/{}/grants/{}", part(&agent), part(&grant));
+            reach.delete(&path).await?;
+            let done = json!({ "agent": agent, "id": grant, "revoked": true });
+            answer.give(&done, |_| output::line(&format!("revoked {grant}; {agent} asks again")));
+        }
     }
     Ok(0)
 }
@@ -65,16 +75,45 @@ pub fn table(waiting: &Value) {
         return output::line("nothing waits for approval");
     }
     let rows = waiting.iter().map(|approval| {
-        let what = text(approval, "what");
-        let line: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
         vec![
             text(approval, "id"),
             text(approval, "agent"),
             text(approval, "asked_by"),
             text(approval, "rule"),
             text(approval, "expires_at"),
-            line.chars().take(WHAT_CHARS_MAX).collect(),
+            line(approval),
         ]
     });
     output::table(&["id", "agent", "asked by", "rule", "until", "what"], rows);
+}
+
+/// Prints what an agent was granted.
+fn granted(grants: &Value, agent: &str) {
+    let grants = grants.as_array().map_or(&[][..], Vec::as_slice);
+    if grants.is_empty() {
+        return output::line(&format!("{agent} was granted nothing beyond single calls"));
+    }
+    let rows = grants.iter().map(|grant| {
+        let scope = match &grant["session"] {
+            Value::Null => text(grant, "scope"),
+            session => format!("session {session}"),
+        };
+        vec![
+            text(grant, "id"),
+            scope,
+            text(grant, "tool"),
+            text(grant, "rule"),
+            text(grant, "granted_by"),
+            text(grant, "granted_at"),
+            line(grant),
+        ]
+    });
+    output::table(&["id", "holds", "tool", "rule", "granted by", "when", "what"], rows);
+}
+
+/// What something does, on one line.
+fn line(value: &Value) -> String {
+    let what = text(value, "what");
+    let line: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(WHAT_CHARS_MAX).collect()
 }

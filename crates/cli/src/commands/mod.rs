@@ -13,7 +13,7 @@ mod token;
 mod tools;
 mod usage;
 
-use crate::arguments::{Agents, Arguments, Command, Config, Secret, Sessions, Token};
+use crate::arguments::{Agents, Approvals, Arguments, Command, Config, Secret, Sessions, Token};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
@@ -80,6 +80,7 @@ fn purpose(command: &Command) -> Purpose {
         Command::Secret(Secret::List { .. }) => Purpose::Look,
         Command::Secret(_) => Purpose::Change,
         Command::Sessions(Sessions::Forget { .. }) => Purpose::Change,
+        Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
         Command::Agents(agents) => match agents {
             Agents::List | Agents::Show(_) => Purpose::Look,
             _ => Purpose::Change,

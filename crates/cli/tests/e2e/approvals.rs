@@ -49,3 +49,101 @@ fn a_dangerous_command_waits_for_an_admin() {
     let said = ask(&home, "sudo rm -rf /");
     assert!(said.contains("nobody can allow that"), "{said}");
 }
+
+#[test]
+fn a_grant_is_listed_and_revoked_with_and_without_a_daemon() {
+    let home = configured(CONFIG);
+    let daemon = start_still(&home);
+    assert_eq!(json(&home, &["approvals", "grants", "a"]), serde_json::json!([]));
+    let grant = |folder: &str| {
+        let home = &home;
+        ask(home, &format!("mkdir {folder}"));
+        std::thread::scope(|threads| {
+            let command = format!("rm -r {folder}");
+            let asked = threads.spawn(move || ask(home, &command));
+            let id = waiting(home);
+            insula(home, &["approvals", "approve", &id, "--always"]).ok();
+            asked.join().unwrap();
+            id
+        })
+    };
+    let (one, two) = (grant("one"), grant("two"));
+    let all = json(&home, &["approvals", "grants", "a"]);
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all:#}");
+    let first = all.as_array().unwrap().iter().find(|it| it["id"] == *one).unwrap();
+    assert_eq!((&first["what"], &first["scope"]), (&"rm -r one".into(), &"always".into()));
+    let text = insula(&home, &["approvals", "grants", "a"]).ok().stdout;
+    assert!(text.contains("rm -r two") && text.contains("cli:local"), "{text}");
+    let missing = insula(&home, &["approvals", "revoke", "b", &one]);
+    assert_eq!(missing.code, Some(1));
+    insula(&home, &["approvals", "revoke", "a", &one]).ok();
+    std::thread::scope(|threads| {
+        let asked = threads.spawn(|| ask(&home, "rm -r one"));
+        let id = waiting(&home);
+        insula(&home, &["approvals", "deny", &id]).ok();
+        asked.join().unwrap();
+    });
+    daemon.terminate().unwrap();
+    insula(&home, &["approvals", "revoke", "a", &two]).ok();
+    assert_eq!(json(&home, &["approvals", "grants", "a"]), serde_json::json!([]));
+    let revoked = kinds(&home, "a").into_iter().filter(|kind| kind == "approval.revoked");
+    assert_eq!(revoked.count(), 2);
+    assert_chains_hold(&home);
+}
+
+#[test]
+fn over_the_api_only_a_token_that_may_approve_answers() {
+    let home = configured(CONFIG);
+    let daemon = start_still(&home);
+    let token = |agent: &str, verb: &str| {
+        let made = json(&home, &["token", "create", "--agent", agent, "--verb", verb]);
+        made["token"].as_str().unwrap().to_owned()
+    };
+    let listen = daemon.listen();
+    let as_token = |token: &str, method: &str, path: &str, body: &str| {
+        let bearer = format!("Authorization: Bearer {token}");
+        send(listen, method, path, &[&bearer, "Content-Type: application/json"], body)
+    };
+    let asker = token("a", "chat");
+    let command = serde_json::json!({ "command": "rm -r build" });
+    let message = serde_json::json!({
+        "model": "a",
+        "messages": [{ "role": "user", "content": format!("call terminal {command}") }],
+    });
+    std::thread::scope(|threads| {
+        let asked = threads
+            .spawn(|| as_token(&asker, "POST", "/v1/chat/completions", &message.to_string()));
+        let id = waiting(&home);
+        let path = format!("/api/agents/a/approvals/{id}");
+        let yes = r#"{"decision": "approve"}"#;
+        // Who asked, and every other verb that is not the one.
+        for other in [&asker, &token("a", "read"), &token("a", "manage"), &token("a", "chat")] {
+            assert_eq!(as_token(other, "POST", &path, yes).status, 403);
+            assert_eq!(as_token(other, "GET", "/api/agents/a/approvals", "").status, 403);
+            assert_eq!(as_token(other, "GET", "/api/agents/a/grants", "").status, 403);
+        }
+        // Nobody, and somebody else's.
+        assert_eq!(as_token("nobody", "POST", &path, yes).status, 401);
+        let foreign = token("b", "approve");
+        let told = |agent: &str, approval: &str| {
+            let path = format!("/api/agents/{agent}/approvals/{approval}");
+            let answer = as_token(&foreign, "POST", &path, yes);
+            let head = answer.head.lines().filter(|line| !line.to_lowercase().starts_with("date:"));
+            let head = head.collect::<Vec<_>>().join("\n");
+            (
+                answer.status,
+                head,
+                answer.body.replace(&format!("`{agent}`"), "`…`").replace(approval, "…"),
+            )
+        };
+        assert_eq!(told("a", &id), told("x", &id));
+        assert_eq!(told("a", &id).0, 404);
+        // The other agent's own door does not lead to this question either.
+        assert_eq!(told("b", &id), told("b", &"0".repeat(id.len())));
+        let words = r#"{"decision": "yes"}"#;
+        assert_eq!(as_token(&token("a", "approve"), "POST", &path, words).status, 400);
+        assert_eq!(waiting(&home), id, "it still waits");
+        assert_eq!(as_token(&token("a", "approve"), "POST", &path, yes).status, 200);
+        assert_eq!(asked.join().unwrap().status, 200);
+    });
+}

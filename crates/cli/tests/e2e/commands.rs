@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 46] = [
+const COMMANDS: [&str; 48] = [
     "",
     "up",
     "check",
@@ -46,6 +46,8 @@ const COMMANDS: [&str; 46] = [
     "approvals list",
     "approvals approve",
     "approvals deny",
+    "approvals grants",
+    "approvals revoke",
     "token",
     "token create",
     "token list",

@@ -11,6 +11,7 @@ mod commands;
 mod connections;
 mod crash;
 mod crash_turns;
+mod credentials;
 mod diff;
 mod echo_model;
 mod files;

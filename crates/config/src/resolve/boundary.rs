@@ -47,6 +47,12 @@ impl Reader<'_> {
         let hosts = self.nodes("network.allow").iter();
         let hosts: Vec<_> =
             hosts.filter_map(|node| HostPattern::parse(node.text()?).ok()).collect();
+        let network = match hosts.is_empty() {
+            true => NetworkGrants::none(),
+            false => NetworkGrants::allow(hosts),
+        };
+        let credentials = self.credentials(&network);
+        let network = network.with(credentials);
         let secrets: BTreeSet<Box<str>> = self.texts("secrets").into_iter().collect();
         for node in self.nodes("secrets") {
             if let Some(name) = node.text() {
@@ -73,11 +79,7 @@ impl Reader<'_> {
                     .and_then(StaleWrites::parse)
                     .unwrap_or_default(),
             },
-            network: if hosts.is_empty() {
-                NetworkGrants::none()
-            } else {
-                NetworkGrants::allow(hosts)
-            },
+            network,
             secrets,
             budget: self.budget(),
             approvals: ApprovalRule {

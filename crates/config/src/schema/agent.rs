@@ -241,7 +241,29 @@ static SANDBOX: Object = Object {
 
 static NETWORK: Object = Object {
     required: &[],
-    fields: &[Field::new("allow", List(&Text(&rules::HOST)), "Hosts it reaches.").default("none")],
+    fields: &[
+        Field::new("allow", List(&Text(&rules::HOST)), "Hosts it reaches.").default("none"),
+        Field::new(
+            "credentials",
+            List(&Object(&CREDENTIAL)),
+            "Headers that are set on the way out, unseen by programs and model.",
+        ),
+    ],
+};
+
+static CREDENTIAL: Object = Object {
+    required: &["host", "header", "value"],
+    fields: &[
+        Field::new("host", Text(&rules::HOST), "The host it is for, within `allow`."),
+        Field::new("header", Text(&rules::HEADER), "The header, such as `Authorization`."),
+        Field::new(
+            "value",
+            Text(&rules::TEXT),
+            "Its value, such as `Bearer ${secret:NAME}`, of secrets that were granted.",
+        ),
+        Field::new("plain_http", Bool, "Whether it is also sent where everyone can read it.")
+            .default("false"),
+    ],
 };
 
 static MCP_SERVER: Object = Object {

@@ -5,13 +5,14 @@
 //! surface they came by, and the turn that waits hears of it after the answer is durable.
 //! Silence is a no, and so is everything that goes wrong.
 
+pub mod grants;
 pub mod invocation;
 pub(crate) mod smart;
 
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::tokens::Verb;
-use insula_domain::{AgentId, Switch};
+use insula_domain::{AgentId, Principal, Standing, Switch};
 use insula_store::{AgentCommand, Approval, AuditEntry, Grant, SessionId, StoreError, TurnId};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -91,6 +92,9 @@ pub enum AnswerError {
     /// nothing of that name waits
     #[error("no approval `{0}` waits here; it was answered, timed out, or its turn ended")]
     NotWaiting(Box<str>),
+    /// nothing of that name was granted
+    #[error("no grant `{0}` is here; `insula approvals grants` lists those that are")]
+    NoGrant(Box<str>),
     /// who answers is no admin of the agent
     #[error("only an admin of agent `{0}` may answer")]
     NotAdmin(AgentId),
@@ -175,8 +179,8 @@ impl Approvals {
         let invocation = question.invocation();
         let found = question.agent.store.granted(invocation, question.session).await?;
         if let Some(grant) = &found {
-            let reach = if grant.session.is_some() { Reach::Session } else { Reach::Always };
-            let told = json!({ "scope": reach.as_str(), "granted_by": grant.by });
+            let scope = grants::reach(grant).as_str();
+            let told = json!({ "grant": grant.id, "scope": scope, "granted_by": grant.by });
             let audit = self.audit(question.principal, "approval.used", question, told);
             self.commit(question.agent, vec![audit]).await?;
         }
@@ -269,7 +273,7 @@ impl Approvals {
         answer: Answer,
         actor: &Actor,
     ) -> Result<Approval, AnswerError> {
-        if !self.may_answer(&agent.id, actor) {
+        if !may_answer(&self.house, agent, actor) {
             return Err(AnswerError::NotAdmin(agent.id.clone()));
         }
         let by: Box<str> = actor.to_string().into();
@@ -278,7 +282,7 @@ impl Approvals {
             let not_waiting = || AnswerError::NotWaiting(cut(id, 80).into());
             let found = waiting.get(id).filter(|it| it.agent == agent.id);
             let found = found.ok_or_else(not_waiting)?;
-            let asked = found.approval.principal == by;
+            let asked = is_who_asked(agent, &found.approval.principal, actor);
             let separate = agent.boundary.approvals.separation == Switch::On;
             if asked && separate && matches!(answer, Answer::Approve(_)) {
                 return Err(AnswerError::Separation);
@@ -297,10 +301,15 @@ impl Approvals {
         };
         let at = self.house.world.clock.now();
         let grant = session.map(|session| Grant {
+            id: approval.id.clone(),
             invocation: approval.invocation,
             session,
             by: by.clone(),
             at,
+            tool: approval.tool.clone(),
+            rule: approval.rule.clone(),
+            what: approval.what.clone(),
+            asked_in: approval.session,
         });
         let content = json!({
             "approval": &*approval.id,
@@ -326,19 +335,6 @@ impl Approvals {
         // A turn that ended meanwhile needs no answer.
         let _ = tell.send(answered);
         Ok(approval)
-    }
-
-    /// Whether somebody is an admin of an agent, as far as approvals go.
-    fn may_answer(&self, agent: &AgentId, actor: &Actor) -> bool {
-        match actor {
-            Actor::CommandLine => true,
-            Actor::Token(id) => {
-                let tokens = self.house.tokens.list();
-                let token = tokens.iter().find(|token| token.id == *id);
-                token.is_some_and(|token| token.allows(agent, Verb::Approve))
-            }
-            Actor::Daemon | Actor::FileWatch | Actor::Signal => false,
-        }
     }
 
     /// The record of a decision about a question: arguments by their hash, never as they are.
@@ -379,6 +375,35 @@ impl Approvals {
     ) -> Result<(), StoreError> {
         agent.store.commit(batch, &self.house.fence).await.map(drop)
     }
+}
+
+/// Whether somebody may answer what an agent asks, and take back what it was allowed: only
+/// its admins, whether they press a button, type `/approve`, say yes, or use the API. The one
+/// place that decides it. Who asked is no admin for having asked.
+pub fn may_answer(house: &House, agent: &AgentContext, actor: &Actor) -> bool {
+    match actor {
+        Actor::CommandLine => true,
+        Actor::Token(id) => {
+            let tokens = house.tokens.list();
+            let token = tokens.iter().find(|token| token.id == *id);
+            token.is_some_and(|token| token.allows(&agent.id, Verb::Approve))
+        }
+        // What another agent or an earlier generation thought of them does not count.
+        Actor::Principal(who) => {
+            let Principal { platform, user, roles, account, .. } = &**who;
+            let here = agent.principal((*platform, account.clone()), user.clone(), roles.clone());
+            here.standing == Standing::Admin
+        }
+        Actor::Daemon | Actor::FileWatch | Actor::Signal => false,
+    }
+}
+
+/// Whether who answers is who began the turn, also under another identity of theirs.
+fn is_who_asked(agent: &AgentContext, asked: &str, actor: &Actor) -> bool {
+    let people = &agent.conversations.people;
+    let answers = actor.to_string();
+    let linked = people.linked(asked);
+    asked == answers || (linked.is_some() && linked == people.linked(&answers))
 }
 
 /// An answer whose sender is gone could not be kept: that is a no.

@@ -10,6 +10,7 @@ mod here;
 mod outfit;
 mod owners;
 mod shell;
+pub(crate) mod way_out;
 
 pub use here::refused_here;
 pub(crate) use here::starts_programs;

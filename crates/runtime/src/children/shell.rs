@@ -1,19 +1,20 @@
 //! The hand by which one conversation runs programs.
 
 use super::background::{Rights, Running};
-use super::egress::Audited;
 use super::outfit::{Outfit, outfit, wall_clock};
+use super::way_out::way_out;
 use super::{PER_AGENT_MAX, PER_SESSION_MAX, TooMany};
 use crate::context::AgentContext;
 use crate::house::House;
 use async_trait::async_trait;
 use insula_domain::AgentId;
-use insula_sandbox::egress::{Egress, Policy, Proxy, ProxyLimits};
-use insula_sandbox::{Child, Error, Exit, Finished, Limit, Limits, Outcome, Output, Spec, Stdin};
+use insula_sandbox::egress::{Proxy, ProxyLimits};
+use insula_sandbox::{
+    Child, Error, Exit, Finished, Limit, Limits, Network, Outcome, Output, Spec, Stdin,
+};
 use insula_store::SessionId;
 use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
 use insula_tools::{Files, HandError, Shell, ToolError};
-use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -93,19 +94,18 @@ impl<'c> SessionShell<'c> {
                 error => ToolError::Refused(error.to_string()),
             }
         };
+        let egress = match spec.network {
+            Network::None => None,
+            _ => {
+                let out = way_out(self.house, self.agent, self.key.1, self.principal);
+                Some(out.await?)
+            }
+        };
         let sandbox = self.house.children.sandbox().map_err(refused)?;
         let mut child = sandbox.spawn(spec).await.map_err(refused)?;
-        let Some(listener) = child.take_listener() else { return Ok((child, None)) };
-        let ledger = Audited {
-            audit: self.agent.audit.clone(),
-            principal: self.principal.into(),
-            session: self.key.1,
+        let (Some(listener), Some(egress)) = (child.take_listener(), egress) else {
+            return Ok((child, None));
         };
-        let tls = self.house.children.tls();
-        let tls = tls.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
-        let policy = Policy::new(self.agent.boundary.network.clone());
-        let world = self.house.world.clone();
-        let egress = Egress::new(world, policy, Arc::new(ledger), tls, Vec::new());
         let cancel = CancellationToken::new();
         let proxy = Proxy::new(egress, ProxyLimits::default(), cancel.clone());
         tokio::spawn(proxy.serve(listener));

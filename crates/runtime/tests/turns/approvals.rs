@@ -3,11 +3,11 @@
 
 use crate::support::{Fixture, calls, end, says, shown, with_tools};
 use async_trait::async_trait;
-use insula_domain::AgentId;
-use insula_runtime::Actor;
-use insula_runtime::approvals::{Answer, AnswerError, Reach};
+use insula_domain::{AccountId, AgentId, Platform, RoleId, UserId};
+use insula_runtime::approvals::{Answer, AnswerError, Reach, grants};
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{ApprovalOutcome, TurnEnd, TurnEvent, TurnHandle};
+use insula_runtime::{Actor, AgentContext};
 use insula_tools::{Hands, Output, Risk, Tool, ToolError};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -88,9 +88,11 @@ async fn replied(turn: TurnHandle) -> String {
 
 impl Fixture {
     async fn answer(&self, id: &str, answer: Answer, actor: &Actor) -> Result<(), AnswerError> {
-        let snapshot = self.house.snapshot();
-        let context = snapshot.agents[&agent("a")].state.context().unwrap().clone();
-        self.engine.approvals().answer(&context, id, answer, actor).await.map(drop)
+        self.engine.approvals().answer(&self.context("a"), id, answer, actor).await.map(drop)
+    }
+
+    fn context(&self, name: &str) -> Arc<AgentContext> {
+        self.house.snapshot().agents[&agent(name)].state.context().unwrap().clone()
     }
 
     async fn kinds(&self, name: &str) -> Vec<String> {
@@ -258,6 +260,103 @@ async fn a_grant_holds_for_its_session_or_its_agent_and_the_exact_invocation() {
     waits(&mut foreign).await;
     house.engine.stop(&key);
     assert_eq!(end(foreign).await, TurnEnd::Stopped);
+}
+
+#[tokio::test]
+async fn a_grant_that_was_revoked_asks_again() {
+    let house = house(MANUAL).await;
+    let mut turn = house.submit("one", "rm -r build").await;
+    let id = asked(&mut turn).await;
+    house.answer(&id, Answer::Approve(Reach::Always), &Actor::CommandLine).await.unwrap();
+    replied(turn).await;
+    let context = house.context("a");
+    let all = grants::list(&context).await.unwrap();
+    assert_eq!(all.len(), 1);
+    assert_eq!((&*all[0].id, &*all[0].what, &*all[0].by), (&*id, "rm -r build", "cli:local"));
+    // Not by whoever likes, not at another agent, and not twice.
+    let chat = house.token(&["a"], Verb::Chat).await;
+    let refused = grants::revoke(&house.house, &context, &id, &chat).await;
+    assert!(matches!(refused, Err(AnswerError::NotAdmin(_))), "{refused:?}");
+    let elsewhere =
+        grants::revoke(&house.house, &house.context("b"), &id, &Actor::CommandLine).await;
+    assert!(matches!(elsewhere, Err(AnswerError::NoGrant(_))), "{elsewhere:?}");
+    assert_eq!(grants::list(&context).await.unwrap(), all);
+    grants::revoke(&house.house, &context, &id, &Actor::CommandLine).await.unwrap();
+    let again = grants::revoke(&house.house, &context, &id, &Actor::CommandLine).await;
+    assert!(matches!(again, Err(AnswerError::NoGrant(_))), "{again:?}");
+    assert_eq!(house.kinds("a").await.last().unwrap(), "approval.revoked");
+    let mut turn = house.submit("one", "rm -r build").await;
+    let id = asked(&mut turn).await;
+    house.answer(&id, Answer::Deny(None), &Actor::CommandLine).await.unwrap();
+    end(turn).await;
+}
+
+#[tokio::test]
+async fn an_admin_on_a_platform_answers_and_nobody_else_there_does() {
+    let agents = "agents:
+  a:
+    tools: [terminal]
+    access: {allow: ['telegram:*'], admins: ['telegram:1', 'discord:role:staff'], people: {ann: ['telegram:1', 'matrix:@ann:x']}}
+  b: {tools: [terminal], access: {admins: ['telegram:2']}}
+";
+    let house = house(agents).await;
+    let somebody = |of: &str, platform: &str, user: &str, roles: &[&str]| {
+        let platform = Platform::new(platform).unwrap();
+        let roles = roles.iter().map(|role| RoleId::new(*role).unwrap()).collect();
+        let account = AccountId::new("main").unwrap();
+        let who =
+            house.context(of).principal((platform, account), UserId::new(user).unwrap(), roles);
+        Actor::Principal(Box::new(who))
+    };
+    let (mut inbound, _) = house.inbound("a", "one", "rm -r build");
+    inbound.principal = "telegram:7".into();
+    let mut turn = house.engine.submit(inbound).await.unwrap();
+    let id = asked(&mut turn).await;
+    for nobody in [
+        // Who asked, somebody else who may talk, the admin of another agent as that agent
+        // sees them, the same id on another platform, and a role of another platform.
+        somebody("a", "telegram", "7", &[]),
+        somebody("a", "telegram", "3", &[]),
+        somebody("b", "telegram", "2", &[]),
+        somebody("a", "discord", "1", &[]),
+        somebody("a", "slack", "9", &["staff"]),
+        somebody("a", "api", "1", &[]),
+    ] {
+        let refused = house.answer(&id, ONCE, &nobody).await;
+        assert!(matches!(refused, Err(AnswerError::NotAdmin(_))), "{nobody}: {refused:?}");
+    }
+    house.answer(&id, ONCE, &somebody("a", "matrix", "@ann:x", &[])).await.unwrap();
+    assert_eq!(replied(turn).await, "ran \"rm -r build\"");
+    for yes in [somebody("a", "telegram", "1", &[]), somebody("a", "discord", "9", &["staff"])] {
+        let mut turn = house.submit("one", "rm -r build").await;
+        let id = asked(&mut turn).await;
+        house.answer(&id, ONCE, &yes).await.unwrap();
+        replied(turn).await;
+    }
+}
+
+#[tokio::test]
+async fn separation_knows_a_person_by_all_their_identities() {
+    let agents = "agents:
+  a:
+    tools: [terminal]
+    approvals: {separation: true}
+    access: {admins: ['telegram:1'], people: {ann: ['telegram:1', 'matrix:@ann:x']}}
+";
+    let house = house(agents).await;
+    let (mut inbound, _) = house.inbound("a", "one", "rm -r build");
+    inbound.principal = "telegram:1".into();
+    let mut turn = house.engine.submit(inbound).await.unwrap();
+    let id = asked(&mut turn).await;
+    let account = AccountId::new("main").unwrap();
+    let matrix = Platform::new("matrix").unwrap();
+    let user = UserId::new("@ann:x").unwrap();
+    let ann =
+        Actor::Principal(Box::new(house.context("a").principal((matrix, account), user, vec![])));
+    let refused = house.answer(&id, ONCE, &ann).await;
+    assert!(matches!(refused, Err(AnswerError::Separation)), "{refused:?}");
+    house.answer(&id, Answer::Deny(None), &ann).await.unwrap();
+    end(turn).await;
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use super::policy::Destination;
 use http::{HeaderName, HeaderValue};
+use insula_domain::network::is_credential_header;
 use insula_domain::{HostPattern, Scheme};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::fmt;
@@ -32,11 +33,6 @@ pub enum InjectionError {
     Value(HeaderName),
 }
 
-/// Headers that say where a message goes or ends. A credential in one of them could change
-/// what the host takes for the next request.
-const FRAMING: [&str; 7] =
-    ["host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"];
-
 impl Injection {
     /// Takes a credential, checked once, so that setting it can't fail later.
     pub fn new(
@@ -46,7 +42,7 @@ impl Injection {
     ) -> Result<Self, InjectionError> {
         let name: HeaderName =
             header.parse().map_err(|_| InjectionError::Header(super::policy::shown(header)))?;
-        if FRAMING.contains(&name.as_str()) {
+        if !is_credential_header(name.as_str()) {
             return Err(InjectionError::Header(name.to_string()));
         }
         if HeaderValue::from_str(value.expose_secret()).is_err() {

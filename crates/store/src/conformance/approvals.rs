@@ -9,6 +9,7 @@ use crate::{AgentCommand, SessionId, StoreError, TurnId};
 pub(super) async fn run(opener: &dyn Opener) {
     what_waits_is_durable_and_goes_when_settled(opener).await;
     a_grant_holds_where_it_was_given(opener).await;
+    a_grant_can_be_seen_and_taken_back(opener).await;
     a_forgotten_session_takes_its_approvals_along(opener).await;
 }
 
@@ -60,16 +61,24 @@ async fn what_waits_is_durable_and_goes_when_settled(opener: &dyn Opener) {
     store.shutdown().await;
 }
 
-async fn a_grant_holds_where_it_was_given(opener: &dyn Opener) {
-    let store = opener.open("grants").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let grant = |invocation: u8, session| Grant {
+fn grant(invocation: u8, session: Option<SessionId>) -> Grant {
+    Grant {
+        id: format!("g{invocation}").into(),
         invocation: [invocation; 32],
         session,
         by: "cli:local".into(),
         at: at(3),
-    };
+        tool: "terminal".into(),
+        rule: "delete".into(),
+        what: "rm -r build".to_owned(),
+        asked_in: SessionId(1),
+    }
+}
+
+async fn a_grant_holds_where_it_was_given(opener: &dyn Opener) {
+    let store = opener.open("grants").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
     let here = grant(1, Some(SessionId(1)));
     let always = grant(2, None);
     let batch = vec![settle("x", Some(here.clone())), settle("y", Some(always.clone()))];
@@ -87,17 +96,42 @@ async fn a_grant_holds_where_it_was_given(opener: &dyn Opener) {
     store.shutdown().await;
 }
 
+async fn a_grant_can_be_seen_and_taken_back(opener: &dyn Opener) {
+    let store = opener.open("revoked").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let (a, b) = (store.agent(&agent("a")), store.agent(&agent("b")));
+    let (here, always) = (grant(1, Some(SessionId(1))), Grant { at: at(4), ..grant(2, None) });
+    let batch = vec![settle("x", Some(here.clone())), settle("y", Some(always.clone()))];
+    a.commit(batch, &fence).await.unwrap();
+    b.commit(vec![settle("x", Some(always.clone()))], &fence).await.unwrap();
+    assert_eq!(a.grants().await.unwrap(), [always.clone(), here.clone()]);
+    let revoke = |id: &str| vec![AgentCommand::RevokeGrant { id: id.into() }];
+    a.commit(revoke(&always.id), &fence).await.unwrap();
+    a.commit(revoke("nobody"), &fence).await.unwrap();
+    assert_eq!(a.grants().await.unwrap(), [here]);
+    assert_eq!(a.granted([2; 32], SessionId(1)).await.unwrap(), None);
+    assert_eq!(b.grants().await.unwrap(), [always]);
+    store.shutdown().await;
+}
+
 async fn a_forgotten_session_takes_its_approvals_along(opener: &dyn Opener) {
     let store = opener.open("forgotten-approvals").await;
     let fence = store.daemon().claim("suite").await.unwrap();
     let a = store.agent(&agent("a"));
     take(&a, &fence, "k", "hello").await;
     let session = a.sessions(None, 1).await.unwrap()[0].id;
-    let grant = Grant { invocation: [1; 32], session: Some(session), by: "x".into(), at: at(3) };
-    let batch = vec![ask(&approval("one", session, "c1")), settle("none", Some(grant))];
+    let always = Grant { asked_in: session, ..grant(2, None) };
+    let batch = vec![
+        ask(&approval("one", session, "c1")),
+        settle("none", Some(grant(1, Some(session)))),
+        settle("none", Some(always.clone())),
+    ];
     a.commit(batch, &fence).await.unwrap();
     a.commit(vec![AgentCommand::ForgetSession { session, at: at(9) }], &fence).await.unwrap();
     assert_eq!(a.approvals().await.unwrap(), []);
     assert_eq!(a.granted([1; 32], session).await.unwrap(), None);
+    // What was allowed for good stays allowed; its words go with the session.
+    let wordless = Grant { what: String::new(), ..always };
+    assert_eq!(a.grants().await.unwrap(), [wordless]);
     store.shutdown().await;
 }

@@ -282,6 +282,10 @@ impl AgentBackend for SqliteAgent {
         self.read(move |sql| approvals::granted(sql, invocation, session)).await
     }
 
+    async fn grants(&self) -> Result<Vec<Grant>> {
+        self.read(approvals::grants).await
+    }
+
     async fn search(&self, scope: &str, query: &str, limit: usize) -> Result<Vec<Hit>> {
         let (scope, query) = (scope.to_owned(), query.to_owned());
         self.read(move |sql| find::search(sql, &scope, &query, limit)).await

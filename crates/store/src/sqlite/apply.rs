@@ -62,6 +62,7 @@ impl Traits {
                 | AgentCommand::ReplaceTurn { .. }
                 | AgentCommand::AskApproval(_)
                 | AgentCommand::SettleApproval { .. }
+                | AgentCommand::RevokeGrant { .. }
                 | AgentCommand::PruneIdempotency { .. } => {}
             }
         }
@@ -136,6 +137,7 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::SettleApproval { id, grant } => {
             approvals::settle(sql, id, grant.as_ref())?;
         }
+        AgentCommand::RevokeGrant { id } => approvals::revoke(sql, id)?,
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }
     Ok(Outcome::Done)

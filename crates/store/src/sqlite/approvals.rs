@@ -1,6 +1,6 @@
 //! Approvals in SQLite: a row while a call waits, and grants that stay.
 
-use crate::approval::{APPROVALS_MAX, Approval, Grant};
+use crate::approval::{APPROVALS_MAX, Approval, GRANTS_MAX, Grant};
 use crate::session::SessionId;
 use crate::turn::TurnId;
 use insula_world::Timestamp;
@@ -35,9 +35,22 @@ pub(crate) fn ask(sql: &Connection, new: &Approval) -> rusqlite::Result<()> {
 pub(crate) fn settle(sql: &Connection, id: &str, grant: Option<&Grant>) -> rusqlite::Result<()> {
     sql.prepare_cached("DELETE FROM approval WHERE id = ?1")?.execute([id])?;
     if let Some(grant) = grant {
-        let session = grant.session.map_or(EVERY, |session| session.0);
-        sql.prepare_cached("INSERT OR REPLACE INTO approval_grant VALUES (?1, ?2, ?3, ?4)")?
-            .execute((&grant.invocation, session, &*grant.by, grant.at.as_millis()))?;
+        sql.prepare_cached(
+            "INSERT OR REPLACE INTO approval_grant
+             (invocation, session, by, at, id, tool, rule, what, asked_in)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        )?
+        .execute((
+            &grant.invocation,
+            grant.session.map_or(EVERY, |session| session.0),
+            &*grant.by,
+            grant.at.as_millis(),
+            &*grant.id,
+            &*grant.tool,
+            &*grant.rule,
+            &grant.what,
+            grant.asked_in.0,
+        ))?;
     }
     Ok(())
 }
@@ -45,9 +58,25 @@ pub(crate) fn settle(sql: &Connection, id: &str, grant: Option<&Grant>) -> rusql
 /// Drops what a session asked for and was allowed.
 pub(crate) fn forget(sql: &Connection, session: SessionId) -> rusqlite::Result<()> {
     sql.prepare_cached("DELETE FROM approval WHERE session = ?1")?.execute([session.0])?;
-    sql.prepare_cached("DELETE FROM approval_grant WHERE session = ?1")?
+    sql.prepare_cached("DELETE FROM approval_grant WHERE session = ?1")?.execute([session.0])?;
+    // What it was allowed for good stays allowed, without its words.
+    sql.prepare_cached("UPDATE approval_grant SET what = '' WHERE asked_in = ?1")?
         .execute([session.0])
         .map(drop)
+}
+
+/// Takes a grant back.
+pub(crate) fn revoke(sql: &Connection, id: &str) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM approval_grant WHERE id = ?1")?.execute([id]).map(drop)
+}
+
+pub(crate) fn grants(sql: &Connection) -> rusqlite::Result<Vec<Grant>> {
+    sql.prepare_cached(
+        "SELECT invocation, session, by, at, id, tool, rule, what, asked_in FROM approval_grant
+         ORDER BY at DESC, id LIMIT ?1",
+    )?
+    .query_map([GRANTS_MAX], read_grant)?
+    .collect()
 }
 
 pub(crate) fn waiting(sql: &Connection) -> rusqlite::Result<Vec<Approval>> {
@@ -62,19 +91,27 @@ pub(crate) fn granted(
     session: SessionId,
 ) -> rusqlite::Result<Option<Grant>> {
     sql.prepare_cached(
-        "SELECT session, by, at FROM approval_grant
+        "SELECT invocation, session, by, at, id, tool, rule, what, asked_in FROM approval_grant
          WHERE invocation = ?1 AND session IN (?2, ?3) ORDER BY session LIMIT 1",
     )?
-    .query_row((invocation, EVERY, session.0), |row| {
-        let session: i64 = row.get(0)?;
-        Ok(Grant {
-            invocation,
-            session: (session != EVERY).then_some(SessionId(session)),
-            by: row.get::<_, String>(1)?.into(),
-            at: Timestamp::from_millis(row.get(2)?),
-        })
-    })
+    .query_row((invocation, EVERY, session.0), read_grant)
     .optional()
+}
+
+fn read_grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
+    let text = |at: usize| row.get::<_, String>(at);
+    let session: i64 = row.get(1)?;
+    Ok(Grant {
+        id: text(4)?.into(),
+        invocation: row.get(0)?,
+        session: (session != EVERY).then_some(SessionId(session)),
+        by: text(2)?.into(),
+        at: Timestamp::from_millis(row.get(3)?),
+        tool: text(5)?.into(),
+        rule: text(6)?.into(),
+        what: text(7)?,
+        asked_in: SessionId(row.get(8)?),
+    })
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {

@@ -1,0 +1,78 @@
+//! Grants over HTTP: what an agent was allowed for longer than once, and taking it back.
+
+use crate::Surface;
+use crate::auth::Caller;
+use crate::error::{ApiError, ErrorBody};
+use crate::id::{Id, kept};
+use axum::Json;
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use insula_domain::AgentId;
+use insula_runtime::approvals::grants;
+use insula_store::Grant;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// One invocation that runs without a question.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct GrantView {
+    id: String,
+    agent: String,
+    /// `session` or `always`.
+    scope: &'static str,
+    /// The session it holds in; null where it holds in all.
+    session: Option<i64>,
+    /// The tool it is for.
+    tool: String,
+    /// What it allows; empty once the session it was asked in is forgotten.
+    what: String,
+    /// The rule by which it needed an answer.
+    rule: String,
+    granted_by: String,
+    granted_at: String,
+}
+
+impl GrantView {
+    fn of(agent: &AgentId, grant: Grant) -> Self {
+        Self {
+            scope: grants::reach(&grant).as_str(),
+            id: grant.id.into(),
+            agent: agent.to_string(),
+            session: grant.session.map(|session| session.0),
+            tool: grant.tool.into(),
+            what: grant.what,
+            rule: grant.rule.into(),
+            granted_by: grant.by.into(),
+            granted_at: grant.at.to_string(),
+        }
+    }
+}
+
+/// What one agent was allowed for longer than once, the newest first.
+#[utoipa::path(get, path = "/api/agents/{id}/grants", params(("id" = String, Path)),
+    responses((status = 200, body = [GrantView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn list(
+    State(surface): State<Surface>,
+    Id(id): Id,
+) -> Result<Json<Vec<GrantView>>, ApiError> {
+    let agent = kept(&surface, &id)?;
+    let found = grants::list(&agent).await?;
+    Ok(Json(found.into_iter().map(|grant| GrantView::of(&agent.id, grant)).collect()))
+}
+
+/// Takes a grant back: the next such call asks again.
+#[utoipa::path(delete, path = "/api/agents/{id}/grants/{grant}",
+    params(("id" = String, Path), ("grant" = String, Path)),
+    responses((status = 204), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)),
+    security(("token" = [])))]
+pub async fn revoke(
+    State(surface): State<Surface>,
+    caller: Caller,
+    path: Result<Path<(String, String)>, PathRejection>,
+) -> Result<StatusCode, ApiError> {
+    let Path((id, grant)) = path.map_err(|_| ApiError::no_agent("\u{fffd}"))?;
+    let agent = kept(&surface, &id)?;
+    grants::revoke(&surface.house, &agent, &grant, &caller.actor()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
