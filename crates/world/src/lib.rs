@@ -14,6 +14,7 @@ pub mod random;
 mod real;
 pub mod storage;
 mod threads;
+pub mod tls;
 
 pub use clock::{Clock, Timestamp};
 pub use network::{Listener, Network, Stream};

@@ -1,5 +1,8 @@
 //! What single programs do that should be looked at: the table of dangerous acts.
 
+mod git;
+mod outward;
+
 use super::Worst;
 use super::judge::{self, Case};
 use super::path::{self, Place};
@@ -100,7 +103,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
                 add(DangerRule::InlineCode);
             }
         }
-        "git" | "hg" | "svn" | "jj" => git(rest, case, worst),
+        "git" | "hg" | "svn" | "jj" => git::judge(rest, case, worst),
         "nc" | "ncat" | "netcat" | "socat" | "telnet" | "cryptcat" => {
             let runs = act.short('e')
                 || act.short('c')
@@ -135,7 +138,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
                 .iter()
                 .map(|(body, _)| &**body)
                 .chain(case.simple.feed.as_deref());
-            if texts.chain(bodies).any(destroys_data) {
+            if texts.chain(bodies).any(outward::destroys_data) {
                 add(DangerRule::Database);
             }
         }
@@ -145,7 +148,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
             rest.iter().for_each(|arg| environment(&arg.text, case, worst));
         }
         "history" if act.short('c') => add(DangerRule::History),
-        _ => tools(name, verb, &act, &mut add),
+        _ => outward::judge(name, verb, &act, &mut add),
     }
 }
 
@@ -342,256 +345,9 @@ fn written(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
     }
 }
 
-fn git(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
-    let source = &*case.simple.source;
-    let (mut at, mut rule) = (0, None);
-    while let Some(arg) = rest.get(at).filter(|arg| arg.text.starts_with('-')) {
-        let takes_value = matches!(
-            &*arg.text,
-            "-C" | "-c"
-                | "--git-dir"
-                | "--work-tree"
-                | "--exec-path"
-                | "--config-env"
-                | "--namespace"
-        );
-        if let Some(setting) = rest.get(at + 1).filter(|_| arg.text == "-c") {
-            let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
-            let key = key.to_ascii_lowercase();
-            let runs = [
-                "alias.",
-                "command",
-                "pager",
-                "editor",
-                "hook",
-                "helper",
-                "external",
-                "filter",
-                "askpass",
-                "textconv",
-                "fsmonitor",
-            ];
-            if runs.iter().any(|it| key.contains(it)) {
-                rule = Some(DangerRule::InlineCode);
-                judge::script(value.trim_start_matches('!'), case.around.inside(), worst);
-            }
-        }
-        at += 1 + usize::from(takes_value);
-    }
-    let verb = rest.get(at).map(|arg| &*arg.text).unwrap_or_default();
-    let rest = rest.get(at + 1..).unwrap_or_default();
-    let act = Act { rest, folder: None };
-    let is = |words: &[&str]| act.has(words);
-    let found = match verb {
-        "push" => {
-            act.short('f')
-                || act.long("force")
-                || act.long("force-with-lease")
-                || act.short('d')
-                || act.long("delete")
-                || act.long("mirror")
-                || act.long("prune")
-                || rest.iter().any(|arg| arg.text.starts_with(['+', ':']))
-        }
-        "reset" => act.long("hard") || act.long("merge") || act.long("keep"),
-        "clean" => (act.short('f') || act.long("force")) && !act.short('n') && !act.long("dry-run"),
-        "branch" => act.short('D') || (act.long("delete") && act.long("force")),
-        "tag" => act.short('d') || act.long("delete"),
-        "checkout" | "switch" => act.short('f') || act.long("force") || is(&["."]) || is(&["--"]),
-        "restore" => !act.long("staged") || act.long("worktree"),
-        "stash" => is(&["drop", "clear"]),
-        "filter-branch" | "filter-repo" | "prune" => true,
-        "reflog" => is(&["expire", "delete"]),
-        "gc" => rest.iter().any(|arg| arg.text.starts_with("--prune")),
-        "update-ref" | "worktree" => is(&["-d", "remove"]),
-        "rebase" => {
-            let mut texts = rest.windows(2).filter(|it| matches!(&*it[0].text, "-x" | "--exec"));
-            texts.by_ref().for_each(|it| judge::script(&it[1].text, case.around.inside(), worst));
-            false
-        }
-        "submodule" if is(&["foreach"]) => {
-            let words: Vec<&str> = rest
-                .iter()
-                .skip(1)
-                .map(|arg| &*arg.text)
-                .filter(|it| !it.starts_with("--"))
-                .collect();
-            judge::script(&words.join(" "), case.around.inside(), worst);
-            false
-        }
-        "bisect" if is(&["run"]) => {
-            let around = case.around.inside();
-            judge::command(&case.with(rest.get(1..).unwrap_or_default(), &around), worst);
-            false
-        }
-        "config" => {
-            let runs = rest.iter().any(|arg| {
-                arg.text.contains("alias.")
-                    || arg.text.contains("Command")
-                    || arg.text.contains("hooksPath")
-                    || arg.text.contains("pager")
-                    || arg.text.contains("editor")
-            });
-            rule = rule.or((runs && rest.len() > 1).then_some(DangerRule::InlineCode));
-            false
-        }
-        _ => false,
-    };
-    let rule = if found { Some(DangerRule::History) } else { rule };
-    rule.into_iter().for_each(|rule| worst.add(rule, source));
-}
-
 /// A variable that is set for a command, or from now on.
 pub(super) fn environment(text: &str, case: &Case<'_>, worst: &mut Worst) {
     if let Some((name, value)) = text.split_once('=') {
         judge::preloaded(name, Some(value), case.around, &case.simple.source, worst);
-    }
-}
-
-fn destroys_data(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let pair = |first: &str, second: &[&str]| {
-        words
-            .windows(2)
-            .any(|it| it[0].ends_with(first) && second.iter().any(|s| it[1].starts_with(s)))
-    };
-    let whole_delete = pair("delete", &["from"]) && !words.contains(&"where");
-    pair(
-        "drop",
-        &["table", "database", "schema", "view", "index", "user", "role", "column", "collection"],
-    ) || words.iter().any(|it| it.trim_start_matches(';').starts_with("truncate"))
-        || whole_delete
-        || ["flushall", "flushdb", "dropdatabase", "deletemany({})", ".drop()"]
-            .iter()
-            .any(|it| text.contains(it))
-}
-
-/// Tools that publish, or change what others use: the tool and the words that do it.
-const OUTWARD: &[(&[&str], &[&str], DangerRule)] = &[
-    (&["npm", "pnpm", "yarn", "bun"], &["publish", "unpublish", "deprecate"], DangerRule::Publish),
-    (&["cargo"], &["publish", "yank", "owner"], DangerRule::Publish),
-    (
-        &["twine", "gem", "poetry", "uv", "flit", "hatch", "nuget", "mvn", "gradle"],
-        &["upload", "push", "publish", "yank", "deploy"],
-        DangerRule::Publish,
-    ),
-    (
-        &["docker", "podman", "nerdctl"],
-        &["push", "rm", "rmi", "prune", "kill", "stop", "down", "--privileged"],
-        DangerRule::Publish,
-    ),
-    (
-        &["kubectl", "oc", "helm", "k3s"],
-        &[
-            "delete",
-            "apply",
-            "drain",
-            "cordon",
-            "scale",
-            "replace",
-            "patch",
-            "edit",
-            "exec",
-            "uninstall",
-            "upgrade",
-            "install",
-            "rollback",
-        ],
-        DangerRule::Publish,
-    ),
-    (
-        &["terraform", "tofu", "pulumi", "cdk", "serverless", "ansible-playbook"],
-        &["apply", "destroy", "up", "deploy", "remove", "import", "taint"],
-        DangerRule::Publish,
-    ),
-    (
-        &["gh", "glab", "hub"],
-        &["delete", "merge", "close", "create", "edit", "transfer", "archive"],
-        DangerRule::Publish,
-    ),
-    (
-        &[
-            "gsutil", "s3cmd", "rclone", "mc", "az", "gcloud", "doctl", "heroku", "fly", "flyctl",
-            "vercel", "netlify", "wrangler",
-        ],
-        &["rm", "rb", "delete", "del", "purge", "sync", "destroy", "deploy", "create", "update"],
-        DangerRule::Publish,
-    ),
-    (
-        &[
-            "apt", "apt-get", "aptitude", "dnf", "yum", "zypper", "pacman", "apk", "brew", "snap",
-            "dpkg", "rpm", "flatpak", "port", "emerge", "nix-env",
-        ],
-        &[
-            "install",
-            "remove",
-            "purge",
-            "autoremove",
-            "erase",
-            "upgrade",
-            "dist-upgrade",
-            "full-upgrade",
-            "del",
-            "add",
-            "uninstall",
-            "-i",
-            "-e",
-            "-r",
-            "-P",
-            "-S",
-            "-R",
-            "-Rns",
-            "-Rs",
-            "-Syu",
-            "-U",
-        ],
-        DangerRule::HostSettings,
-    ),
-];
-
-fn tools(name: &str, verb: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
-    if name == "aws" {
-        let changes = [
-            "delete",
-            "terminate",
-            "rm",
-            "rb",
-            "remove",
-            "put-",
-            "create-",
-            "update-",
-            "stop-",
-            "reboot",
-            "modify",
-        ];
-        if act.rest.iter().any(|arg| changes.iter().any(|it| arg.text.starts_with(it))) {
-            add(DangerRule::Publish);
-        }
-        return;
-    }
-    let is_docker = matches!(name, "docker" | "podman" | "nerdctl");
-    if is_docker
-        && act.rest.iter().any(|arg| {
-            arg.text.starts_with("/:")
-                || arg.text.contains("docker.sock")
-                || arg.text == "--pid=host"
-                || arg.text == "--privileged"
-        })
-    {
-        add(DangerRule::Privilege);
-        return;
-    }
-    for (names, words, rule) in OUTWARD {
-        let is_word = |arg: &Arg| words.contains(&&*arg.text);
-        // The words of a command come first; what follows is names of things.
-        let early = act
-            .rest
-            .iter()
-            .filter(|arg| !arg.text.starts_with("--") || words.contains(&&*arg.text))
-            .take(3);
-        if names.contains(&name) && (words.contains(&verb) || early.clone().any(is_word)) {
-            add(*rule);
-        }
     }
 }

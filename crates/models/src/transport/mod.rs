@@ -6,7 +6,6 @@
 
 mod body;
 mod connect;
-mod tls;
 
 pub(crate) use body::Body;
 
@@ -18,6 +17,8 @@ use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
 use hyper_util::rt::TokioExecutor;
+pub use insula_world::tls::TlsError;
+use insula_world::tls::{Tickets, connector};
 use insula_world::{Clock, World};
 use rustls::pki_types::CertificateDer;
 use std::error::Error as _;
@@ -38,18 +39,12 @@ pub struct Transport {
     clock: Arc<dyn Clock>,
 }
 
-/// TLS could not be set up, or a root certificate is not one.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("TLS can't be set up: {0}")]
-pub struct TlsError(String);
-
 impl Transport {
     /// A pool over the network of `world`. `roots` are certificate authorities, in DER, to
     /// trust beside the public ones.
     pub fn new(world: &World, roots: &[Vec<u8>]) -> Result<Self, TlsError> {
         let roots = roots.iter().map(|der| CertificateDer::from(der.clone()));
-        let tls = tls::connector(world.clock.clone(), roots)
-            .map_err(|error| TlsError(error.to_string()))?;
+        let tls = connector(world.clock.clone(), roots, Tickets::Kept)?;
         let connector = Connector::new(world, tls);
         let client = Client::builder(TokioExecutor::new())
             .pool_max_idle_per_host(IDLE_CONNECTIONS_MAX)

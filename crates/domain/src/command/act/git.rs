@@ -1,0 +1,107 @@
+//! What version control does that loses work or runs something.
+
+use super::super::Worst;
+use super::super::judge::{self, Case};
+use super::super::rule::DangerRule;
+use super::super::word::Arg;
+use super::Act;
+
+/// Judges `git` and its like.
+pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
+    let source = &*case.simple.source;
+    let (mut at, mut rule) = (0, None);
+    while let Some(arg) = rest.get(at).filter(|arg| arg.text.starts_with('-')) {
+        let takes_value = matches!(
+            &*arg.text,
+            "-C" | "-c"
+                | "--git-dir"
+                | "--work-tree"
+                | "--exec-path"
+                | "--config-env"
+                | "--namespace"
+        );
+        if let Some(setting) = rest.get(at + 1).filter(|_| arg.text == "-c") {
+            let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
+            let key = key.to_ascii_lowercase();
+            let runs = [
+                "alias.",
+                "command",
+                "pager",
+                "editor",
+                "hook",
+                "helper",
+                "external",
+                "filter",
+                "askpass",
+                "textconv",
+                "fsmonitor",
+            ];
+            if runs.iter().any(|it| key.contains(it)) {
+                rule = Some(DangerRule::InlineCode);
+                judge::script(value.trim_start_matches('!'), case.around.inside(), worst);
+            }
+        }
+        at += 1 + usize::from(takes_value);
+    }
+    let verb = rest.get(at).map(|arg| &*arg.text).unwrap_or_default();
+    let rest = rest.get(at + 1..).unwrap_or_default();
+    let act = Act { rest, folder: None };
+    let is = |words: &[&str]| act.has(words);
+    let found = match verb {
+        "push" => {
+            act.short('f')
+                || act.long("force")
+                || act.long("force-with-lease")
+                || act.short('d')
+                || act.long("delete")
+                || act.long("mirror")
+                || act.long("prune")
+                || rest.iter().any(|arg| arg.text.starts_with(['+', ':']))
+        }
+        "reset" => act.long("hard") || act.long("merge") || act.long("keep"),
+        "clean" => (act.short('f') || act.long("force")) && !act.short('n') && !act.long("dry-run"),
+        "branch" => act.short('D') || (act.long("delete") && act.long("force")),
+        "tag" => act.short('d') || act.long("delete"),
+        "checkout" | "switch" => act.short('f') || act.long("force") || is(&["."]) || is(&["--"]),
+        "restore" => !act.long("staged") || act.long("worktree"),
+        "stash" => is(&["drop", "clear"]),
+        "filter-branch" | "filter-repo" | "prune" => true,
+        "reflog" => is(&["expire", "delete"]),
+        "gc" => rest.iter().any(|arg| arg.text.starts_with("--prune")),
+        "update-ref" | "worktree" => is(&["-d", "remove"]),
+        "rebase" => {
+            let mut texts = rest.windows(2).filter(|it| matches!(&*it[0].text, "-x" | "--exec"));
+            texts.by_ref().for_each(|it| judge::script(&it[1].text, case.around.inside(), worst));
+            false
+        }
+        "submodule" if is(&["foreach"]) => {
+            let words: Vec<&str> = rest
+                .iter()
+                .skip(1)
+                .map(|arg| &*arg.text)
+                .filter(|it| !it.starts_with("--"))
+                .collect();
+            judge::script(&words.join(" "), case.around.inside(), worst);
+            false
+        }
+        "bisect" if is(&["run"]) => {
+            let around = case.around.inside();
+            judge::command(&case.with(rest.get(1..).unwrap_or_default(), &around), worst);
+            false
+        }
+        "config" => {
+            let runs = rest.iter().any(|arg| {
+                arg.text.contains("alias.")
+                    || arg.text.contains("Command")
+                    || arg.text.contains("hooksPath")
+                    || arg.text.contains("pager")
+                    || arg.text.contains("editor")
+            });
+            rule = rule.or((runs && rest.len() > 1).then_some(DangerRule::InlineCode));
+            false
+        }
+        _ => false,
+    };
+    let rule = if found { Some(DangerRule::History) } else { rule };
+    rule.into_iter().for_each(|rule| worst.add(rule, source));
+}

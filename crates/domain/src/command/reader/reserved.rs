@@ -1,0 +1,112 @@
+//! Words that belong to the shell's own language: loops, branches, functions, cases.
+
+use super::{Kind, List, Reader, Stop, UNREADABLE, word};
+
+impl Reader<'_> {
+    /// Follows a reserved word; `false` when it is an ordinary one.
+    pub(super) fn reserved(&mut self, list: &mut List, word: &str) -> Result<bool, Stop> {
+        match word {
+            "!" | "then" | "else" | "elif" | "do" | "coproc" => {}
+            "{" | "if" | "while" | "until" => list.open(Kind::Other),
+            "}" | "fi" | "done" | "esac" => {
+                list.groups.pop();
+                list.close_functions();
+            }
+            "for" | "select" => {
+                self.blanks();
+                if self.starts("((") {
+                    self.at += 2;
+                    self.calculation()?;
+                } else {
+                    self.looped()?;
+                }
+                list.open(Kind::Other);
+            }
+            "case" => {
+                self.blanks();
+                self.word()?;
+                self.space();
+                if self.plain_word()? != "in" {
+                    return Err(UNREADABLE);
+                }
+                list.open(Kind::Case);
+                self.pattern(list)?;
+            }
+            "function" => {
+                self.blanks();
+                let name = self.plain_word()?;
+                self.blanks();
+                if self.starts("()") {
+                    self.at += 2;
+                }
+                list.functions.push((name, list.groups.len()));
+            }
+            "[[" => loop {
+                self.space();
+                match self.peek(0) {
+                    None => return Err(UNREADABLE),
+                    Some('<' | '>' | '&' | '|' | '(' | ')' | ';') => self.at += 1,
+                    Some(_) => {
+                        if self.plain_word()? == "]]" {
+                            break;
+                        }
+                    }
+                }
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// `NAME in words` of a loop. The name has a value only where there is one word.
+    pub(super) fn looped(&mut self) -> Result<(), Stop> {
+        let name = self.plain_word()?;
+        self.space();
+        let mut values = Vec::new();
+        if self.starts("in") && self.peek(2).is_none_or(char::is_whitespace) {
+            self.at += 2;
+            loop {
+                self.blanks();
+                match self.peek(0) {
+                    None => return Err(UNREADABLE),
+                    Some(';' | '\n') => break,
+                    Some(_) => values.extend(word::args(&self.word()?)),
+                }
+            }
+        }
+        let value = match values.as_slice() {
+            [one] if one.is_known && !one.is_glob => Some(one.text.clone()),
+            _ => None,
+        };
+        self.around.vars.insert(name, value);
+        Ok(())
+    }
+
+    /// The pattern before the commands of a case, or the end of it.
+    pub(super) fn pattern(&mut self, list: &mut List) -> Result<(), Stop> {
+        self.space();
+        if self.starts("esac") && self.peek(4).is_none_or(|it| !it.is_alphanumeric()) {
+            return Ok(());
+        }
+        if !list.groups.iter().any(|group| group.kind == Kind::Case) {
+            return Err(UNREADABLE);
+        }
+        if self.peek(0) == Some('(') {
+            self.at += 1;
+        }
+        loop {
+            self.space();
+            match self.peek(0) {
+                Some(')') => {
+                    self.at += 1;
+                    return Ok(());
+                }
+                Some('|') => self.at += 1,
+                Some(it) if !matches!(it, ';' | '&' | '<' | '>' | '(') => {
+                    self.word()?;
+                }
+                _ => return Err(UNREADABLE),
+            }
+        }
+    }
+}
