@@ -199,8 +199,10 @@ fn welcome(house: &House, listening: &Listening, is_new: bool, setting: &Setting
     }
     let first = ready.iter().find(|id| *id == "coder").or(ready.first());
     let tools = first.map(|id| format!("insula tools {id}"));
+    let talk = first.map(|_| "insula chat".to_owned());
     let route = "insula route explain --platform telegram --chat 1 --user 1".to_owned();
     let hints = [
+        (talk, "talk to it"),
         (Some("insula agents list".to_owned()), "who lives here"),
         (tools, "what it may use, and why"),
         (Some(route), "who would answer"),

@@ -13,6 +13,8 @@ pub struct Programs {
     pub optional: BTreeSet<Box<str>>,
     /// What bounds one program and all it starts; absent ones have a default.
     pub limits: ProgramLimits,
+    /// What bounds what it writes.
+    pub disk: DiskLimits,
     /// Its environment: plain values, and references to secrets.
     pub env: BTreeMap<Box<str>, Box<str>>,
 }
@@ -23,6 +25,7 @@ impl Default for Programs {
             sandbox: Switch::On,
             optional: BTreeSet::new(),
             limits: ProgramLimits::default(),
+            disk: DiskLimits::default(),
             env: BTreeMap::new(),
         }
     }
@@ -45,4 +48,15 @@ pub struct ProgramLimits {
     pub wall_clock: Option<Duration>,
     /// Bytes kept of what it prints.
     pub output: Option<u64>,
+}
+
+/// What bounds a program on the disks it writes to, as far as somebody wrote it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct DiskLimits {
+    /// Bytes that stay free.
+    pub free_space: Option<u64>,
+    /// Bytes one program may take.
+    pub growth: Option<u64>,
+    /// Files one program may make.
+    pub new_files: Option<u64>,
 }

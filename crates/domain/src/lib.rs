@@ -16,6 +16,7 @@ pub mod binding;
 pub mod boundary;
 pub mod child;
 pub mod command;
+pub mod disk;
 pub mod explain;
 pub mod host;
 pub mod id;

@@ -14,6 +14,7 @@ use insula_config::render;
 use insula_domain::AgentId;
 use insula_runtime::RuntimeError;
 use insula_runtime::turn::SubmitError;
+use insula_store::StoreError;
 use insula_vault::VaultError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -213,6 +214,9 @@ impl From<SubmitError> for ApiError {
             SubmitError::Budget(_) => (StatusCode::TOO_MANY_REQUESTS, "budget_exceeded"),
             SubmitError::Known { .. } => (StatusCode::CONFLICT, "known_request"),
             SubmitError::UnderWay { .. } => (StatusCode::CONFLICT, "under_way"),
+            SubmitError::Store(StoreError::OtherRequest) => {
+                (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused")
+            }
             SubmitError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
         };
         Self::new(status, code, error.to_string())

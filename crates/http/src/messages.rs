@@ -6,7 +6,7 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::events::{Stream, frame, revoked};
 use crate::id::{Id, ready};
-use crate::submit::apart;
+use crate::submit::{apart, fingerprint};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
@@ -17,7 +17,7 @@ use insula_domain::{Audience, Label, SessionKey};
 use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{
-    Acknowledge, Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle,
+    Acknowledge, Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle, one_off,
 };
 use insula_store::{IdempotencyKey, Part};
 use serde::{Deserialize, Serialize};
@@ -70,6 +70,12 @@ impl Asked {
         session: String,
     ) -> Result<Self, ApiError> {
         let engine = surface.engine.clone().ok_or_else(ApiError::no_daemon)?;
+        // What begins like that is forgotten after one turn, with all that was said in it.
+        if session.starts_with(one_off::PREFIX) {
+            let message =
+                format!("names of sessions that begin with `{}` are ours", one_off::PREFIX);
+            return Err(ApiError::invalid(message));
+        }
         let address =
             caller.address(session).map_err(|error| ApiError::invalid(error.to_string()))?;
         let inbound = Inbound {
@@ -111,11 +117,14 @@ pub async fn say(
     if said.text.trim().is_empty() {
         return Err(ApiError::invalid("`text` is empty: say something"));
     }
-    let mut asked = Asked::of(&surface, caller, agent, said.session)?;
+    let mut asked = Asked::of(&surface, caller, agent, said.session.clone())?;
     asked.inbound.parts = vec![Part::Text(said.text)];
     let key = headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
-    let who = asked.caller.account();
-    asked.inbound.idempotency = key.map(|key| IdempotencyKey { who: who.into(), key: key.into() });
+    asked.inbound.idempotency = key.map(|key| IdempotencyKey {
+        who: asked.caller.account().into(),
+        key: key.into(),
+        request: fingerprint(&asked.inbound, &said.session),
+    });
     let Asked { engine, agent, caller, inbound } = asked;
     let (session, taker) = (inbound.session.clone(), engine.clone());
     let handle = match apart(async move { taker.submit_as(mode, inbound).await }).await {

@@ -38,6 +38,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         usage::all,
         usage::agent,
         v1::models,
+        v1::model,
         v1::completions,
         v1::respond,
         v1::response,

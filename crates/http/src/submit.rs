@@ -12,6 +12,24 @@ pub enum Stay {
     Once,
 }
 
+/// What is asked, as a hash: of whom, in which conversation of the caller's, and every word.
+pub fn fingerprint(inbound: &Inbound, chat: &str) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("insula request 1");
+    let mut put = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    put(inbound.agent.id.as_str());
+    put(chat);
+    let last = (insula_store::Role::User, inbound.parts.clone());
+    for (role, parts) in inbound.history.iter().chain([&last]) {
+        put(role.as_str());
+        put(&parts.len().to_string());
+        parts.iter().for_each(|part| put(&format!("{part:?}")));
+    }
+    *hasher.finalize().as_bytes()
+}
+
 /// Hands a message to the engine.
 pub async fn submit(
     engine: Engine,

@@ -9,6 +9,7 @@ use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
+use insula_domain::disk::Floor;
 use insula_domain::{
     AccountId, Address, Admins, AgentId, Boundary, MemoryScope, Metadata, Platform, Principal,
     RoleId, Scope, SessionKey, SessionRule, ToolTable, UserId,
@@ -171,7 +172,8 @@ impl AgentContext {
             Path::new("agents").join(config.id.as_str()),
             config.workspace_path.as_deref().map(|path| around.full(path)),
             &boundary.files,
-        );
+        )
+        .leaving(Floor::new(config.programs.disk.free_space));
         Self {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,

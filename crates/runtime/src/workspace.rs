@@ -1,6 +1,7 @@
 //! Where an agent's files are, and the hand by which one conversation reaches them.
 
 use crate::home::OUTPUT;
+use insula_domain::disk::Floor;
 use insula_domain::{AccessMode, FileGrants, SessionKey, StaleWrites, WorkspaceScope};
 use insula_store::SessionId;
 use insula_tools::Files;
@@ -21,6 +22,7 @@ pub struct Workspace {
     scope: WorkspaceScope,
     mode: AccessMode,
     stale_writes: StaleWrites,
+    floor: Floor,
     /// The agent's folder, in the home.
     folder: PathBuf,
     place: Arc<Place>,
@@ -61,10 +63,17 @@ impl Workspace {
             scope: grants.workspace,
             mode: grants.workspace_mode,
             stale_writes: grants.stale_writes,
+            floor: Floor::default(),
             folder,
             place: Arc::new(place),
             states: Arc::default(),
         }
+    }
+
+    /// The same workspace, with this much of its disk left alone.
+    #[must_use]
+    pub(crate) fn leaving(self, floor: Floor) -> Self {
+        Self { floor, ..self }
     }
 
     /// Goes on with what the generation before it knew about files.
@@ -87,6 +96,7 @@ impl Workspace {
         let stale_writes = self.stale_writes;
         let place = self.place.clone();
         Files::new(place, own, states, reader, stale_writes, Some(output), world.clone())
+            .leaving(self.floor)
     }
 
     /// The folder of a conversation below the home, where conversations have their own.

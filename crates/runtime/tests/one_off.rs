@@ -67,7 +67,11 @@ impl Fixture {
             principal: "api:token".into(),
             history: (0..history).map(said).collect(),
             parts: vec![Part::Text(text.to_owned())],
-            idempotency: key.map(|key| IdempotencyKey { who: "token".into(), key: key.into() }),
+            idempotency: key.map(|key| IdempotencyKey {
+                who: "token".into(),
+                key: key.into(),
+                request: [0; 32],
+            }),
             agent,
         }
     }

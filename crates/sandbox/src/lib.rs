@@ -11,6 +11,7 @@ mod cgroup;
 mod channel;
 mod child;
 mod conversation;
+pub mod disk;
 pub mod egress;
 mod error;
 mod examine;

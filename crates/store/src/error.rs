@@ -29,6 +29,11 @@ pub enum StoreError {
         /// The agent.
         agent: AgentId,
     },
+    /// The key of a request came again with another request: choose another key.
+    #[error(
+        "this idempotency key was used for another request; use a new key, or send the same request again"
+    )]
+    OtherRequest,
     /// The store was shut down.
     #[error("the store is shut down")]
     Closed,

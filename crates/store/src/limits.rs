@@ -99,7 +99,7 @@ fn reference(session: &SessionRef) -> Result<()> {
 }
 
 fn key(key: Option<&IdempotencyKey>) -> Result<()> {
-    let Some(IdempotencyKey { who, key }) = key else { return Ok(()) };
+    let Some(IdempotencyKey { who, key, .. }) = key else { return Ok(()) };
     within("the owner of an idempotency key", who.len(), IDEMPOTENCY_BYTES_MAX)?;
     within("an idempotency key", key.len(), IDEMPOTENCY_BYTES_MAX)
 }

@@ -47,6 +47,8 @@ pub struct IdempotencyKey {
     pub who: Box<str>,
     /// The key.
     pub key: Box<str>,
+    /// What was asked, by its hash: the same key for something else is a mistake.
+    pub request: [u8; 32],
 }
 
 /// Takes a message in: session, message and turn, in one commit.

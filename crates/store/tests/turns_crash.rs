@@ -51,7 +51,11 @@ fn accept(session: u64, n: u64) -> AgentCommand {
             at: NOW,
         },
         message: message(Role::User, format!("u{n}")),
-        idempotency: Some(IdempotencyKey { who: key(session), key: n.to_string().into() }),
+        idempotency: Some(IdempotencyKey {
+            who: key(session),
+            key: n.to_string().into(),
+            request: [0; 32],
+        }),
         // Half of them each way: a crash of the process must lose neither.
         flush: if n.is_multiple_of(2) { Flush::Now } else { Flush::Later },
     }))

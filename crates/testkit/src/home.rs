@@ -7,17 +7,29 @@
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::process::{Command, Stdio};
 use tempfile::TempDir;
 
 /// A temporary home. Removed on drop.
 pub struct Home {
     folder: TempDir,
+    is_mounted: bool,
+}
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        if self.is_mounted {
+            // What still has files open there keeps it until it ends.
+            let _ = Command::new("umount").arg("-l").arg(self.folder.path()).status();
+        }
+    }
 }
 
 impl Home {
     /// An empty home.
     pub fn empty() -> io::Result<Self> {
-        Ok(Self { folder: tempfile::Builder::new().prefix("insula-").tempdir()? })
+        let folder = tempfile::Builder::new().prefix("insula-").tempdir()?;
+        Ok(Self { folder, is_mounted: false })
     }
 
     /// A home with these files: their path inside the home, and their content. Folders are
@@ -29,6 +41,19 @@ impl Home {
         for (path, content) in files {
             home.write(path.as_ref(), content)?;
         }
+        Ok(home)
+    }
+
+    /// A home on a disk of its own, in memory, of so many megabytes. Where that can't be had,
+    /// because the test does not run as root, it is where all homes are.
+    pub fn on_own_disk(megabytes: u32, config: &str) -> io::Result<Self> {
+        let mut home = Self::empty()?;
+        let size = format!("size={megabytes}m,mode=755");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(home.path()).stderr(Stdio::null());
+        let mounted = mount.status();
+        home.is_mounted = mounted.is_ok_and(|status| status.success());
+        home.write("config.yaml", config)?;
         Ok(home)
     }
 

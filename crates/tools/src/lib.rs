@@ -78,6 +78,13 @@ pub enum Risk<'a> {
     None,
     /// A command line of a shell.
     Command(Cow<'a, str>),
+    /// What a program that runs is given to read: a command, if that is a shell.
+    Input {
+        /// The process, as the shell's hand names it.
+        process: Cow<'a, str>,
+        /// What is written to it.
+        text: Cow<'a, str>,
+    },
     /// A program in some language.
     Code {
         /// The language.

@@ -61,11 +61,9 @@ impl Tool for Process {
     }
 
     fn risk<'a>(&self, arguments: &'a Value) -> Risk<'a> {
-        // A shell that waits for input runs what is written to it.
-        match arguments.get("data").and_then(Value::as_str) {
-            Some(data) => Risk::Command(Cow::Borrowed(data)),
-            None => Risk::None,
-        }
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(Cow::Borrowed);
+        let process = text("session_id").or_else(|| text("id")).unwrap_or_default();
+        text("data").map_or(Risk::None, |text| Risk::Input { process, text })
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {

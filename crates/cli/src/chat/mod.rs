@@ -41,7 +41,14 @@ pub async fn run(reach: &Reach, setting: &Setting, chat: Chat) -> Result<u8, Fai
     };
     let talk = Talk { agent, session: chat.session };
     let screen = terminal::screen(&setting.environment);
-    if let Some(message) = chat.message {
+    if let Some(mut message) = chat.message {
+        // What is piped in is what the message is about.
+        if terminal::is_fed() {
+            let piped = standard_input()?;
+            if !piped.trim().is_empty() {
+                message = format!("{}\n\n{}", message.trim_end(), piped.trim_end());
+            }
+        }
         return one_shot(reach, setting, &talk, &message).await;
     }
     match screen.filter(|_| std::io::stdin().is_terminal() && setting.answer == Answer::Text) {

@@ -41,6 +41,14 @@ pub fn screen(environment: &Environment) -> Option<Screen> {
     Some(Screen { paint, columns, live: !dumb })
 }
 
+/// Whether something is piped or redirected into standard input. What is neither, such as a
+/// terminal or `/dev/null`, is not waited for.
+pub fn is_fed() -> bool {
+    let kind = rustix::fs::fstat(std::io::stdin())
+        .map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
+    kind.is_ok_and(|kind| kind.is_fifo() || kind.is_file())
+}
+
 /// While this lives, what is typed is neither shown nor lost: the next prompt gets it.
 /// Ctrl-C still is a signal. A prompt may come and go meanwhile.
 pub struct Quiet {

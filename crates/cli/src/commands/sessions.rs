@@ -123,6 +123,17 @@ fn show(found: &Value, setting: &Setting) {
     facts.push(("started", when(&session["started"])));
     facts.push(("used", when(&session["used"])));
     output::facts(&facts);
+    let messages = found["messages"].as_array().map_or(&[][..], Vec::as_slice);
+    let all = session["messages"].as_u64().unwrap_or_default();
+    if (messages.len() as u64) < all {
+        let shown = messages.len();
+        let further = match messages.first() {
+            Some(first) => format!("; `--before {}` goes further back", text(first, "seq")),
+            None => String::new(),
+        };
+        output::line("");
+        output::line(&format!("{shown} of {all} messages{further}, `-n` shows more"));
+    }
     let screen = terminal::screen(&setting.environment);
     for message in found["messages"].as_array().into_iter().flatten() {
         output::line("");

@@ -147,3 +147,32 @@ fn over_the_api_only_a_token_that_may_approve_answers() {
         assert_eq!(asked.join().unwrap().status, 200);
     });
 }
+
+#[test]
+fn what_is_written_to_a_shell_is_a_command_and_to_other_programs_text() {
+    let home = configured(CONFIG);
+    let _daemon = start_still(&home);
+    let call = |tool: &str, arguments: serde_json::Value| {
+        insula(&home, &["chat", "-m", &format!("call {tool} {arguments}")]).ok().stdout
+    };
+    let start = |command: &str| {
+        call("terminal", serde_json::json!({ "command": command, "background": true }))
+    };
+    let submit = |id: &str, data: &str| {
+        call("process", serde_json::json!({ "action": "submit", "session_id": id, "data": data }))
+    };
+    assert!(start("cat").contains("p1"));
+    assert!(start("sh").contains("p2"));
+    let said = submit("p1", "rm -rf build");
+    assert!(said.contains("wrote 13 bytes"), "{said}");
+    std::thread::scope(|threads| {
+        let asked = threads.spawn(|| {
+            let arguments = serde_json::json!({ "action": "submit", "session_id": "p2", "data": "rm -rf build" });
+            insula(&home, &["chat", "-m", &format!("call process {arguments}")]).ok().stdout
+        });
+        let id = waiting(&home);
+        insula(&home, &["approvals", "deny", &id]).ok();
+        assert!(asked.join().unwrap().contains("an admin denied it"));
+    });
+    assert!(submit("p2", "echo harmless").contains("wrote 14 bytes"));
+}

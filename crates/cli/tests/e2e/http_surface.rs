@@ -74,6 +74,7 @@ fn the_description_and_the_router_name_the_same_paths() {
             let missing = match path.as_str() {
                 it if it.contains("tokens") => "no_such_token",
                 it if it.contains("responses") => "response_not_found",
+                it if it.contains("models") => "model_not_found",
                 _ => "no_such_agent",
             };
             assert_eq!((answer.status, code), (404, json!(missing)), "{method} {path}");

@@ -1,6 +1,7 @@
 //! The real binary, from outside: what a person, a script or a stranger on the network sees.
 //! One file a theme; what they share is in `support`.
 
+mod approval_keys;
 mod approvals;
 mod audit;
 mod bad_input;
@@ -13,6 +14,7 @@ mod crash;
 mod crash_turns;
 mod credentials;
 mod diff;
+mod disk;
 mod echo_model;
 mod files;
 mod first_run;
@@ -21,6 +23,7 @@ mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
 mod messages;
+mod newcomer;
 mod programs;
 mod provider;
 mod reload;

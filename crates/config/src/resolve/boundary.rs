@@ -3,7 +3,7 @@
 use super::{Reader, switch};
 use crate::budget::limits;
 use crate::model::ModelRef;
-use crate::programs::{ProgramLimits, Programs};
+use crate::programs::{DiskLimits, ProgramLimits, Programs};
 use crate::rules;
 use crate::yaml::Node;
 use insula_domain::boundary::{
@@ -133,6 +133,11 @@ impl Reader<'_> {
                 cpu_time: time("cpu_time"),
                 wall_clock: time("wall_clock"),
                 output: size("output"),
+            },
+            disk: DiskLimits {
+                free_space: size("free_space"),
+                growth: size("growth"),
+                new_files: count("new_files"),
             },
             env: env
                 .iter()

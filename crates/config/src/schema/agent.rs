@@ -236,6 +236,12 @@ static SANDBOX: Object = Object {
         Field::new("cpu_time", Text(&rules::DURATION), "Processor time of a child."),
         Field::new("wall_clock", Text(&rules::DURATION), "How long a child may run."),
         Field::new("output", Text(&rules::SIZE), "How much a child may print."),
+        Field::new("free_space", Text(&rules::SIZE), "What stays free on the disks it writes to.")
+            .default("`256MB`, or a twentieth of a small disk"),
+        Field::new("growth", Text(&rules::SIZE), "How much one program may add to a disk.")
+            .default("`20GB`"),
+        Field::new("new_files", POSITIVE, "How many files one program may add to a disk.")
+            .default("1000000"),
     ],
 };
 

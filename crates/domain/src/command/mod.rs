@@ -8,6 +8,7 @@
 
 mod act;
 mod code;
+mod input;
 mod judge;
 mod path;
 mod quoting;
@@ -21,6 +22,7 @@ mod command_tests;
 #[cfg(test)]
 mod wrapping_tests;
 
+pub use input::runs_its_input;
 pub use rule::{DangerRule, Severity};
 
 /// Longest line that is judged, in bytes.

@@ -100,7 +100,7 @@ const WRAPPERS: &[Wrapper] = &[
 ];
 
 /// Shells.
-const SHELLS: &[&str] =
+pub(super) const SHELLS: &[&str] =
     &["sh", "bash", "dash", "zsh", "ksh", "ash", "mksh", "fish", "rbash", "lksh"];
 
 /// Judges a command that runs others; `false` when this is none.

@@ -115,6 +115,10 @@ impl From<SubmitError> for OpenAiError {
             }
             SubmitError::Budget(refusal) => Self::over_budget(refusal),
             SubmitError::Store(StoreError::TooLong { .. }) => Self::invalid(message),
+            SubmitError::Store(StoreError::OtherRequest) => {
+                let (status, kind) = (StatusCode::UNPROCESSABLE_ENTITY, "invalid_request_error");
+                Self::new(status, kind, "idempotency_key_reused", message)
+            }
             SubmitError::Store(StoreError::Overloaded { .. }) => {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "rate_limit_error", "busy", message)
             }

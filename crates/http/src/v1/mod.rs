@@ -3,6 +3,7 @@
 mod chat;
 mod error;
 mod ids;
+mod picture;
 mod request;
 mod responses;
 mod turn;
@@ -13,6 +14,8 @@ pub use responses::{__path_respond, __path_response, respond, response};
 
 use crate::Surface;
 use crate::auth::Caller;
+use crate::error::ApiError;
+use crate::id::Id;
 use axum::Json;
 use axum::extract::{FromRequestParts, State as With};
 use axum::http::request::Parts;
@@ -61,8 +64,22 @@ pub async fn models(With(surface): With<Surface>, Bearer(caller): Bearer) -> Jso
         .agents
         .iter()
         .filter(|(id, entry)| caller.may(id, Verb::Chat) && matches!(entry.state, State::Ready(_)));
-    let data: Vec<Value> = serving
-        .map(|(id, _)| json!({ "id": id.as_str(), "object": "model", "created": 0, "owned_by": "insula" }))
-        .collect();
+    let data: Vec<Value> = serving.map(|(id, _)| described(id)).collect();
     Json(json!({ "object": "list", "data": data }))
+}
+
+/// One agent, if this token may talk to it.
+#[utoipa::path(get, path = "/v1/models/{id}", params(("id" = String, Path)),
+    responses((status = 200, body = Object), (status = 404, body = Object)), security(("token" = [])))]
+pub async fn model(
+    With(surface): With<Surface>,
+    Bearer(caller): Bearer,
+    id: Result<Id, ApiError>,
+) -> Result<Json<Value>, OpenAiError> {
+    let Id(id) = id.map_err(|_| OpenAiError::no_model("\u{fffd}"))?;
+    Ok(Json(described(&agent(&surface, &caller, &id)?.id)))
+}
+
+fn described(id: &AgentId) -> Value {
+    json!({ "id": id.as_str(), "object": "model", "created": 0, "owned_by": "insula" })
 }

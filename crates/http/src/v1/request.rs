@@ -1,6 +1,7 @@
 //! What an OpenAI client asks, as far as an agent can be asked it.
 
 use super::error::OpenAiError;
+use super::picture::picture;
 use insula_store::{Part, Role};
 use serde::Deserialize;
 use serde_json::Value;
@@ -134,7 +135,7 @@ impl ChatRequest {
                     )));
                 }
             };
-            let parts = parts(message.content);
+            let parts = parts(message.content)?;
             if !parts.is_empty() {
                 history.push((role, parts));
             }
@@ -148,18 +149,16 @@ impl ChatRequest {
     }
 }
 
-fn parts(content: Option<Content>) -> Vec<Part> {
+fn parts(content: Option<Content>) -> Result<Vec<Part>, OpenAiError> {
     match content {
-        None => Vec::new(),
-        Some(Content::Text(text)) if text.is_empty() => Vec::new(),
-        Some(Content::Text(text)) => vec![Part::Text(text)],
+        None => Ok(Vec::new()),
+        Some(Content::Text(text)) if text.is_empty() => Ok(Vec::new()),
+        Some(Content::Text(text)) => Ok(vec![Part::Text(text)]),
         Some(Content::Parts(parts)) => parts
             .into_iter()
             .map(|part| match part {
-                InPart::Text { text } => Part::Text(text),
-                InPart::ImageUrl { image_url } => {
-                    Part::Image { source: image_url.url.into(), media_type: "".into() }
-                }
+                InPart::Text { text } => Ok(Part::Text(text)),
+                InPart::ImageUrl { image_url } => picture(&image_url.url),
             })
             .collect(),
     }

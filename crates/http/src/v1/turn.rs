@@ -3,7 +3,7 @@
 use super::error::OpenAiError;
 use crate::Surface;
 use crate::auth::{Caller, Lost};
-use crate::submit::{Stay, submit};
+use crate::submit::{Stay, fingerprint, submit};
 use axum::http::HeaderMap;
 use insula_domain::{Audience, Label, SessionKey};
 use insula_runtime::AgentContext;
@@ -62,19 +62,23 @@ impl<'h> Asking<'h> {
         };
         let wrong = |error: insula_domain::IdError| OpenAiError::invalid(error.to_string());
         let address = self.caller.address(chat).map_err(wrong)?;
-        let inbound = Inbound {
+        let mut inbound = Inbound {
             session: agent.session_key(&address),
             scope: agent.scope(&address),
             label: Label::of(Audience::of(&address)),
             principal: self.caller.principal().into(),
             history,
             parts,
-            idempotency: self
-                .idempotency
-                .map(|key| IdempotencyKey { who: self.caller.account().into(), key: key.into() }),
+            idempotency: None,
             agent: agent.clone(),
             acknowledge: Acknowledge::WithReply,
         };
+        inbound.idempotency = self.idempotency.map(|key| IdempotencyKey {
+            who: self.caller.account().into(),
+            key: key.into(),
+            // By the caller's own name for it: ours differs each time.
+            request: fingerprint(&inbound, self.session.unwrap_or_default()),
+        });
         let handle = match submit(engine.clone(), inbound, stay).await {
             Err(SubmitError::Known { turn, status }) => again(&engine, agent, turn)
                 .await

@@ -1,10 +1,12 @@
 //! A process that outlives the call that started it.
 
-use super::shell::end_of;
-use crate::context::AgentContext;
+use super::shell::{end_of, note};
+use super::watchdog::Watchdog;
+use crate::context::{AgentContext, AuditLog};
 use insula_config::programs::Programs;
 use insula_domain::Boundary;
 use insula_sandbox::{Capture, Child, Limits};
+use insula_store::SessionId;
 use insula_tools::shell::{End, Printed, Process};
 use insula_world::{Clock, World};
 use std::sync::Arc;
@@ -38,11 +40,16 @@ pub(super) struct Running {
     pub(super) limits: Limits,
     /// Ends its proxy.
     pub(super) proxy: Option<DropGuard>,
+    /// Looks after the disks it writes to.
+    pub(super) watchdog: Watchdog,
+    /// Where it is recorded, for whom and in which session, that the watchdog ended it.
+    pub(super) audit: (AuditLog, String, SessionId),
 }
 
 /// A process in the background.
 pub(super) struct Background {
-    command: String,
+    /// As it was started, all of it: by this it is judged what it does with its input.
+    pub(super) command: String,
     pub(super) rights: Rights,
     printed: Capture,
     clock: Arc<dyn Clock>,
@@ -55,7 +62,7 @@ pub(super) struct Background {
 impl Running {
     /// Watches it until it ends.
     pub(super) fn watch(self, world: &World) -> Background {
-        let Self { mut child, command, rights, limits, proxy } = self;
+        let Self { mut child, command, rights, limits, proxy, watchdog, audit } = self;
         let clock = world.clock.clone();
         let started = clock.elapsed();
         let printed = Capture::new(limits.output_bytes);
@@ -70,17 +77,23 @@ impl Running {
                     let _ = capture.drain(output).await;
                 }
             });
+            let mut over = None;
             let exit = tokio::select! {
                 exit = child.wait() => exit,
                 () = stopped.cancelled() => child.kill().await,
+                found = watchdog.barks() => {
+                    over = Some(found);
+                    note(&audit, found).await;
+                    child.kill().await
+                }
             };
             // Every writer is gone, so the reader comes to the end.
             let _ = reading.await;
             drop(proxy);
             let (end, _) = end_of(exit, &limits);
+            let end = over.map_or(end, |over| End::Limited(over.words()));
             tell.send_replace(Some((end, watching.elapsed())));
         });
-        let command = command.chars().take(COMMAND_CHARS_MAX).collect();
         let input = Mutex::new(input);
         Background { command, rights, printed, clock, started, end, stop, input }
     }
@@ -107,7 +120,7 @@ impl Background {
         let until = end.as_ref().map_or_else(|| self.clock.elapsed(), |(_, at)| *at);
         Process {
             id: id.to_owned(),
-            command: self.command.clone(),
+            command: self.command.chars().take(COMMAND_CHARS_MAX).collect(),
             end: end.map(|(end, _)| end),
             seconds: until.saturating_sub(self.started).as_secs(),
             printed: Printed::default(),

@@ -10,6 +10,7 @@ mod here;
 mod outfit;
 mod owners;
 mod shell;
+mod watchdog;
 pub(crate) mod way_out;
 
 pub use here::refused_here;
@@ -203,6 +204,11 @@ impl Children {
     fn process(&self, key: &(AgentId, SessionId), id: &str) -> Option<Arc<Background>> {
         let number: u64 = id.strip_prefix('p')?.parse().ok()?;
         self.sessions().get(key)?.processes.get(&number).cloned()
+    }
+
+    /// The command line of a process that a conversation has in the background.
+    pub(crate) fn command(&self, agent: &AgentId, session: SessionId, id: &str) -> Option<String> {
+        Some(self.process(&(agent.clone(), session), id)?.command.clone())
     }
 
     fn processes(&self, key: &(AgentId, SessionId)) -> Vec<(String, Arc<Background>)> {

@@ -2,9 +2,10 @@
 
 use super::background::{Rights, Running};
 use super::outfit::{Outfit, outfit, wall_clock};
+use super::watchdog::{Over, Watchdog};
 use super::way_out::way_out;
 use super::{PER_AGENT_MAX, PER_SESSION_MAX, TooMany};
-use crate::context::AgentContext;
+use crate::context::{AgentContext, AuditLog};
 use crate::house::House;
 use async_trait::async_trait;
 use insula_domain::AgentId;
@@ -112,6 +113,16 @@ impl<'c> SessionShell<'c> {
         Ok((child, Some(cancel.drop_guard())))
     }
 
+    /// Who looks after the disks of a program that is about to start.
+    async fn watchdog(&self, spec: &Spec) -> Watchdog {
+        Watchdog::new(&self.house.world, &spec.writes, self.agent.programs.disk).await
+    }
+
+    /// Records that a program was ended for what it did to a disk.
+    async fn note(&self, over: Over) {
+        note(&(self.agent.audit.clone(), self.principal.to_owned(), self.key.1), over).await;
+    }
+
     /// Notes where a command ended; where, if that is somewhere else.
     fn moved(&self, told: &[u8], before: &str) -> Option<String> {
         let told = told.strip_suffix(&[0])?;
@@ -176,13 +187,26 @@ impl Shell for SessionShell<'_> {
         let (Outfit { mut spec, withheld }, place) = self.prepare(&job).await?;
         let most = wall_clock(&self.agent.programs);
         spec.limits.wall_clock = Some(job.timeout.unwrap_or(TIMEOUT).min(most));
-        let (child, proxy) = self.spawn(spec.clone()).await?;
+        let watchdog = self.watchdog(&spec).await;
+        let (mut child, proxy) = self.spawn(spec.clone()).await?;
+        let over = tokio::select! {
+            _ = child.wait() => None,
+            over = watchdog.barks() => {
+                self.note(over).await;
+                // How it ended is known below.
+                let _ = child.kill().await;
+                Some(over)
+            }
+        };
         let finished = child.finish().await;
         drop(proxy);
         let Finished { exit, stdout, stderr } =
             finished.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
         let printed = Printed { head: stdout.head, tail: stdout.tail, total: stdout.total };
-        let (end, mut notes) = end_of(Ok(exit), &spec.limits);
+        let (mut end, mut notes) = end_of(Ok(exit), &spec.limits);
+        if let Some(over) = over {
+            end = End::Limited(over.words());
+        }
         if end != End::Exited(0) {
             notes.extend(self.hint(&printed, &spec, withheld));
         }
@@ -219,12 +243,15 @@ impl Shell for SessionShell<'_> {
         spec.stdin = Stdin::Pipe;
         spec.output = Output::Stream;
         let limits = spec.limits;
+        let watchdog = self.watchdog(&spec).await;
         let (child, proxy) = self.spawn(spec).await?;
         let command = match job.code {
             Code::Shell(code) | Code::Script(code) | Code::Python(code) => code,
         };
         let command = command.replace(['\n', '\r'], " ");
-        let running = Running { child, command, rights: Rights::of(self.agent), limits, proxy };
+        let audit = (self.agent.audit.clone(), self.principal.to_owned(), self.key.1);
+        let rights = Rights::of(self.agent);
+        let running = Running { child, command, rights, limits, proxy, watchdog, audit };
         let id = children.keep(&self.key, running).map_err(full)?;
         // The agent may have been paused or changed while it started.
         children.keep_only(&self.house.snapshot());
@@ -274,6 +301,15 @@ impl Shell for SessionShell<'_> {
                 Err(failed("does not read its input; some of it was written"))
             }
         }
+    }
+}
+
+/// Records that a program was ended for what it did to a disk.
+pub(super) async fn note((audit, principal, session): &(AuditLog, String, SessionId), over: Over) {
+    let mut content = over.record();
+    content["session"] = session.0.into();
+    if let Err(error) = audit.append(principal, "sandbox.disk", content).await {
+        tracing::error!(%error, "that a program was ended could not be recorded");
     }
 }
 

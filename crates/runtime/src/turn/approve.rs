@@ -26,7 +26,7 @@ impl Turn<'_> {
         }
         let what = match admitted.tool.risk(&admitted.arguments) {
             Risk::Command(line) => line.into_owned(),
-            Risk::Code { text, .. } => text.into_owned(),
+            Risk::Code { text, .. } | Risk::Input { text, .. } => text.into_owned(),
             Risk::None => admitted.arguments.to_string(),
         };
         let (cx, what) = (self.cx, self.redaction().told(what));

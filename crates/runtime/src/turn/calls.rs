@@ -78,7 +78,9 @@ impl Turn<'_> {
     ) -> Result<Called, Broken> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
-        let admitted = match admit_among(self.shop.built, &cx.agent, name, arguments) {
+        let children = &self.shop.house.children;
+        let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
+        let admitted = match admit_among(self.shop.built, &cx.agent, name, arguments, &running) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };

@@ -7,7 +7,7 @@
 //! and what it can do instead.
 
 use crate::context::AgentContext;
-use insula_domain::command::{Assessment, Finding, classify, classify_code};
+use insula_domain::command::{Assessment, Finding, classify, classify_code, runs_its_input};
 use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::{Risk, Tool};
 use serde_json::Value;
@@ -166,8 +166,11 @@ pub type Tools = &'static [&'static dyn Tool];
 
 /// Decides about one call of a built-in tool.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
-    admit_among(insula_tools::BUILT_IN, agent, name, arguments)
+    admit_among(insula_tools::BUILT_IN, agent, name, arguments, &|_| None)
 }
+
+/// The command line of a process of this conversation, by the process's name.
+pub(super) type Running<'r> = &'r (dyn Fn(&str) -> Option<String> + Sync);
 
 /// Decides about one call of one of these tools.
 pub(super) fn admit_among(
@@ -175,6 +178,7 @@ pub(super) fn admit_among(
     agent: &AgentContext,
     name: &str,
     arguments: &str,
+    running: Running<'_>,
 ) -> Result<Admitted, Denial> {
     if let Verdict::Out(rule) = agent.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule });
@@ -191,7 +195,7 @@ pub(super) fn admit_among(
     }
     let text = if arguments.trim().is_empty() { "{}" } else { arguments };
     match serde_json::from_str(text) {
-        Ok(arguments @ Value::Object(_)) => judged(agent, tool, arguments),
+        Ok(arguments @ Value::Object(_)) => judged(agent, tool, arguments, running),
         Ok(_) => Err(Denial::Arguments { what: "the arguments are not a JSON object".to_owned() }),
         Err(error) => {
             Err(Denial::Arguments { what: format!("the arguments are not JSON: {error}") })
@@ -204,8 +208,9 @@ fn judged(
     agent: &AgentContext,
     tool: &'static dyn Tool,
     arguments: Value,
+    running: Running<'_>,
 ) -> Result<Admitted, Denial> {
-    let concern = match assess(&tool.risk(&arguments)) {
+    let concern = match assess(&tool.risk(&arguments), running) {
         Assessment::Harmless => None,
         Assessment::Never(finding) => {
             return Err(Denial::Never { name: tool.name().to_owned(), finding });
@@ -216,10 +221,15 @@ fn judged(
     Ok(Admitted { tool, arguments, concern })
 }
 
-fn assess(risk: &Risk<'_>) -> Assessment {
+fn assess(risk: &Risk<'_>, running: Running<'_>) -> Assessment {
     match risk {
         Risk::None => Assessment::Harmless,
         Risk::Command(line) => classify(line),
+        // Where nothing of that name runs it can't be known what would read it.
+        Risk::Input { process, text } => match running(process) {
+            Some(command) if !runs_its_input(&command) => Assessment::Harmless,
+            _ => classify(text),
+        },
         Risk::Code { language, text } => classify_code(language, text),
     }
 }

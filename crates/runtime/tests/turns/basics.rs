@@ -85,7 +85,7 @@ async fn a_question_ends_the_turn_with_the_question() {
 #[tokio::test]
 async fn the_same_request_is_one_turn() {
     let house = open().await;
-    let key = || IdempotencyKey { who: "token".into(), key: "k1".into() };
+    let key = || IdempotencyKey { who: "token".into(), key: "k1".into(), request: [0; 32] };
     let (mut first, _) = house.inbound("a", "one", "hello");
     first.idempotency = Some(key());
     house.end(first).await;

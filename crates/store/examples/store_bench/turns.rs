@@ -65,8 +65,11 @@ fn accept(session: usize, n: u64, keyed: bool) -> AgentCommand {
             at: at(n),
         },
         flush: Flush::Now,
-        idempotency: keyed
-            .then(|| IdempotencyKey { who: "token".into(), key: format!("{session}-{n}").into() }),
+        idempotency: keyed.then(|| IdempotencyKey {
+            who: "token".into(),
+            key: format!("{session}-{n}").into(),
+            request: [0; 32],
+        }),
     }))
 }
 

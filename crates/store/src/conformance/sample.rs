@@ -56,7 +56,9 @@ pub fn accept(key: &str, text: &str) -> AgentCommand {
 
 /// Takes a message in that carries an idempotency key.
 pub fn accept_keyed(key: &str, text: &str, who: &str, idempotency: &str) -> AgentCommand {
-    let idempotency = Some(IdempotencyKey { who: who.into(), key: idempotency.into() });
+    // The same key is the same request here, whatever it says.
+    let request = [7; 32];
+    let idempotency = Some(IdempotencyKey { who: who.into(), key: idempotency.into(), request });
     let (session, message) = (opening(key), said(text));
     AgentCommand::Accept(Box::new(Accept { session, message, idempotency, flush: Flush::Now }))
 }

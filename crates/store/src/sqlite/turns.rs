@@ -71,20 +71,29 @@ fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
 }
 
 /// What became of a message that came before.
-fn known(sql: &Connection, key: Option<&IdempotencyKey>) -> rusqlite::Result<Option<Accepted>> {
-    let Some(IdempotencyKey { who, key }) = key else { return Ok(None) };
-    sql.prepare_cached(
-        "SELECT turn.id, turn.session, turn.status FROM idempotency
-         JOIN turn ON turn.id = idempotency.turn WHERE who = ?1 AND key = ?2",
-    )?
-    .query_row((who, key), |row| {
-        Ok(Accepted::Known {
-            turn: TurnId(row.get(0)?),
-            session: SessionId(row.get(1)?),
-            status: TurnStatus::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
+fn known(sql: &Connection, key: Option<&IdempotencyKey>) -> Result<Option<Accepted>, Fault> {
+    let Some(IdempotencyKey { who, key, request }) = key else { return Ok(None) };
+    let found = sql
+        .prepare_cached(
+            "SELECT turn.id, turn.session, turn.status, idempotency.request FROM idempotency
+             JOIN turn ON turn.id = idempotency.turn WHERE who = ?1 AND key = ?2",
+        )?
+        .query_row((who, key), |row| {
+            let known = Accepted::Known {
+                turn: TurnId(row.get(0)?),
+                session: SessionId(row.get(1)?),
+                status: TurnStatus::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
+            };
+            Ok((known, row.get::<_, Vec<u8>>(3)?))
         })
-    })
-    .optional()
+        .optional()?;
+    match found {
+        // One from before requests were compared has none to compare with.
+        Some((_, before)) if !before.is_empty() && before != *request => {
+            Err(StoreError::OtherRequest.into())
+        }
+        found => Ok(found.map(|(known, _)| known)),
+    }
 }
 
 fn remember(
@@ -93,10 +102,12 @@ fn remember(
     turn: TurnId,
     at: Timestamp,
 ) -> rusqlite::Result<()> {
-    let Some(IdempotencyKey { who, key }) = key else { return Ok(()) };
-    sql.prepare_cached("INSERT INTO idempotency VALUES (?1, ?2, ?3, ?4)")?
-        .execute((who, key, turn.0, at.as_millis()))
-        .map(drop)
+    let Some(IdempotencyKey { who, key, request }) = key else { return Ok(()) };
+    sql.prepare_cached(
+        "INSERT INTO idempotency (who, key, turn, at, request) VALUES (?1, ?2, ?3, ?4, ?5)",
+    )?
+    .execute((who, key, turn.0, at.as_millis(), request))
+    .map(drop)
 }
 
 /// Forgets idempotency keys.

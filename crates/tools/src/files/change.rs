@@ -226,6 +226,7 @@ impl Desk {
         }
         let version = Version::of(&bytes);
         let like = like.or(before.as_ref().map(|it| it.stat));
+        spot.check_room(self.floor, bytes.len())?;
         let mut staged = spot.stage(&bytes, like.as_ref(), &self.states.staged)?;
         if let Some(before) = &before {
             staged = staged.replacing(before);

@@ -10,6 +10,7 @@ use crate::output::ToolError;
 use crate::workspace::states::{FileStates, Lines, Reader, Replaces, Seen, Version};
 use crate::workspace::{FileError, Folder, Granted, Loaded, Parents, Place, Spot, Workspace};
 use insula_domain::StaleWrites;
+use insula_domain::disk::Floor;
 use insula_world::{Clock, World};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +37,7 @@ pub(crate) struct Desk {
     pub(crate) states: Arc<FileStates>,
     pub(crate) reader: Reader,
     pub(crate) stale_writes: StaleWrites,
+    pub(crate) floor: Floor,
 }
 
 /// Says when work should stop: because nobody waits for it any more, or it took too long.
@@ -73,8 +75,18 @@ impl Files {
         world: World,
     ) -> Self {
         let opened = Mutex::default();
-        let desk = Desk { place, own, output, opened, states, reader, stale_writes };
+        let floor = Floor::default();
+        let desk = Desk { place, own, output, opened, states, reader, stale_writes, floor };
         Self { desk: Arc::new(desk), world }
+    }
+
+    /// The same files, with another part of their disk left alone. For when they are made.
+    #[must_use]
+    pub fn leaving(mut self, floor: Floor) -> Self {
+        if let Some(desk) = Arc::get_mut(&mut self.desk) {
+            desk.floor = floor;
+        }
+        self
     }
 
     /// What the workspace says about itself: its `AGENTS.md`, as far as it is short enough to

@@ -5,11 +5,12 @@
     reason = "opens the folders that operators granted, once, and everything else beneath them"
 )]
 
+use insula_domain::disk::Space;
 use rustix::fd::{AsFd, AsRawFd as _, BorrowedFd, OwnedFd};
 use rustix::fs::{
     AtFlags, Dir, FileType, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid, chownat,
-    fchmod, fchown, fdatasync, fstat, linkat, mkdirat, open, openat, openat2, readlinkat, renameat,
-    renameat_with, statat, unlinkat,
+    fchmod, fchown, fdatasync, fstat, fstatvfs, linkat, mkdirat, open, openat, openat2, readlinkat,
+    renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
@@ -303,6 +304,18 @@ pub(crate) fn place(folder: impl AsFd, new: &OsStr, name: &OsStr) -> Result<(), 
         }
         other => other,
     }
+}
+
+/// What the file system of a folder has left.
+pub(crate) fn space(folder: impl AsFd) -> Result<Space, Errno> {
+    let found = fstatvfs(folder)?;
+    let bytes = |blocks: u64| blocks.saturating_mul(found.f_frsize);
+    Ok(Space {
+        free_bytes: bytes(found.f_bavail),
+        total_bytes: bytes(found.f_blocks),
+        free_files: found.f_favail,
+        total_files: found.f_files,
+    })
 }
 
 /// Removes a file or a link, never a folder.

@@ -15,6 +15,7 @@ pub(crate) use kernel::Entry;
 pub use place::{Absent, Folder, Granted, Place, Site};
 
 use insula_domain::AccessMode;
+use insula_domain::disk::{Floor, Scarce};
 use kernel::{Fingerprint, Identity};
 use place::{Common, Root};
 use rustix::fd::OwnedFd;
@@ -348,6 +349,20 @@ impl Spot {
     /// Refuses unless the file may be changed.
     pub(crate) fn check_writable(&self) -> Result<(), FileError> {
         writable(self.mode, &self.shown)
+    }
+
+    /// Refuses unless so many bytes leave the disk with what is kept free.
+    pub(crate) fn check_room(&self, floor: Floor, bytes: usize) -> Result<(), FileError> {
+        let space = kernel::space(&self.folder).map_err(|it| FileError::of(&self.shown, it))?;
+        let left = match floor.breached(&space, bytes as u64) {
+            None => return Ok(()),
+            Some(Scarce::Bytes) => format!("{} MB", floor.bytes(&space) / 1_000_000),
+            Some(Scarce::Files) => format!("places for {} files", floor.files(&space)),
+        };
+        Err(FileError::Refused(format!(
+            "the disk of `{}` is nearly full: {left} are kept free (`sandbox.free_space`); remove what is not needed, then repeat it",
+            self.shown
+        )))
     }
 
     /// Looks again at what stands there.

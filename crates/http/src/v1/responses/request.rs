@@ -1,6 +1,7 @@
 //! What a client of the Responses API asks, as far as an agent can be asked it.
 
 use super::super::error::OpenAiError;
+use super::super::picture::picture;
 use super::super::request::{Conversation, Refused};
 use insula_store::{Part, Role};
 use serde::Deserialize;
@@ -127,9 +128,7 @@ fn part(part: &Value) -> Result<Part, OpenAiError> {
     let found = match kind {
         "input_text" | "output_text" | "text" => text("text").map(Part::Text),
         "refusal" => text("refusal").map(Part::Text),
-        "input_image" => {
-            text("image_url").map(|url| Part::Image { source: url.into(), media_type: "".into() })
-        }
+        "input_image" => text("image_url").map(|url| picture(&url)).transpose()?,
         other => {
             let message = format!(
                 "parts of type `{other}` are not taken: only input_text and input_image are"

@@ -6,3 +6,5 @@ ALTER TABLE approval_grant ADD COLUMN rule TEXT NOT NULL DEFAULT '';
 ALTER TABLE approval_grant ADD COLUMN what TEXT NOT NULL DEFAULT '';
 ALTER TABLE approval_grant ADD COLUMN asked_in INTEGER NOT NULL DEFAULT 0;
 UPDATE approval_grant SET id = lower(hex(substr(invocation, 1, 6))) || '-' || session;
+-- What a key was used for, by its hash; empty for those from before.
+ALTER TABLE idempotency ADD COLUMN request BLOB NOT NULL DEFAULT x'';
