@@ -125,26 +125,60 @@ pub(crate) fn is_preface(message: &Message) -> bool {
     *message.principal == *SUMMARY || *message.principal == *GUIDE
 }
 
-/// The parts of a history that fit: what stands before it, and its end. Where the end begins depends on
-/// the messages alone, and moves seldom.
-pub(crate) fn fitting(history: &[Message], tokens_max: usize) -> (&[Message], &[Message]) {
+/// The parts of a history that fit.
+#[derive(Clone, Copy)]
+pub(crate) struct Fitting<'h> {
+    /// What stands before the conversation.
+    pub(crate) preface: &'h [Message],
+    /// What did not fit.
+    out: &'h [Message],
+    /// Its end.
+    pub(crate) end: &'h [Message],
+}
+
+impl<'h> Fitting<'h> {
+    /// What the turn under way was asked, where it is so long that this did not fit: it is
+    /// shown all the same, since a model that forgot what it was asked can only stop.
+    pub(crate) fn asked(self) -> impl Iterator<Item = &'h Message> {
+        let newest = self.end.last().map(|message| message.turn);
+        let is_asked = move |it: &&Message| {
+            it.role == Role::User && Some(it.turn) == newest && it.turn.is_some()
+        };
+        self.out.iter().filter(is_asked)
+    }
+}
+
+/// The parts of a history that fit: what stands before it, and its end. Where the end begins
+/// depends on the messages alone, and moves seldom; calls and their results stay together.
+pub(crate) fn fitting(history: &[Message], tokens_max: usize) -> Fitting<'_> {
     let preface = history.iter().take_while(|message| is_preface(message)).count();
-    let (preface, mut rest) = history.split_at(preface);
+    let (preface, all) = history.split_at(preface);
+    let (mut rest, mut from) = (all, 0);
     let mut size = Size::of(history);
     while size.tokens > tokens_max || size.bytes > BYTES_MAX || size.messages > MESSAGES_MAX {
         let Some(first) = rest.iter().map(|message| message.seq.0).min() else { break };
-        let boundary = (first / CUT_EVERY + 1) * CUT_EVERY;
         // The newest message is shown whatever its size.
         let end = rest.len() - 1;
-        let cut = rest[..end].iter().position(|message| message.seq.0 >= boundary).unwrap_or(end);
+        let mut boundary = first / CUT_EVERY * CUT_EVERY;
+        let cut = loop {
+            boundary += CUT_EVERY;
+            let at = rest[..end].iter().position(|message| message.seq.0 >= boundary);
+            let calls = rest[..=at.unwrap_or(end)].iter().rposition(|it| it.role != Role::Tool);
+            match (calls.unwrap_or(0), at) {
+                // The results of one answer reach over the boundary: the next one, then.
+                (0, Some(_)) => {}
+                (cut, _) => break cut,
+            }
+        };
         if cut == 0 {
             break;
         }
         let (out, kept) = rest.split_at(cut);
         size = size.without(Size::of(out));
         rest = kept;
+        from += cut;
     }
-    (preface, rest)
+    Fitting { preface, out: &all[..from], end: rest }
 }
 
 struct Size {

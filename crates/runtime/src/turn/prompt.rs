@@ -5,7 +5,7 @@
 //! generation, so that a provider's cache hits; history only grows at its end.
 
 use crate::context::AgentContext;
-use crate::turn::history::unanswered;
+use crate::turn::history::{Fitting, unanswered};
 use crate::turn::shown::Shown;
 use insula_models as models;
 use insula_models::{CacheHint, SystemBlock, ToolSchema};
@@ -34,14 +34,22 @@ pub(crate) fn request(
     agent: &AgentContext,
     house: &Arc<str>,
     tools: Arc<[ToolSchema]>,
-    (summary, end): (&[Message], &[Message]),
+    part: Fitting<'_>,
     shown: &mut Shown,
 ) -> models::Request {
+    let Fitting { preface, end, .. } = part;
+    let mut messages: Vec<Arc<models::Message>> = Vec::with_capacity(preface.len() + end.len());
+    messages.extend(preface.iter().filter_map(|stored| shown.message(stored)));
+    let before = messages.len();
+    messages.extend(part.asked().filter_map(|stored| shown.message(stored)));
     // Providers want the first word to be a person's, and no result without its call.
-    let answers = |stored: &&Message| matches!(stored.role, Role::Assistant | Role::Tool);
+    let is_begun = messages.len() > before;
+    let answers = |stored: &&Message| match stored.role {
+        Role::Tool => true,
+        Role::Assistant => !is_begun,
+        _ => false,
+    };
     let end = &end[end.iter().take_while(answers).count()..];
-    let mut messages: Vec<Arc<models::Message>> = Vec::with_capacity(summary.len() + end.len());
-    messages.extend(summary.iter().filter_map(|stored| shown.message(stored)));
     for (at, stored) in end.iter().enumerate() {
         messages.extend(shown.message(stored));
         let parts: Vec<models::Part> =

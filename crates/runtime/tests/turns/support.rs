@@ -117,6 +117,22 @@ pub fn calls(id: &str, tool: &str, arguments: &str) -> Vec<Step> {
     event_stream([&*delta.to_string(), stop, "[DONE]"])
 }
 
+/// A streamed answer that puts this many items on a list, one call each.
+pub fn calls_at_once(number: usize, count: usize) -> Vec<Step> {
+    let call = |index: usize| {
+        let item = format!("{number}-{index}");
+        let todos =
+            serde_json::json!({ "todos": [{ "id": "a", "content": format!("item {item}") }] });
+        let function = serde_json::json!({ "name": "todo", "arguments": todos.to_string() });
+        serde_json::json!({ "index": index, "id": item, "type": "function", "function": function })
+    };
+    let calls: Vec<_> = (0..count).map(call).collect();
+    let delta =
+        serde_json::json!({ "choices": [{ "index": 0, "delta": { "tool_calls": calls } }] });
+    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    event_stream([&*delta.to_string(), stop, "[DONE]"])
+}
+
 /// What a request to the model says: role and words of each message after the system's.
 pub fn shown(seen: &Seen) -> Vec<(String, String)> {
     let body = seen.json();

@@ -1,6 +1,6 @@
 //! What the model is shown of a long conversation.
 
-use crate::support::{reply, says, scripted, shown};
+use crate::support::{calls_at_once, reply, says, scripted, shown};
 use insula_testkit::upstream::{Seen, Step, answer};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -130,4 +130,36 @@ async fn a_session_begins_with_what_its_workspace_says() {
     // An agent without file tools has no workspace to speak of.
     house.say("a", "one", "hello").await;
     assert_eq!(shown(house.upstream().seen().last().unwrap()).len(), 1);
+}
+
+#[tokio::test]
+async fn a_turn_that_outgrows_the_window_still_knows_what_was_asked() {
+    let house = scripted(|seen, number| match number {
+        _ if is_summary(seen) => says("the notes"),
+        1..40 => calls_at_once(number, 6),
+        _ => says("done"),
+    })
+    .await;
+    house.say("b", "one", "hello").await;
+    assert_eq!(house.say("b", "one", "the long task").await, "done");
+    for seen in house.upstream().seen().iter().filter(|seen| !is_summary(seen)).skip(1) {
+        let shown = shown(seen);
+        assert_eq!(shown[0].0, "user", "{shown:?}");
+        assert!(shown.iter().any(|(role, text)| role == "user" && text == "the long task"));
+        assert!(shown.len() <= 129, "{}", shown.len());
+        // Every result that is shown answers a call that is.
+        let body = seen.json();
+        let messages = body["messages"].as_array().unwrap();
+        let mut made: Vec<&str> = Vec::new();
+        for message in messages {
+            let calls = message["tool_calls"].as_array().into_iter().flatten();
+            made.extend(calls.map(|call| call["id"].as_str().unwrap()));
+            if message["role"] == "tool" {
+                assert!(made.contains(&message["tool_call_id"].as_str().unwrap()), "{message}");
+            }
+        }
+    }
+    // And it sees what it did last.
+    let last = shown(house.upstream().seen().last().unwrap());
+    assert!(last.last().unwrap().1.contains("item 39-5"), "{:?}", last.last());
 }
