@@ -7,6 +7,7 @@
 mod background;
 mod egress;
 mod here;
+mod hint;
 mod outfit;
 mod owners;
 mod shell;

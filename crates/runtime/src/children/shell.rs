@@ -1,6 +1,7 @@
 //! The hand by which one conversation runs programs.
 
 use super::background::{Rights, Running};
+use super::hint::hints;
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::watchdog::{Over, Watchdog};
 use super::way_out::way_out;
@@ -134,51 +135,6 @@ impl<'c> SessionShell<'c> {
         self.house.children.put_place(&self.key, place.to_owned());
         Some(place.to_owned())
     }
-
-    /// What the one who runs into a wall should know about it.
-    fn hint(&self, printed: &Printed, spec: &Spec, withheld: Vec<String>) -> Vec<String> {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase();
-        let said = format!("{}{}", text(&printed.head), text(&printed.tail));
-        let says = |words: &[&str]| words.iter().any(|word| said.contains(word));
-        let mut notes = Vec::new();
-        if says(&[
-            "permission denied",
-            "read-only file system",
-            "no such file",
-            "not found",
-            "does not exist",
-            "not permitted",
-        ]) {
-            let list = |paths: &[std::path::PathBuf]| {
-                let paths: Vec<String> = paths.iter().map(|it| it.display().to_string()).collect();
-                if paths.is_empty() { "nothing".to_owned() } else { paths.join(", ") }
-            };
-            notes.push(format!(
-                "programs see the system, write to {} and /tmp, and read {}; other folders, toolchains too, need the operator to grant them under `files.shared`",
-                list(&spec.writes),
-                list(&spec.reads)
-            ));
-            notes.extend(withheld);
-        }
-        let network = [
-            "could not resolve",
-            "network is unreachable",
-            "name resolution",
-            "failed to connect",
-            "couldn't connect",
-            "connection refused",
-            "no route to host",
-            "address family not supported",
-        ];
-        if says(&network) || (says(&["not permitted"]) && says(&["socket", "connect"])) {
-            notes.push(if self.agent.boundary.network.is_none() {
-                "there is no network here: the operator grants hosts under `network.allow`".to_owned()
-            } else {
-                "programs reach the hosts of `network.allow` alone, through the proxy in `http_proxy`; what ignores it has no network".to_owned()
-            });
-        }
-        notes
-    }
 }
 
 #[async_trait]
@@ -208,7 +164,8 @@ impl Shell for SessionShell<'_> {
             end = End::Limited(over.words());
         }
         if end != End::Exited(0) {
-            notes.extend(self.hint(&printed, &spec, withheld));
+            let has_network = !self.agent.boundary.network.is_none();
+            notes.extend(hints(&printed, words_of(job.code), &spec, has_network, withheld));
         }
         let moved_to = match (job.code, job.workdir) {
             (Code::Shell(_), None) => self.moved(&stderr.bytes(), &place),
@@ -245,10 +202,7 @@ impl Shell for SessionShell<'_> {
         let limits = spec.limits;
         let watchdog = self.watchdog(&spec).await;
         let (child, proxy) = self.spawn(spec).await?;
-        let command = match job.code {
-            Code::Shell(code) | Code::Script(code) | Code::Python(code) => code,
-        };
-        let command = command.replace(['\n', '\r'], " ");
+        let command = words_of(job.code).replace(['\n', '\r'], " ");
         let audit = (self.agent.audit.clone(), self.principal.to_owned(), self.key.1);
         let rights = Rights::of(self.agent);
         let running = Running { child, command, rights, limits, proxy, watchdog, audit };
@@ -310,6 +264,13 @@ pub(super) async fn note((audit, principal, session): &(AuditLog, String, Sessio
     content["session"] = session.0.into();
     if let Err(error) = audit.append(principal, "sandbox.disk", content).await {
         tracing::error!(%error, "that a program was ended could not be recorded");
+    }
+}
+
+/// What is run, in its own words.
+fn words_of(code: Code<'_>) -> &str {
+    match code {
+        Code::Shell(code) | Code::Script(code) | Code::Python(code) => code,
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) async fn examine(house: &House) -> Vec<Finding> {
             vec![finding("sandbox", status, detail)]
         }
     };
+    findings.extend(lenient(&runners));
     findings.extend(open(&runners));
     findings
 }
@@ -76,6 +77,24 @@ fn attempts(attempts: &[Attempt]) -> Finding {
         return finding(name, Status::Notice, detail);
     }
     finding(name, Status::Good, format!("{held} made, all held"))
+}
+
+/// Agents that run programs also where a layer is missing.
+fn lenient(runners: &[Arc<AgentContext>]) -> Option<Finding> {
+    let named = runners.iter().filter(|context| {
+        context.programs.sandbox == Switch::On && !context.programs.optional.is_empty()
+    });
+    let named: Vec<String> = named
+        .map(|context| {
+            let layers: Vec<&str> = context.programs.optional.iter().map(AsRef::as_ref).collect();
+            format!("{} ({})", context.id, layers.join(", "))
+        })
+        .collect();
+    let detail = format!(
+        "`sandbox.optional` for {}: where the machine does not give these layers, their programs run without",
+        named.join("; ")
+    );
+    (!named.is_empty()).then(|| finding("sandbox: optional", Status::Notice, detail))
 }
 
 /// Agents whose walls the operator took down.

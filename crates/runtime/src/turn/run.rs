@@ -393,9 +393,12 @@ impl Turn<'_> {
             "turn": self.cx.turn.0,
             "session": self.cx.session.0,
         });
-        if self.cx.agent.programs.sandbox == Switch::Off {
-            // Whoever reads the record later has to know what held when it was written.
+        // Whoever reads the record later has to know what held when it was written.
+        let programs = &self.cx.agent.programs;
+        if programs.sandbox == Switch::Off {
             content["sandbox"] = json!("off");
+        } else if !programs.optional.is_empty() {
+            content["sandbox"] = json!({ "optional": programs.optional });
         }
         AgentCommand::Audit(AuditEntry {
             at: self.shop.house.world.clock.now(),
