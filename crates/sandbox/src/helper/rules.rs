@@ -132,13 +132,17 @@ pub(super) fn limit(plan: &InnerPlan) -> rustix::io::Result<()> {
     Ok(())
 }
 
-/// Becomes another user and group, and leaves every other group.
+/// Becomes another user and group, and leaves every other group. The rights stay until the
+/// walls are built, also where there is no user namespace and the ids of root are left.
 pub(super) fn become_ids((uid, gid): (u32, u32)) -> rustix::io::Result<()> {
+    let held = rustix::thread::capabilities(None)?;
+    rustix::thread::set_keep_capabilities(true)?;
     let uid = rustix::process::Uid::from_raw(uid);
     let gid = rustix::process::Gid::from_raw(gid);
     rustix::thread::set_thread_groups(&[])?;
     rustix::thread::set_thread_res_gid(gid, gid, gid)?;
-    rustix::thread::set_thread_res_uid(uid, uid, uid)
+    rustix::thread::set_thread_res_uid(uid, uid, uid)?;
+    rustix::thread::set_capabilities(None, held)
 }
 
 /// Gives up every right, for good.

@@ -48,11 +48,12 @@ pub(super) fn again(command: &str, channel: OwnedFd) -> io::Result<Pid> {
 
 /// Starts the program.
 pub(super) fn program(plan: &InnerPlan, stdin: Option<OwnedFd>) -> Result<Pid, Failure> {
+    // On its own, so that a folder out of reach is not mistaken for a program that is.
+    rustix::process::chdir(&plan.cwd).map_err(|error| enter(plan, error))?;
     let child = Command::new(&plan.program)
         .args(&plan.args)
         .env_clear()
         .envs(plan.env.iter().map(|(name, value)| (name, value)))
-        .current_dir(&plan.cwd)
         .stdin(stdin.map_or_else(Stdio::null, Stdio::from))
         .spawn();
     let child = child.and_then(|child| pid(&child));
@@ -62,6 +63,18 @@ pub(super) fn program(plan: &InnerPlan, stdin: Option<OwnedFd>) -> Result<Pid, F
         reason: error.to_string(),
         errno: error.raw_os_error(),
     })
+}
+
+/// Why the program can't begin where it should.
+fn enter(plan: &InnerPlan, error: rustix::io::Errno) -> Failure {
+    let (user, _) = plan.ids;
+    let reason = match (error, plan.layers.mount) {
+        (rustix::io::Errno::ACCESS, false) => format!(
+            "user {user} can't enter it; without a private root, every folder above it has to be open to that user (`chmod o+x`), or run the daemon as an ordinary user"
+        ),
+        _ => format!("user {user} can't enter it: {error}"),
+    };
+    Failure::grant(&plan.cwd, reason)
 }
 
 fn pid(child: &std::process::Child) -> io::Result<Pid> {
