@@ -57,9 +57,21 @@ pub fn coder(model: SocketAddr) -> Result<TempDir> {
     write(&format!("{shared}agents:\n  coder: {{default: true, tools: coding}}\n"))
 }
 
+/// A home with three coders: one only talks, one reads a file in every turn, one runs a program.
+pub fn hands(model: SocketAddr) -> Result<TempDir> {
+    let shared = shared(model, Durability::Power);
+    let home = write(&format!(
+        "{shared}agents:\n  talks: {{tools: coding}}\n  reads: {{tools: coding, model: read/instant}}\n  runs: {{tools: coding, model: run/instant}}\n"
+    ))?;
+    let workspace = home.path().join("agents/reads/workspace");
+    std::fs::create_dir_all(&workspace)?;
+    std::fs::write(workspace.join(crate::model::NOTE), "a line of a file\n".repeat(40))?;
+    Ok(home)
+}
+
 fn shared(model: SocketAddr, durability: Durability) -> String {
     format!(
-        "model: bench/instant\nproviders:\n  bench: {{kind: openai, base_url: \"http://{model}/v1\"}}\n  hung: {{kind: openai, base_url: \"http://{model}/hung/v1\"}}\nstore: {{durability: {}}}\n",
+        "model: bench/instant\nproviders:\n  bench: {{kind: openai, base_url: \"http://{model}/v1\"}}\n  hung: {{kind: openai, base_url: \"http://{model}/hung/v1\"}}\n  read: {{kind: openai, base_url: \"http://{model}/read/v1\"}}\n  run: {{kind: openai, base_url: \"http://{model}/run/v1\"}}\nstore: {{durability: {}}}\n",
         durability.as_str()
     )
 }

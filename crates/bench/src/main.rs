@@ -17,7 +17,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use homes::Durability;
 use rows::turns::{AGENTS, Plan};
-use rows::{Bench, SESSION_TURNS, fairness, growth, prompt, starts, turns};
+use rows::{Bench, SESSION_TURNS, fairness, growth, prompt, starts, tools, turns};
 use std::path::PathBuf;
 
 /// Measures an insula binary from outside
@@ -74,6 +74,8 @@ enum What {
     },
     /// Bytes to the model for a first word
     Prompt,
+    /// What one call of a tool adds to a turn
+    Tools,
     /// A quiet agent beside one that floods and one that hangs
     Fairness,
     /// Serve the instant model until killed
@@ -95,6 +97,7 @@ fn main() -> Result<()> {
         What::Length => growth::length(&bench),
         What::Memory { turns, every } => growth::memory(&bench, turns, every),
         What::Prompt => prompt::report(&bench),
+        What::Tools => tools::report(&bench),
         What::Fairness => fairness::report(&bench),
         What::Model => {
             println!("http://{}/v1", bench.model.address);
@@ -113,13 +116,14 @@ fn all(bench: &Bench) -> Result<()> {
     println!("{}; {} runs, medians with least and most", machine::line(), bench.runs);
     flush()?;
     println!("release binary: {:.1} MB (at most 25)", daemon::size_mb(&bench.insula)?);
-    let sections: [(&str, Section); 7] = [
+    let sections: [(&str, Section); 8] = [
         ("Start and memory", starts::report),
         ("Turns", turns::report),
         ("Beside other agents", growth::agents),
         ("Along a session", growth::length),
         ("Over 200,000 turns", |bench| growth::memory(bench, 200_000, 20_000)),
         ("Bytes to the model", prompt::report),
+        ("Tools", tools::report),
         ("Neighbours", fairness::report),
     ];
     for (title, report) in sections {

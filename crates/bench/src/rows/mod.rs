@@ -4,6 +4,7 @@ pub mod fairness;
 pub mod growth;
 pub mod prompt;
 pub mod starts;
+pub mod tools;
 pub mod turns;
 
 use crate::daemon::Daemon;
@@ -38,18 +39,22 @@ pub struct Spent {
     pub outcome: Outcome,
     /// The daemon's processor time for each turn, in milliseconds.
     pub cpu_ms: f64,
+    /// The same with the programs that it ran.
+    pub cpu_with_children_ms: f64,
 }
 
 /// Runs a load against a daemon. One that was not answered whole is no measurement.
 pub fn spend(daemon: &Daemon, load: Load) -> Result<Spent> {
     let process = daemon.process();
-    let before = process.cpu_ms()?;
+    let before = (process.cpu_ms()?, process.cpu_with_children_ms()?);
     let outcome = crate::driver::run(load);
     if outcome.turns == 0 || outcome.failed() > 0 {
         bail!("{} turns answered, and {:?} not, by status", outcome.turns, outcome.errors);
     }
-    let cpu_ms = (process.cpu_ms()? - before) / outcome.turns as f64;
-    Ok(Spent { outcome, cpu_ms })
+    let turns = outcome.turns as f64;
+    let cpu_ms = (process.cpu_ms()? - before.0) / turns;
+    let cpu_with_children_ms = (process.cpu_with_children_ms()? - before.1) / turns;
+    Ok(Spent { outcome, cpu_ms, cpu_with_children_ms })
 }
 
 /// A load over these agents of a daemon, with a token for them.
