@@ -33,7 +33,7 @@ pub struct Daemon {
     child: Child,
     listen: SocketAddr,
     /// Every line it writes; closed when it has closed both its outputs.
-    lines: Receiver<String>,
+    lines: Mutex<Receiver<String>>,
     log: Arc<Mutex<String>>,
 }
 
@@ -79,7 +79,7 @@ impl Daemon {
             follow(stderr, send, log.clone());
         }
         let unknown = SocketAddr::from(([127, 0, 0, 1], 0));
-        Ok(Self { binary, home, child, listen: unknown, lines, log })
+        Ok(Self { binary, home, child, listen: unknown, lines: Mutex::new(lines), log })
     }
 
     /// Its process id.
@@ -102,7 +102,7 @@ impl Daemon {
     pub fn wait_for_line(&self, text: &str) -> io::Result<String> {
         let until = Instant::now() + READY_MAX;
         loop {
-            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match self.next_line(until.saturating_duration_since(Instant::now())) {
                 Ok(line) if line.contains(text) => return Ok(line),
                 Ok(_) => {}
                 Err(RecvTimeoutError::Timeout) => {
@@ -142,7 +142,7 @@ impl Daemon {
         self.signal(signal)?;
         let until = Instant::now() + DRAIN_MAX;
         loop {
-            match self.lines.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            match self.next_line(until.saturating_duration_since(Instant::now())) {
                 Ok(_) => {}
                 Err(RecvTimeoutError::Disconnected) => return self.child.wait(),
                 Err(RecvTimeoutError::Timeout) => {
@@ -167,6 +167,10 @@ impl Daemon {
         run(&self.binary, &self.home, args)
     }
 
+    fn next_line(&self, patience: Duration) -> Result<String, RecvTimeoutError> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(patience)
+    }
+
     fn signal(&self, signal: Signal) -> io::Result<()> {
         let pid = i32::try_from(self.child.id()).ok().and_then(Pid::from_raw);
         let pid = pid.ok_or(io::ErrorKind::InvalidInput)?;
@@ -185,7 +189,7 @@ impl Daemon {
             if left.is_zero() {
                 return Err(self.trouble("it did not get ready"));
             }
-            match self.lines.recv_timeout(if said_so { LOOK_AGAIN.min(left) } else { left }) {
+            match self.next_line(if said_so { LOOK_AGAIN.min(left) } else { left }) {
                 Ok(line) => said_so |= line.contains("ready"),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {

@@ -3,6 +3,7 @@
 //! Only ever a dev-dependency. It knows the seam to the outside and nothing of what is built
 //! on it: the daemon is reached as a person would reach it, by its command line.
 
+pub mod attempts;
 pub mod daemon;
 pub mod home;
 pub mod upstream;

@@ -39,3 +39,4 @@ mod talk;
 mod talk_terminal;
 mod terminal;
 mod tokens;
+mod walls;

@@ -3,6 +3,7 @@
 use insula_sandbox::{
     Error, Finished, Helper, Limits, Output, Owner, Priority, Sandbox, Spec, Stdin, give_to,
 };
+use insula_testkit::attempts::PRELUDE;
 use std::ffi::OsStr;
 use std::os::fd::AsFd;
 use std::os::linux::net::SocketAddrExt as _;
@@ -13,12 +14,6 @@ use std::time::Duration;
 
 /// In every file, process and socket that must stay out of reach.
 pub const CANARY: &str = "CANARY-7f1c9a";
-
-/// The exit code of an attempt that got through.
-pub const GOT_THROUGH: i32 = 42;
-
-/// What every attempt in Python begins with.
-const PRELUDE: &str = include_str!("prelude.py");
 
 /// The user of the child when the tests run as root.
 pub const OWNER: Owner = Owner { uid: 231_001, gid: 231_001 };
@@ -141,13 +136,24 @@ impl Arena {
             ("VICTIM", victim.id().to_string()),
             ("DAEMON", std::process::id().to_string()),
             ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
+            ("UP", "../other/secret.txt".to_owned()),
+            ("UP_FROM_SHARED", "../other/secret.txt".to_owned()),
+            ("FIRST_DESCRIPTOR", "3".to_owned()),
+            ("FILE_MB", "16".to_owned()),
+            ("TMP_MB", "8".to_owned()),
         ];
+        let names: Vec<&str> = variables.iter().map(|(name, _)| *name).collect();
+        let given = ("GIVEN", format!("{} GIVEN LC_CTYPE", names.join(" ")));
         Self {
             sandbox: sandbox(),
             workspace,
             shared,
             folder,
-            variables: variables.map(|(name, value)| (name.to_owned(), value)).into(),
+            variables: variables
+                .into_iter()
+                .chain([given])
+                .map(|(name, value)| (name.to_owned(), value))
+                .collect(),
             _victim: Victim(victim),
             _sockets: Sockets { _tcp: tcp, _udp: udp, _inherited: inherited, _unix: unix },
         }
