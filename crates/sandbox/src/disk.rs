@@ -2,6 +2,10 @@
 //!
 //! Follows no link and looks at nothing but sizes and times, since the folders are those of
 //! programs that may not be friendly.
+#![expect(
+    clippy::disallowed_methods,
+    reason = "owns the look at what the folders of confined processes take up"
+)]
 
 use insula_domain::disk::Space;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat};

@@ -1,6 +1,7 @@
 //! A home for one test: a folder that is gone when the test is.
 #![expect(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "this file owns the files of a test's home, in a folder of its own"
 )]
 

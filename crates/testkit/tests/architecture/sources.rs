@@ -21,6 +21,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("sandbox/src/bin/insula-confine.rs", "start-up of the helper that tests use: its arguments"),
     ("sandbox/src/cgroup.rs", "cgroups of confined processes, which are folders and files"),
     ("sandbox/src/conversation.rs", "the socket between the daemon and its helper"),
+    ("sandbox/src/disk.rs", "what the folders of confined processes take up"),
     ("sandbox/src/helper/root.rs", "a confined process's root folder: mounts, links, pivoting"),
     ("sandbox/src/helper/start.rs", "the helper's own descriptors, /proc, and what it starts"),
     ("sandbox/src/launcher.rs", "the launcher thread, the helpers it starts, their id maps"),
@@ -28,12 +29,12 @@ const OWNERS: &[(&str, &str)] = &[
     ("store/src/files.rs", "the store's own files: keys, anchors, folders of databases"),
     ("store/src/sqlite/open.rs", "opening database files, in one function"),
     ("testkit/src/daemon.rs", "processes that tests start, and the threads that read them"),
-    ("testkit/src/home.rs", "the files of a test's temporary home"),
+    ("testkit/src/home.rs", "the files of a test's temporary home, and a disk of its own"),
     ("testkit/src/world/clock.rs", "the paused timer of the runtime, to notice that all wait"),
     ("tools/src/workspace/kernel.rs", "the folders an agent was given, and all beneath them"),
     ("vault/src/files.rs", "the files of the vault: its key and its sealed secrets"),
+    ("world/src/real.rs", "clock, entropy, processes and sockets of the machine"),
     ("world/src/threads.rs", "the threads that storage work runs on"),
-    ("world/src/real.rs", "clock, entropy, threads, processes and sockets of the machine"),
 ];
 
 /// Files with state of the whole process, and why it carries no identity.
