@@ -3,6 +3,7 @@
 use crate::model::ModelRef;
 use crate::programs::Programs;
 use crate::settings::Setting;
+use crate::web::SearchConfig;
 use insula_domain::{
     Admins, AgentId, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible, SessionRule,
     ToolPolicy, UserId,
@@ -38,6 +39,8 @@ pub struct AgentConfig {
     pub boundary: Boundary,
     /// How its programs are confined, and what they are given.
     pub programs: Programs,
+    /// The search of the web that it asks; `None` where none is named.
+    pub search: Option<SearchConfig>,
     /// Another folder than the usual one for its files.
     pub workspace_path: Option<Box<str>>,
     /// Its MCP servers, by name.

@@ -206,6 +206,9 @@ impl Authority {
             let text = format!("{header} on {host} from {}{clear}", names.join(", "));
             self.grant("credential", text);
         }
+        if let Some(search) = &config.search {
+            self.grant("search at", &*search.base_url);
+        }
         boundary.secrets.iter().for_each(|name| self.grant("secret", &**name));
         boundary.send.iter().for_each(|agent| self.grant("link to", agent.as_str()));
         boundary.spawn.models.iter().for_each(|model| self.grant("child model", &**model));
@@ -413,6 +416,7 @@ fn is_read_elsewhere(path: &str) -> bool {
         "sandbox.off",
         "network.allow",
         "network.credentials",
+        "web.search.base_url",
         "secrets",
         "isolation",
         "links",

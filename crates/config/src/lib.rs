@@ -31,6 +31,7 @@ pub mod source;
 pub mod starter;
 pub mod suggest;
 mod warnings;
+pub mod web;
 pub mod yaml;
 
 pub use agent::AgentConfig;

@@ -3,6 +3,7 @@
 mod boundary;
 mod credentials;
 mod references;
+mod web;
 
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
@@ -86,6 +87,7 @@ pub fn resolve(
     let send = reader.links();
     let people = reader.people();
     let admins = reader.admins(&people);
+    let search = reader.search();
     let possible = Possible {
         memory: switch(memory_on),
         boards: switch(around.boards.contains_key(id)),
@@ -94,6 +96,7 @@ pub fn resolve(
             reader.number("subagents.max_depth", SpawnLimits::default().max_depth) > 0,
         ),
         mcp: switch(!mcp_servers.is_empty()),
+        search: switch(search.is_some()),
     };
     let table = shared.table(&tools, possible);
     reader.warn_of_impossible_tools(&table);
@@ -125,6 +128,7 @@ pub fn resolve(
         scope,
         boundary,
         programs: reader.programs(),
+        search,
         workspace_path: reader.text("workspace.path").map(Into::into),
         mcp_servers,
         boards: around.boards.get(id).cloned().unwrap_or_default(),
@@ -310,7 +314,11 @@ impl<'r> Reader<'r> {
                 };
                 if matches!(
                     rule,
-                    Rule::MemoryOff | Rule::NoBoard | Rule::NoLink | Rule::NoMcpServer
+                    Rule::MemoryOff
+                        | Rule::NoBoard
+                        | Rule::NoLink
+                        | Rule::NoMcpServer
+                        | Rule::NoSearch
                 ) {
                     let message = format!(
                         "agent `{}` names the tool `{}` and does not have it: {rule}",

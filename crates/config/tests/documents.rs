@@ -142,6 +142,7 @@ fn every_commented_example_of_the_starter_works() {
                 "workspace",
                 "files",
                 "network",
+                "web",
                 "access",
                 "channels",
                 "telegram",

@@ -154,13 +154,14 @@ pub fn switch() -> impl Strategy<Value = Switch> {
 }
 
 pub fn possible() -> impl Strategy<Value = Possible> {
-    (switch(), switch(), switch(), switch(), switch()).prop_map(
-        |(memory, boards, links, delegation, mcp)| Possible {
+    (switch(), switch(), switch(), switch(), switch(), switch()).prop_map(
+        |(memory, boards, links, delegation, mcp, search)| Possible {
             memory,
             boards,
             links,
             delegation,
             mcp,
+            search,
         },
     )
 }

@@ -233,7 +233,8 @@ proptest! {
 
 fn full() -> Boundary {
     let on = Switch::On;
-    let possible = Possible { memory: on, boards: on, links: on, delegation: on, mcp: on };
+    let possible =
+        Possible { memory: on, boards: on, links: on, delegation: on, mcp: on, search: on };
     let named = ["send_message", "message_agent"];
     let policy = ToolPolicy {
         also_allow: named.iter().map(|it| Selector::parse(it).unwrap()).collect(),

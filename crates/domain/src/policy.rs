@@ -98,6 +98,8 @@ pub struct Possible {
     pub delegation: Switch,
     /// It has an MCP server.
     pub mcp: Switch,
+    /// Its operator named a search of the web.
+    pub search: Switch,
 }
 
 /// What something beside the operator's policy (a skill, a child's role, a binding) takes

@@ -67,6 +67,8 @@ pub enum Rule {
     NoDelegation,
     /// It has no MCP server.
     NoMcpServer,
+    /// No search of the web is named.
+    NoSearch,
     /// Nothing here answers to the name.
     NotAvailable(&'static str),
     /// No tool has that name.
@@ -110,6 +112,9 @@ impl fmt::Display for Rule {
             Self::NoLink => f.write_str("no link to another agent"),
             Self::NoDelegation => f.write_str("this agent may have no children"),
             Self::NoMcpServer => f.write_str("no MCP server is configured for this agent"),
+            Self::NoSearch => {
+                f.write_str("no search is configured for this agent; `web.search` names one")
+            }
             Self::NotAvailable(why) => write!(f, "not available: {why}"),
             Self::Unknown => f.write_str("no tool has this name"),
             Self::NotKept { by } => write!(f, "not kept by {by}"),
@@ -303,6 +308,7 @@ fn impossible(tool: &ToolSpec, possible: &Possible) -> Option<Rule> {
         (Group::Agents, _) => (possible.delegation, Rule::NoDelegation),
         (Group::Mcp, _) => (possible.mcp, Rule::NoMcpServer),
         (_, "message_agent") => (possible.links, Rule::NoLink),
+        (_, "web_search") => (possible.search, Rule::NoSearch),
         _ => return None,
     };
     (switch == Switch::Off).then_some(rule)

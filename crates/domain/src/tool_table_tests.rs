@@ -11,6 +11,7 @@ const ALL_ON: Possible = Possible {
     links: Switch::On,
     delegation: Switch::On,
     mcp: Switch::On,
+    search: Switch::On,
 };
 
 fn list(texts: &[&str]) -> Vec<Selector> {
@@ -127,14 +128,14 @@ proptest! {
 fn an_exact_list_with_memory_is_exact() {
     let list = ["web_search", "memory", "clarify"].map(|name| Selector::parse(name).unwrap());
     let policy = ToolPolicy { allow: Some(list.to_vec()), ..ToolPolicy::default() };
-    let possible = Possible { memory: Switch::On, ..Possible::default() };
+    let possible = Possible { memory: Switch::On, search: Switch::On, ..Possible::default() };
     let table = ToolTable::build(&policy, &possible);
     assert_eq!(table.exposed().collect::<Vec<_>>(), ["clarify", "memory", "web_search"]);
 }
 
 #[test]
 fn the_profiles_are_those_of_the_design() {
-    let none = Possible { delegation: Switch::On, ..Possible::default() };
+    let none = Possible { delegation: Switch::On, search: Switch::On, ..Possible::default() };
     let names = |profile| {
         let table = ToolTable::build(&of(profile), &none);
         table.exposed().collect::<Vec<_>>().join(" ")
@@ -169,7 +170,8 @@ fn every_verdict_says_why() {
     for (name, exposed, rule) in [
         ("read_file", true, "in profile `coding`"),
         ("cronjob", true, "named in `also_allow`"),
-        ("web_search", true, "in `also_allow: group:web`"),
+        ("web_extract", true, "in profile `coding`"),
+        ("web_search", false, "no search is configured for this agent; `web.search` names one"),
         ("send_message", true, "named in `also_allow`"),
         ("tool_search", true, "in `also_allow: mcp__github__*`"),
         ("mcp__github__list", true, "in `also_allow: mcp__github__*`"),

@@ -67,6 +67,8 @@ pub struct MessageView {
     text: String,
     /// The tools it calls.
     tools: Vec<String>,
+    /// Whether some of it is text from outside that may say anything.
+    untrusted: bool,
 }
 
 /// A session and the end of what was said in it.
@@ -125,6 +127,10 @@ impl From<&Message> for MessageView {
             principal: message.principal.to_string(),
             text,
             tools: tools.collect(),
+            untrusted: message
+                .parts
+                .iter()
+                .any(|part| matches!(part, Part::ToolResult { untrusted: true, .. })),
         }
     }
 }
@@ -144,11 +150,19 @@ pub async fn list(
 ) -> Result<Json<Vec<SessionView>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(page) = page?;
-    let before = page.before.map(SessionId);
-    let sessions = agent.store.sessions(before, page.limit.unwrap_or(PAGE)).await?;
+    listed(&agent, page.before, page.limit.unwrap_or(PAGE)).await.map(Json)
+}
+
+/// The sessions before one, newest first.
+pub(crate) async fn listed(
+    agent: &AgentContext,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Vec<SessionView>, ApiError> {
+    let sessions = agent.store.sessions(before.map(SessionId), limit).await?;
     // Of a forgotten session a row without words is left: nothing to show.
     let there = sessions.into_iter().filter(|it| it.state != SessionState::Forgotten);
-    Ok(Json(there.map(SessionView::from).collect()))
+    Ok(there.map(SessionView::from).collect())
 }
 
 /// A session and what was said in it, the newest part.
@@ -162,10 +176,20 @@ pub async fn show(
 ) -> Result<Json<Transcript>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(page) = page?;
-    let found = find(&agent, &session).await?;
-    let before = page.before.and_then(|before| u64::try_from(before).ok());
+    transcript(&surface, &agent, &session, page.before, page.limit.unwrap_or(PAGE)).await.map(Json)
+}
+
+/// A session and the part of it before a message.
+pub(crate) async fn transcript(
+    surface: &Surface,
+    agent: &AgentContext,
+    session: &str,
+    before: Option<i64>,
+    limit: usize,
+) -> Result<Transcript, ApiError> {
+    let found = find(agent, session).await?;
+    let before = before.and_then(|before| u64::try_from(before).ok());
     let before = before.map_or(MessageSeq::END, MessageSeq);
-    let limit = page.limit.unwrap_or(PAGE);
     let messages = agent.store.messages_before(found.id, before, limit).await?;
     let secrets = surface.house.secrets.known();
     let messages = messages.iter().map(|message| {
@@ -173,7 +197,7 @@ pub async fn show(
         MessageView { text: secrets.told(&agent.id, view.text), ..view }
     });
     let messages = messages.collect();
-    Ok(Json(Transcript { session: found.into(), messages }))
+    Ok(Transcript { session: found.into(), messages })
 }
 
 async fn find(agent: &AgentContext, session: &str) -> Result<Session, ApiError> {
@@ -195,7 +219,17 @@ pub async fn search(
 ) -> Result<Json<Vec<Found>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(Wanted { q, scope, limit }) = wanted?;
-    let limit = limit.unwrap_or(PAGE).min(PAGE);
+    found(&surface, &agent, &q, scope, limit.unwrap_or(PAGE).min(PAGE)).await.map(Json)
+}
+
+/// Messages of an agent with these words, newest first.
+pub(crate) async fn found(
+    surface: &Surface,
+    agent: &AgentContext,
+    words: &str,
+    scope: Option<String>,
+    limit: usize,
+) -> Result<Vec<Found>, ApiError> {
     let scopes: BTreeSet<Arc<str>> = match scope {
         Some(scope) => BTreeSet::from([scope.into()]),
         None => {
@@ -206,7 +240,7 @@ pub async fn search(
     let secrets = surface.house.secrets.known();
     let mut found = Vec::new();
     for scope in scopes {
-        for hit in agent.store.search(&scope, &q, limit).await? {
+        for hit in agent.store.search(&scope, words, limit).await? {
             found.push((
                 hit.at,
                 Found {
@@ -222,7 +256,7 @@ pub async fn search(
     }
     // Scores of different scopes don't compare; time does.
     found.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    Ok(Json(found.into_iter().take(limit).map(|(_, found)| found).collect()))
+    Ok(found.into_iter().take(limit).map(|(_, found)| found).collect())
 }
 
 /// Erases what was said in a session, for good.

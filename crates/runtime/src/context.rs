@@ -10,6 +10,7 @@ use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
 use insula_domain::disk::Floor;
+use insula_config::web::SearchConfig;
 use insula_domain::{
     AccountId, Address, Admins, AgentId, Boundary, MemoryScope, Metadata, Platform, Principal,
     RoleId, Scope, SessionKey, SessionRule, ToolTable, UserId,
@@ -45,6 +46,8 @@ pub struct AgentContext {
     pub boundary: Boundary,
     /// How its programs are confined, and what they are given.
     pub programs: Programs,
+    /// The search of the web that it asks.
+    pub search: Option<SearchConfig>,
     /// How it remembers; `None` for agents that do not.
     pub memory: Option<Memory>,
     /// Where its files are.
@@ -189,6 +192,7 @@ impl AgentContext {
             },
             boundary,
             programs: config.programs,
+            search: config.search,
             memory: config.memory.map(|memory| Memory {
                 also_read: memory.also_read,
                 global_writes: memory.global_writes,

@@ -26,6 +26,7 @@ pub mod secrets;
 pub mod tokens;
 pub mod turn;
 pub mod watch;
+mod web;
 pub mod workspace;
 
 pub use context::{AgentContext, Generation};

@@ -67,7 +67,7 @@ async fn fixture(config: &str) -> Fixture {
     };
     let upstream = Upstream::start(&world, script).await.unwrap();
     let provider = format!(
-        "model: up/one\nproviders: {{up: {{kind: openai, base_url: \"{}\"}}}}\n",
+        "model: up/one\ndefaults: {{tools: minimal}}\nproviders: {{up: {{kind: openai, base_url: \"{}\"}}}}\n",
         upstream.url("/v1")
     );
     let config = provider + config;

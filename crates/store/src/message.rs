@@ -120,6 +120,8 @@ pub enum Part {
         text: String,
         /// Whether that is a failure.
         is_error: bool,
+        /// Whether some of it is text from outside that may say anything.
+        untrusted: bool,
     },
     /// What the model thought, to be handed back to it.
     Reasoning {

@@ -18,6 +18,8 @@ const TOOL_RESULT: u8 = 5;
 const TOOL_FAILURE: u8 = 6;
 const REASONING: u8 = 7;
 const SIGNED_REASONING: u8 = 8;
+const UNTRUSTED_RESULT: u8 = 9;
+const UNTRUSTED_FAILURE: u8 = 10;
 
 /// The bytes of these parts.
 pub(crate) fn encode(parts: &[Part]) -> Vec<u8> {
@@ -36,8 +38,13 @@ pub(crate) fn encode(parts: &[Part]) -> Vec<u8> {
             Part::ToolCall { id, name, arguments } => {
                 put(&mut out, TOOL_CALL, &[id, name, arguments]);
             }
-            Part::ToolResult { call, text, is_error } => {
-                let tag = if *is_error { TOOL_FAILURE } else { TOOL_RESULT };
+            Part::ToolResult { call, text, is_error, untrusted } => {
+                let tag = match (is_error, untrusted) {
+                    (false, false) => TOOL_RESULT,
+                    (true, false) => TOOL_FAILURE,
+                    (false, true) => UNTRUSTED_RESULT,
+                    (true, true) => UNTRUSTED_FAILURE,
+                };
                 put(&mut out, tag, &[call, text]);
             }
             Part::Reasoning { text, signature: None } => put(&mut out, REASONING, &[text]),
@@ -108,10 +115,11 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Part>> {
                 name: from.text()?.into(),
                 arguments: from.text()?.to_owned(),
             },
-            TOOL_RESULT | TOOL_FAILURE => Part::ToolResult {
+            TOOL_RESULT | TOOL_FAILURE | UNTRUSTED_RESULT | UNTRUSTED_FAILURE => Part::ToolResult {
                 call: from.text()?.into(),
                 text: from.text()?.to_owned(),
-                is_error: tag == TOOL_FAILURE,
+                is_error: matches!(tag, TOOL_FAILURE | UNTRUSTED_FAILURE),
+                untrusted: matches!(tag, UNTRUSTED_RESULT | UNTRUSTED_FAILURE),
             },
             REASONING => Part::Reasoning { text: from.text()?.to_owned(), signature: None },
             SIGNED_REASONING => Part::Reasoning {
@@ -144,7 +152,8 @@ pub(crate) fn words(bytes: &[u8], mut word: impl FnMut(&str)) -> Option<()> {
                 2
             }
             TOOL_CALL => 3,
-            IMAGE | TOOL_RESULT | TOOL_FAILURE | SIGNED_REASONING => 2,
+            IMAGE | TOOL_RESULT | TOOL_FAILURE | UNTRUSTED_RESULT | UNTRUSTED_FAILURE
+            | SIGNED_REASONING => 2,
             REASONING => 1,
             _ => return None,
         };

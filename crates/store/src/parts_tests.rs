@@ -17,11 +17,14 @@ fn part() -> impl Strategy<Value = Part> {
             name,
             arguments
         }),
-        (name(), ".{0,200}", any::<bool>()).prop_map(|(call, text, is_error)| Part::ToolResult {
-            call,
-            text,
-            is_error
-        }),
+        (name(), ".{0,200}", any::<bool>(), any::<bool>()).prop_map(
+            |(call, text, is_error, untrusted)| Part::ToolResult {
+                call,
+                text,
+                is_error,
+                untrusted
+            }
+        ),
         (".{0,200}", proptest::option::of(".{0,40}"))
             .prop_map(|(text, signature)| Part::Reasoning { text, signature }),
     ]
@@ -67,14 +70,26 @@ fn the_bytes_of_a_version_never_change() {
     let parts = [
         Part::Text("hé".to_owned()),
         Part::Attachment { hash: [7; 32], name: "n".into(), media_type: "m".into(), bytes: 300 },
-        Part::ToolResult { call: "c".into(), text: "t".to_owned(), is_error: true },
+        Part::ToolResult {
+            call: "c".into(),
+            text: "t".to_owned(),
+            is_error: true,
+            untrusted: false,
+        },
+        Part::ToolResult {
+            call: "c".into(),
+            text: "u".to_owned(),
+            is_error: false,
+            untrusted: true,
+        },
         Part::Reasoning { text: String::new(), signature: Some("s".to_owned()) },
     ];
     let mut expected = vec![1, 1, 3, b'h', 0xc3, 0xa9, 2];
     expected.extend([7; 32]);
-    expected.extend([0xac, 0x02, 1, b'n', 1, b'm', 6, 1, b'c', 1, b't', 8, 0, 1, b's']);
+    expected.extend([0xac, 0x02, 1, b'n', 1, b'm', 6, 1, b'c', 1, b't']);
+    expected.extend([9, 1, b'c', 1, b'u', 8, 0, 1, b's']);
     assert_eq!(encode(&parts), expected);
-    for other in [&b""[..], &[0], &[2], &[1, 0], &[1, 9], &[1, 1, 0x80, 0]] {
+    for other in [&b""[..], &[0], &[2], &[1, 0], &[1, 11], &[1, 1, 0x80, 0]] {
         assert_eq!(decode(other), None, "{other:?}");
     }
 }

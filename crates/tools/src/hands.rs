@@ -3,6 +3,7 @@
 
 use crate::files::Files;
 use crate::shell::Shell;
+use crate::web::Web;
 use async_trait::async_trait;
 
 /// The handles of one call.
@@ -15,6 +16,8 @@ pub struct Hands<'h> {
     pub files: Option<&'h Files>,
     /// Programs in this conversation, where the agent may run any.
     pub shell: Option<&'h dyn Shell>,
+    /// The web, as far as the agent's network goes.
+    pub web: Option<&'h dyn Web>,
 }
 
 impl Hands<'_> {
@@ -26,6 +29,11 @@ impl Hands<'_> {
     /// The shell, or why there is none.
     pub(crate) fn shell(&self) -> Result<&dyn Shell, HandError> {
         self.shell.ok_or_else(|| HandError("no programs are run here".to_owned()))
+    }
+
+    /// The web, or why there is none.
+    pub(crate) fn web(&self) -> Result<&dyn Web, HandError> {
+        self.web.ok_or_else(|| HandError("there is no network here".to_owned()))
     }
 }
 

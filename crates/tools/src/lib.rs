@@ -18,6 +18,9 @@ mod session_search;
 pub mod shell;
 mod terminal;
 mod todo;
+pub mod web;
+mod web_extract;
+mod web_search;
 pub mod workspace;
 mod write_file;
 
@@ -25,7 +28,7 @@ pub use clarify::Clarify;
 pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
-pub use output::{Output, ToolError};
+pub use output::{Output, Piece, ToolError};
 pub use patch::Patch;
 pub use process::Process;
 pub use read_file::ReadFile;
@@ -34,6 +37,9 @@ pub use session_search::SessionSearch;
 pub use shell::Shell;
 pub use terminal::Terminal;
 pub use todo::Todo;
+pub use web::Web;
+pub use web_extract::WebExtract;
+pub use web_search::WebSearch;
 pub use write_file::WriteFile;
 
 use async_trait::async_trait;
@@ -114,6 +120,8 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &SessionSearch,
     &Terminal,
     &Todo,
+    &WebExtract,
+    &WebSearch,
     &WriteFile,
 ];
 

@@ -8,12 +8,29 @@ use crate::workspace::FileError;
 pub enum Output {
     /// Text for the model.
     Text(String),
+    /// Text for the model of which some is somebody else's, and is marked so.
+    Pieces(Vec<Piece>),
     /// A question for the person; the turn ends with it and the answer is the next message.
     Ask {
         /// The question.
         question: String,
         /// Answers to choose from; none for an open question.
         choices: Vec<String>,
+    },
+}
+
+/// A piece of what a tool gives back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Piece {
+    /// What the tool itself says.
+    Own(String),
+    /// What came from outside and may say anything. Whoever shows it to a model keeps it
+    /// between marks that it can't forge.
+    Foreign {
+        /// Where from, for the model and the record.
+        source: String,
+        /// The text.
+        text: String,
     },
 }
 

@@ -34,7 +34,7 @@ fn assert_says_what_the_edit_does(changes: &[Value]) {
             "{kind} {axis} {item}: {short:#?}"
         );
     };
-    has("grants", "tool", "web_search");
+    has("grants", "tool", "web_extract");
     has("takes", "tool", "memory");
     assert!(short.iter().any(|[kind, axis, _]| kind == "takes" && axis == "memory"), "{short:#?}");
     assert!(changes.iter().all(|change| change["agent"] == "a"), "{changes:#?}");
@@ -117,7 +117,7 @@ fn a_configuration_with_mistakes_still_says_what_the_rest_would_do() {
     assert!(
         short(report["changes"].as_array().unwrap())
             .iter()
-            .any(|[_, _, item]| item == "web_search")
+            .any(|[_, _, item]| item == "web_extract")
     );
     home.write("config.yaml", "agents: [").unwrap();
     let output = insula(&home, &["check", "--diff", "--json"]);

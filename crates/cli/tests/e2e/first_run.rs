@@ -133,7 +133,7 @@ fn the_coder_has_files_and_programs_and_the_family_helper_has_neither() {
             "write_file",
         ]
     );
-    assert_eq!(tools(&home, "family"), ["clarify", "todo", "web_extract", "web_search"]);
+    assert_eq!(tools(&home, "family"), ["clarify", "todo", "web_extract"]);
     let main = tools(&home, "main");
     assert!(main.contains(&"memory".to_owned()), "{main:?}");
     for granted_by_name in ["send_message", "message_agent"] {
@@ -149,7 +149,7 @@ fn the_context_shows_who_an_agent_is() {
     let soul = home.read("agents/family/SOUL.md").unwrap();
     assert_eq!(context["identity"]["soul"].as_str().unwrap().trim(), soul.trim());
     assert_eq!(context["memory"], Value::Null);
-    assert_eq!(context["tools"], json!(["clarify", "todo", "web_extract", "web_search"]));
+    assert_eq!(context["tools"], json!(["clarify", "todo", "web_extract"]));
     let workspace = home.path().join("agents/family/workspace");
     assert_eq!(context["workspace"]["path"], workspace.to_str().unwrap());
     for key in ["id", "generation", "boundary", "skills", "models", "isolation"] {

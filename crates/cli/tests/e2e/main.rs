@@ -40,3 +40,4 @@ mod talk_terminal;
 mod terminal;
 mod tokens;
 mod walls;
+mod web;

@@ -71,6 +71,7 @@ pub static AGENT: Object = Object {
             Value::List(_) => node.under("allow"),
             _ => node,
         }),
+        Field::new("web", Object(&WEB), "How it asks the web."),
         Field::new(
             "secrets",
             List(&Text(&rules::IDENTIFIER)),
@@ -269,6 +270,30 @@ static CREDENTIAL: Object = Object {
         ),
         Field::new("plain_http", Bool, "Whether it is also sent where everyone can read it.")
             .default("false"),
+    ],
+};
+
+static WEB: Object = Object {
+    required: &[],
+    fields: &[Field::new(
+        "search",
+        Object(&WEB_SEARCH),
+        "The search behind `web_search`. Naming it grants its host to that tool, and to nothing else.",
+    )
+    .default("none, and so no `web_search`")],
+};
+
+static WEB_SEARCH: Object = Object {
+    required: &["provider"],
+    fields: &[
+        Field::new("provider", Choice(&["searxng", "brave"]), "Which protocol it speaks."),
+        Field::new("base_url", Text(&rules::URL), "Where it is; needed for `searxng`.")
+            .default("Brave's own address"),
+        Field::new(
+            "api_key",
+            Text(&rules::LINE),
+            "`${secret:NAME}`, in the agent's namespace; needed for `brave`.",
+        ),
     ],
 };
 

@@ -1,4 +1,4 @@
-//! What an agent's programs ask of the network, on its audit trail.
+//! What an agent's programs and tools ask of the network, on its audit trail.
 
 use crate::context::AuditLog;
 use async_trait::async_trait;
@@ -7,10 +7,10 @@ use insula_store::SessionId;
 use serde_json::{Value, json};
 
 /// Writes every decision down before it takes effect.
-pub(super) struct Audited {
-    pub(super) audit: AuditLog,
-    pub(super) principal: Box<str>,
-    pub(super) session: SessionId,
+pub(crate) struct Audited {
+    pub(crate) audit: AuditLog,
+    pub(crate) principal: Box<str>,
+    pub(crate) session: SessionId,
 }
 
 impl Audited {

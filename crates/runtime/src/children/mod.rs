@@ -5,7 +5,7 @@
 //! what an agent may: it turns what its boundary says into what the sandbox is asked for.
 
 mod background;
-mod egress;
+pub(crate) mod egress;
 mod here;
 mod hint;
 mod outfit;
@@ -96,7 +96,7 @@ impl Children {
         Ok(sandbox.insert(open).clone())
     }
 
-    fn tls(&self) -> Result<Tls, TlsError> {
+    pub(crate) fn tls(&self) -> Result<Tls, TlsError> {
         let mut tls = self.tls.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = &*tls {
             return Ok(made.clone());

@@ -6,6 +6,8 @@ use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::gate::{Denial, admit_among};
 use crate::turn::history::unanswered;
+use crate::turn::untrusted;
+use crate::web::SessionWeb;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Hands, Output, Recall, ToolError};
 
@@ -98,8 +100,14 @@ impl Turn<'_> {
         };
         let shell =
             SessionShell::new(&self.shop.house, &cx.agent, cx.session, &cx.principal, &cx.files);
-        let hands =
-            Hands { history: &scoped, previous, files: Some(&cx.files), shell: Some(&shell) };
+        let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
+        let hands = Hands {
+            history: &scoped,
+            previous,
+            files: Some(&cx.files),
+            shell: Some(&shell),
+            web: Some(&web),
+        };
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled() => {
@@ -109,15 +117,27 @@ impl Turn<'_> {
         };
         // The boundary has its say where the handle is: only there is it known what a path is.
         let rule = matches!(outcome, Err(ToolError::Refused(_))).then_some("boundary");
+        let mut foreign = None;
         let (text, is_error, ask) = match outcome {
             Ok(Output::Text(text)) => (text, false, None),
+            Ok(Output::Pieces(pieces)) => {
+                let said = untrusted::plain(&pieces);
+                foreign = untrusted::is_among(&pieces).then_some(pieces);
+                (said, false, None)
+            }
             Ok(Output::Ask { question, choices }) => {
                 let text = "the user was asked; their answer is the next message".to_owned();
                 (text, false, Some(asked(&question, &choices)))
             }
             Err(error) => (error.to_string(), true, None),
         };
-        let text = if ask.is_none() { self.watch(name, arguments, text)? } else { text };
+        // The marks are new for every call, so what comes again is told without them.
+        let note = if ask.is_none() { self.watch(name, arguments, &text)? } else { None };
+        let mut text = match &foreign {
+            Some(pieces) => untrusted::enclosed(pieces, &self.mark(id)),
+            None => text,
+        };
+        text.extend(note);
         cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error });
         let verdict = match (rule, is_error) {
             (Some(_), _) => "refused",
@@ -126,7 +146,10 @@ impl Turn<'_> {
         };
         let subject = admitted.tool.subject(&admitted.arguments);
         let audit = self.audit_about(name, verdict, rule, subject);
-        let result = self.result(id, text, is_error);
+        let mut result = self.result(id, text, is_error);
+        if foreign.is_some() {
+            untrusted::set(&mut result.parts);
+        }
         if let Some(question) = ask {
             self.commit(vec![audit]).await?;
             return Ok(Called::Ask(question, result));
@@ -137,17 +160,17 @@ impl Turn<'_> {
     }
 
     /// Tells a model that goes in circles, and ends the turn when it does not listen.
-    fn watch(&mut self, name: &str, arguments: &str, text: String) -> Result<String, Broken> {
+    fn watch(&mut self, name: &str, arguments: &str, text: &str) -> Result<Option<String>, Broken> {
         let hash = blake3::hash(text.as_bytes());
         let call = (name.to_owned(), arguments.to_owned());
         let (before, count) = self.same.entry(call).or_insert((hash, 0));
         *count = if *before == hash { *count + 1 } else { 1 };
         *before = hash;
         match *count {
-            ..SAME_TOLD => Ok(text),
-            SAME_TOLD..SAME_MAX => Ok(format!(
-                "{text}\n[this call gave the same result {count} times in this turn; do something else, or answer]"
-            )),
+            ..SAME_TOLD => Ok(None),
+            SAME_TOLD..SAME_MAX => Ok(Some(format!(
+                "\n[this call gave the same result {count} times in this turn; do something else, or answer]"
+            ))),
             _ => Err(Broken::Said(format!(
                 "the same call of `{name}` was made again and again, with the same result"
             ))),
@@ -177,8 +200,16 @@ impl Turn<'_> {
         Ok(Called::Result(seq, result))
     }
 
+    /// What the marks around a call's foreign text are told apart by.
+    fn mark(&self, call: &str) -> String {
+        let (agent, turn) = (self.cx.agent.id.as_str(), self.cx.turn.to_string());
+        self.shop.house.world.random.stream(&["untrusted", agent, &turn, call]).id()
+    }
+
     fn result(&self, call: &str, text: String, is_error: bool) -> NewMessage {
-        self.message(Role::Tool, vec![Part::ToolResult { call: call.into(), text, is_error }])
+        let call = call.into();
+        let part = Part::ToolResult { call, text, is_error, untrusted: false };
+        self.message(Role::Tool, vec![part])
     }
 }
 

@@ -110,6 +110,12 @@ impl Engine {
         turns.len()
     }
 
+    /// Stops one turn, whether it is under way or waits; whether there was one.
+    pub fn stop_turn(&self, session: &SessionKey, turn: TurnId) -> bool {
+        let live = self.live.find(session, turn);
+        live.inspect(|live| live.cancel.cancel()).is_some()
+    }
+
     /// Listens to a turn that is under way.
     pub fn listen(&self, session: &SessionKey, turn: TurnId) -> Option<TurnHandle> {
         self.live.find(session, turn).map(|live| live.listen())

@@ -88,7 +88,7 @@ pub fn last_output<'h>(history: &'h [Message], tool: &str) -> Option<&'h str> {
         let results = || results_of(history, at).iter().flat_map(|message| &message.parts);
         let gave = |id: &str| {
             results().find_map(|part| match part {
-                Part::ToolResult { call, text, is_error: false } if **call == *id => Some(text),
+                Part::ToolResult { call, text, is_error: false, .. } if **call == *id => Some(text),
                 _ => None,
             })
         };

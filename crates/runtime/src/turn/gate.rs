@@ -136,7 +136,8 @@ impl fmt::Display for Denial {
             }
             Self::Boundary { name, effect } => write!(
                 f,
-                "refused: `{name}` would {effect}, which your boundary does not allow; go on without it"
+                "refused: `{name}` would {effect}, which your boundary does not allow{}; go on without it",
+                grant_hint(*effect)
             ),
             Self::Arguments { what } => {
                 write!(f, "refused: {what}; correct the arguments and call again")
@@ -186,7 +187,7 @@ pub(super) fn admit_among(
     let Some(tool) = tools.iter().copied().find(|tool| tool.name() == name) else {
         return Err(Denial::NotBuilt { name: name.to_owned() });
     };
-    if let Some(effect) = beyond(&agent.boundary, name) {
+    if let Some(effect) = beyond(agent, name) {
         return Err(Denial::Boundary { name: name.to_owned(), effect });
     }
     if arguments.len() > ARGUMENTS_BYTES_MAX {
@@ -236,10 +237,24 @@ fn assess(risk: &Risk<'_>, running: Running<'_>) -> Assessment {
 
 /// An effect the tool declares that the boundary rules out altogether. Which file, host or
 /// address an effect may have is decided where its handle is.
-fn beyond(boundary: &Boundary, name: &str) -> Option<Effect> {
-    let files = &boundary.files;
+fn beyond(agent: &AgentContext, name: &str) -> Option<Effect> {
+    let Boundary { files, network, .. } = &agent.boundary;
     let modes = files.shared.iter().map(|shared| shared.mode).chain([files.workspace_mode]);
     let writes = modes.max() == Some(AccessMode::Rw);
     let effects = insula_domain::tool::find(name).map_or(&[][..], |tool| tool.effects);
-    effects.iter().copied().find(|effect| *effect == Effect::WriteFiles && !writes)
+    // The search has a host of its own, which the operator granted by naming it.
+    let reaches = !network.is_none() || name == "web_search" && agent.search.is_some();
+    effects.iter().copied().find(|effect| match effect {
+        Effect::WriteFiles => !writes,
+        Effect::Network => !reaches,
+        _ => false,
+    })
+}
+
+/// Which setting would allow what the boundary rules out, for the model to pass on.
+fn grant_hint(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Network => " (the operator could name hosts under `network.allow` of this agent)",
+        _ => "",
+    }
 }

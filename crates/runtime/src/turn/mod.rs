@@ -17,6 +17,7 @@ mod recall;
 pub(crate) mod redaction;
 mod run;
 mod shown;
+mod untrusted;
 
 pub use control::Mode;
 pub use engine::{Acknowledge, Engine, Inbound, SubmitError};

@@ -72,7 +72,12 @@ fn every_part_of_a_message_is_looked_at() {
             name: OWN.into(),
             arguments: format!("{{\"k\":\"{OWN}\"}}"),
         },
-        Part::ToolResult { call: "1".into(), text: OWN.to_owned(), is_error: false },
+        Part::ToolResult {
+            call: "1".into(),
+            text: OWN.to_owned(),
+            is_error: false,
+            untrusted: true,
+        },
         Part::Reasoning { text: OWN.to_owned(), signature: Some("sealed".to_owned()) },
         Part::Reasoning { text: "calm".to_owned(), signature: Some("sealed".to_owned()) },
     ]);

@@ -73,7 +73,7 @@ fn part(stored: &Part) -> models::Part {
             name: (**name).into(),
             arguments: arguments.as_str().into(),
         },
-        Part::ToolResult { call, text, is_error } => models::Part::ToolResult {
+        Part::ToolResult { call, text, is_error, .. } => models::Part::ToolResult {
             call_id: (**call).into(),
             content: vec![models::Part::Text(text.as_str().into())],
             is_error: *is_error,

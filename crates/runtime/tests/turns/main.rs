@@ -6,4 +6,5 @@ mod approvals;
 mod basics;
 mod control;
 mod support;
+mod web;
 mod window;

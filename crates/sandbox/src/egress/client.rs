@@ -74,6 +74,14 @@ impl Fetch {
     pub fn get(url: impl Into<String>) -> Self {
         Self { method: Method::GET, url: url.into(), headers: HeaderMap::new(), body: Bytes::new() }
     }
+
+    /// The same with one more header, which our own code wrote.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &'static str) -> Self {
+        let name = http::HeaderName::from_static(name);
+        self.headers.insert(name, HeaderValue::from_static(value));
+        self
+    }
 }
 
 /// Why something could not be fetched.

@@ -109,8 +109,18 @@ async fn messages_come_back_as_they_were(opener: &dyn Opener) {
         },
         Part::Image { source: "blake3:00".into(), media_type: "image/png".into() },
         Part::ToolCall { id: "c".into(), name: "todo".into(), arguments: "{\"a\":1}".to_owned() },
-        Part::ToolResult { call: "c".into(), text: String::new(), is_error: true },
-        Part::ToolResult { call: "c".into(), text: "fine".to_owned(), is_error: false },
+        Part::ToolResult {
+            call: "c".into(),
+            text: String::new(),
+            is_error: true,
+            untrusted: false,
+        },
+        Part::ToolResult {
+            call: "c".into(),
+            text: "fine".to_owned(),
+            is_error: false,
+            untrusted: true,
+        },
         Part::Reasoning { text: "hm".to_owned(), signature: None },
         Part::Reasoning { text: String::new(), signature: Some("sealed".to_owned()) },
     ];

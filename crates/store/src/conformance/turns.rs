@@ -142,8 +142,12 @@ async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
     let begin =
         |id: &str, name: &str| NewStep::CallBegun { call: id.into(), name: name.into(), at: at(3) };
     let mut result = message_in("chat:1", Role::Tool, "");
-    result.parts =
-        vec![Part::ToolResult { call: "c1".into(), text: "ok".to_owned(), is_error: false }];
+    result.parts = vec![Part::ToolResult {
+        call: "c1".into(),
+        text: "ok".to_owned(),
+        is_error: false,
+        untrusted: false,
+    }];
     {
         let store = opener.open("steps").await;
         let fence = store.daemon().claim("suite").await.unwrap();

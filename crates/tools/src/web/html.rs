@@ -1,0 +1,621 @@
+//! A page of HTML as people see it, in Markdown: title, main content, links.
+//!
+//! There is no tree. Tokens go by one at a time, and only the names of the elements that are
+//! open are kept, so that no page can make this grow or recurse. Where a browser would build
+//! another tree than the tags say, this errs on the side of leaving text out.
+
+use super::style::{HiddenNames, hides};
+use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
+use html5gum::{Span, Tokenizer};
+use std::convert::Infallible;
+use url::Url;
+
+/// Elements open at once. Deeper pages are machines' or attempts.
+const DEPTH_MAX: usize = 512;
+/// Most text that is made of a page, in bytes.
+const TEXT_BYTES_MAX: usize = 2 << 20;
+/// Most of a page's styles that is looked at, in bytes.
+const STYLE_BYTES_MAX: usize = 512 << 10;
+/// Longest address of a link that is kept.
+const LINK_BYTES_MAX: usize = 400;
+/// Open elements that may be looked at in search of one, over the whole page: what makes a
+/// page of nothing but stray tags end.
+const STEPS_MAX: usize = 20_000_000;
+/// Longest title.
+const TITLE_CHARS_MAX: usize = 300;
+/// Characters of `<main>` and its like that make it the whole of what is read.
+const MAIN_CHARS_MIN: usize = 140;
+
+/// What was read of a page.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Reading {
+    pub(super) title: Option<String>,
+    pub(super) text: String,
+    pub(super) is_cut: bool,
+}
+
+/// Reads a page that came from `url`.
+pub(super) fn read(html: &str, url: Option<&Url>) -> Reading {
+    let hidden = hidden_names(html);
+    let strict = pass(html, url, &hidden, Around::Dropped);
+    if strict.text.is_empty() { pass(html, url, &hidden, Around::Kept) } else { strict }
+}
+
+/// Text of a snippet of HTML, on one line.
+pub(super) fn plain(html: &str) -> String {
+    let text = pass(html, None, &HiddenNames::default(), Around::Kept).text;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn hidden_names(html: &str) -> HiddenNames {
+    let mut names = HiddenNames::default();
+    let (mut in_style, mut left) = (false, STYLE_BYTES_MAX);
+    tokens(html, |event| match event {
+        CallbackEvent::OpenStartTag { name } => in_style = name == b"style",
+        CallbackEvent::EndTag { .. } => in_style = false,
+        CallbackEvent::String { value } if in_style && value.len() <= left => {
+            left -= value.len();
+            names.read(&String::from_utf8_lossy(value));
+        }
+        _ => {}
+    });
+    names
+}
+
+fn tokens(html: &str, mut each: impl FnMut(CallbackEvent<'_>)) {
+    let take = |event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+        each(event);
+        None
+    };
+    let mut emitter = CallbackEmitter::new(take);
+    emitter.naively_switch_states(true);
+    let Ok(()) = Tokenizer::new_with_emitter(html, emitter).finish();
+}
+
+fn pass(html: &str, url: Option<&Url>, hidden: &HiddenNames, around: Around) -> Reading {
+    let mut reader = Reader { base: url.cloned(), around, ..Reader::new(hidden) };
+    tokens(html, |event| reader.hear(event));
+    reader.finish()
+}
+
+/// What becomes of menus, footers and their like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Dropped,
+    Kept,
+}
+
+/// An element that is open.
+struct Open {
+    name: Box<[u8]>,
+    /// What is in it does not count.
+    is_off: bool,
+    is_main: bool,
+    is_block: bool,
+    is_wall: bool,
+}
+
+/// How many of the open elements are of a kind.
+#[derive(Default)]
+struct Counts {
+    off: usize,
+    main: usize,
+    pre: usize,
+    quote: usize,
+    foreign: usize,
+}
+
+#[derive(Default)]
+struct Tag {
+    name: Vec<u8>,
+    attribute: Vec<u8>,
+    href: Option<String>,
+    style: String,
+    class: String,
+    id: String,
+    role: String,
+    is_hidden: bool,
+    is_open: bool,
+}
+
+struct Block {
+    text: String,
+    in_main: bool,
+    row: Row,
+}
+
+/// Blocks that stand close to their neighbours of the same kind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Row {
+    None,
+    Item,
+    Table,
+}
+
+struct Reader<'h> {
+    hidden: &'h HiddenNames,
+    base: Option<Url>,
+    around: Around,
+    stack: Vec<Open>,
+    open: Counts,
+    steps: usize,
+    tag: Tag,
+    title: String,
+    line: String,
+    /// What the next block begins with: the mark of a heading or an item.
+    mark: String,
+    row: Row,
+    links: Vec<(usize, String)>,
+    lists: Vec<Option<usize>>,
+    blocks: Vec<Block>,
+    len: usize,
+    is_full: bool,
+}
+
+const VOID: &[&[u8]] = &[
+    b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param",
+    b"source", b"track", b"wbr",
+];
+/// Elements whose content is no text for people, or not the page's own.
+const NOT_TEXT: &[&[u8]] = &[
+    b"script",
+    b"style",
+    b"noscript",
+    b"template",
+    b"svg",
+    b"math",
+    b"canvas",
+    b"iframe",
+    b"object",
+    b"audio",
+    b"video",
+    b"map",
+    b"select",
+    b"datalist",
+    b"button",
+    b"textarea",
+    b"noframes",
+    b"noembed",
+    b"title",
+    b"rp",
+];
+/// What stands around the content of a page.
+const AROUND: &[&[u8]] = &[b"nav", b"footer", b"aside", b"header", b"menu"];
+const BLOCKS: &[&[u8]] = &[
+    b"address",
+    b"article",
+    b"aside",
+    b"blockquote",
+    b"body",
+    b"caption",
+    b"center",
+    b"dd",
+    b"details",
+    b"dialog",
+    b"div",
+    b"dl",
+    b"dt",
+    b"fieldset",
+    b"figcaption",
+    b"figure",
+    b"footer",
+    b"form",
+    b"h1",
+    b"h2",
+    b"h3",
+    b"h4",
+    b"h5",
+    b"h6",
+    b"header",
+    b"hgroup",
+    b"hr",
+    b"html",
+    b"li",
+    b"main",
+    b"menu",
+    b"nav",
+    b"ol",
+    b"p",
+    b"pre",
+    b"search",
+    b"section",
+    b"summary",
+    b"table",
+    b"tbody",
+    b"td",
+    b"tfoot",
+    b"th",
+    b"thead",
+    b"tr",
+    b"ul",
+];
+/// Elements that a stray end tag inside of them can't close.
+const WALLS: &[&[u8]] = &[
+    b"table",
+    b"td",
+    b"th",
+    b"caption",
+    b"template",
+    b"object",
+    b"button",
+    b"svg",
+    b"math",
+    b"html",
+];
+
+impl<'h> Reader<'h> {
+    fn new(hidden: &'h HiddenNames) -> Self {
+        Self {
+            hidden,
+            base: None,
+            around: Around::Dropped,
+            stack: Vec::new(),
+            open: Counts::default(),
+            steps: 0,
+            tag: Tag::default(),
+            title: String::new(),
+            line: String::new(),
+            mark: String::new(),
+            row: Row::None,
+            links: Vec::new(),
+            lists: Vec::new(),
+            blocks: Vec::new(),
+            len: 0,
+            is_full: false,
+        }
+    }
+
+    fn hear(&mut self, event: CallbackEvent<'_>) {
+        if self.is_full {
+            return;
+        }
+        match event {
+            CallbackEvent::OpenStartTag { name } => {
+                self.tag = Tag { name: name.to_vec(), ..Tag::default() };
+            }
+            CallbackEvent::AttributeName { name } => {
+                self.tag.attribute.clear();
+                self.tag.attribute.extend_from_slice(name);
+                self.tag.is_hidden |= name == b"hidden" || name == b"inert";
+                self.tag.is_open |= name == b"open";
+            }
+            CallbackEvent::AttributeValue { value } => self.attribute(value),
+            CallbackEvent::CloseStartTag { self_closing } => self.open(self_closing),
+            CallbackEvent::EndTag { name } => self.close(name),
+            CallbackEvent::String { value } => self.words(&String::from_utf8_lossy(value)),
+            _ => {}
+        }
+    }
+
+    fn attribute(&mut self, value: &[u8]) {
+        let text = String::from_utf8_lossy(value);
+        let tag = &mut self.tag;
+        match tag.attribute.as_slice() {
+            b"href" => tag.href = tag.href.take().or_else(|| Some(text.trim().to_owned())),
+            b"style" if tag.style.is_empty() => tag.style = text.into_owned(),
+            b"class" if tag.class.is_empty() => tag.class = text.into_owned(),
+            b"id" if tag.id.is_empty() => tag.id = text.into_owned(),
+            b"role" if tag.role.is_empty() => tag.role = text.to_ascii_lowercase(),
+            b"aria-hidden" => tag.is_hidden |= text.eq_ignore_ascii_case("true"),
+            _ => {}
+        }
+    }
+
+    fn is_off(&self) -> bool {
+        self.open.off > 0
+    }
+
+    fn in_main(&self) -> bool {
+        self.open.main > 0
+    }
+
+    fn in_pre(&self) -> bool {
+        self.open.pre > 0
+    }
+
+    /// The innermost open element that `wanted` says yes to.
+    fn innermost(&mut self, wanted: impl Fn(&Open) -> bool) -> Option<usize> {
+        let found = self.stack.iter().rposition(wanted);
+        self.steps += self.stack.len() - found.unwrap_or(0);
+        self.is_full |= self.steps > STEPS_MAX;
+        found
+    }
+
+    fn count(&mut self, open: &Open, by: isize) {
+        let counts = [
+            (&mut self.open.off, open.is_off),
+            (&mut self.open.main, open.is_main),
+            (&mut self.open.pre, *open.name == *b"pre"),
+            (&mut self.open.quote, *open.name == *b"blockquote"),
+            (&mut self.open.foreign, matches!(&*open.name, b"svg" | b"math")),
+        ];
+        for (count, _) in counts.into_iter().filter(|(_, is_one)| *is_one) {
+            *count = count.saturating_add_signed(by);
+        }
+    }
+
+    fn open(&mut self, self_closing: bool) {
+        let tag = std::mem::take(&mut self.tag);
+        let name = tag.name.as_slice();
+        self.end_what_this_ends(name);
+        if name == b"base"
+            && let (Some(base), Some(href)) = (&self.base, &tag.href)
+        {
+            self.base = base.join(href).ok().or(self.base.take());
+        }
+        let is_void = VOID.contains(&name);
+        let is_empty = is_void || (self_closing && self.open.foreign > 0);
+        let is_off = self.is_out_of_sight(&tag);
+        if !is_off && !self.is_off() {
+            self.begin(name, tag.href.as_deref());
+        }
+        if is_empty {
+            return;
+        }
+        if self.stack.len() >= DEPTH_MAX {
+            // Without the stack nothing could tell any more what is hidden.
+            self.is_full = true;
+            return;
+        }
+        let is_main = matches!(name, b"main" | b"article") || tag.role == "main";
+        let (is_block, is_wall) = (BLOCKS.contains(&name), WALLS.contains(&name));
+        let open = Open { name: name.into(), is_off, is_main, is_block, is_wall };
+        self.count(&open, 1);
+        self.stack.push(open);
+    }
+
+    fn is_out_of_sight(&self, tag: &Tag) -> bool {
+        let name = tag.name.as_slice();
+        // A header of an article has its headline.
+        let is_around = AROUND.contains(&name) && !(name == b"header" && self.in_main())
+            || matches!(&*tag.role, "navigation" | "contentinfo" | "complementary" | "search");
+        NOT_TEXT.contains(&name)
+            || tag.is_hidden
+            || name == b"dialog" && !tag.is_open
+            || hides(&tag.style)
+            || self.hidden.hide(&tag.id, &tag.class)
+            || is_around && self.around == Around::Dropped
+    }
+
+    /// Ends elements that a start tag ends without their own end tags.
+    fn end_what_this_ends(&mut self, name: &[u8]) {
+        let (ended, walls): (&[&[u8]], &[&[u8]]) = match name {
+            b"a" => (&[b"a"], WALLS),
+            b"li" => (&[b"li"], &[b"ul", b"ol", b"menu"]),
+            b"dd" | b"dt" => (&[b"dd", b"dt"], &[b"dl"]),
+            b"td" | b"th" => (&[b"td", b"th"], &[b"table"]),
+            b"tr" => (&[b"tr"], &[b"table"]),
+            b"thead" | b"tbody" | b"tfoot" => (&[b"thead", b"tbody", b"tfoot"], &[b"table"]),
+            _ if BLOCKS.contains(&name) => (&[b"p"], WALLS),
+            _ => return,
+        };
+        let found =
+            self.innermost(|open| ended.contains(&&*open.name) || walls.contains(&&*open.name));
+        if let Some(at) = found
+            && ended.contains(&&*self.stack[at].name)
+        {
+            self.pop_to(at);
+        }
+    }
+
+    fn close(&mut self, name: &[u8]) {
+        let is_block = BLOCKS.contains(&name);
+        // A block holds what is inline outside of it open; a wall holds everything.
+        let stops = |open: &Open| open.is_wall || !is_block && open.is_block;
+        let found = self.innermost(|open| *open.name == *name || stops(open));
+        if let Some(at) = found
+            && *self.stack[at].name == *name
+        {
+            self.pop_to(at);
+        }
+    }
+
+    fn pop_to(&mut self, at: usize) {
+        while self.stack.len() > at {
+            // Ended while it still counts as open, so that its last block is where it was.
+            let Some(name) = self.stack.last().map(|open| open.name.clone()) else { return };
+            if !self.is_off() {
+                self.end(&name);
+            }
+            if let Some(open) = self.stack.pop() {
+                self.count(&open, -1);
+            }
+        }
+    }
+
+    /// What the beginning of an element writes.
+    fn begin(&mut self, name: &[u8], href: Option<&str>) {
+        match name {
+            b"br" => self.line.push('\n'),
+            b"hr" => {
+                self.flush();
+                self.line.push_str("---");
+                self.flush();
+            }
+            b"h1" | b"h2" | b"h3" | b"h4" | b"h5" | b"h6" => {
+                self.flush();
+                let level = usize::from(name[1].saturating_sub(b'0'));
+                self.mark = format!("{} ", "#".repeat(level));
+            }
+            b"ul" | b"menu" | b"ol" => {
+                self.flush();
+                self.lists.push((name == b"ol").then_some(0));
+            }
+            b"li" => self.item(),
+            b"td" | b"th" if !self.line.trim().is_empty() => self.line.push_str(" | "),
+            b"td" | b"th" => {}
+            b"code" if !self.in_pre() => self.line.push('`'),
+            b"a" => self.link(href),
+            _ if BLOCKS.contains(&name) => {
+                self.flush();
+                self.row = if name == b"tr" { Row::Table } else { Row::None };
+            }
+            _ => {}
+        }
+    }
+
+    /// What the end of an element writes.
+    fn end(&mut self, name: &[u8]) {
+        match name {
+            b"a" => self.end_link(),
+            b"code" if !self.in_pre() => self.line.push('`'),
+            b"pre" => self.flush_code(),
+            b"td" | b"th" => {}
+            b"ul" | b"menu" | b"ol" => {
+                self.flush();
+                self.lists.pop();
+            }
+            _ if BLOCKS.contains(&name) => {
+                self.flush();
+                self.mark.clear();
+                self.row = Row::None;
+            }
+            _ => {}
+        }
+    }
+
+    fn item(&mut self) {
+        self.flush();
+        let indent = "  ".repeat(self.lists.len().saturating_sub(1).min(8));
+        let mark = match self.lists.last_mut() {
+            Some(Some(number)) => {
+                *number += 1;
+                format!("{number}. ")
+            }
+            _ => "- ".to_owned(),
+        };
+        self.mark = format!("{indent}{mark}");
+        self.row = Row::Item;
+    }
+
+    fn link(&mut self, href: Option<&str>) {
+        let Some(href) = href.filter(|href| !href.starts_with('#')) else { return };
+        let url = match &self.base {
+            Some(base) => base.join(href),
+            None => Url::parse(href),
+        };
+        let kept = url.ok().filter(|url| {
+            matches!(url.scheme(), "http" | "https") && url.as_str().len() <= LINK_BYTES_MAX
+        });
+        if let Some(url) = kept {
+            self.links.push((self.line.len(), url.into()));
+            self.line.push('[');
+        }
+    }
+
+    fn end_link(&mut self) {
+        let Some((at, url)) = self.links.pop() else { return };
+        let inside = self.line.get(at + 1..).unwrap_or_default();
+        if inside.trim().is_empty() {
+            self.line.truncate(at);
+        } else {
+            let len = self.line.trim_end().len();
+            let spaced = len < self.line.len();
+            self.line.truncate(len);
+            self.line.push_str(&format!("]({url})"));
+            if spaced {
+                self.line.push(' ');
+            }
+        }
+    }
+
+    fn words(&mut self, text: &str) {
+        if self.stack.last().is_some_and(|open| *open.name == *b"title") {
+            if self.open.foreign == 0 && self.title.is_empty() {
+                let words: Vec<&str> = text.split_whitespace().collect();
+                self.title = words.join(" ").chars().take(TITLE_CHARS_MAX).collect();
+            }
+            return;
+        }
+        if self.is_off() {
+            return;
+        }
+        if self.in_pre() {
+            self.line.push_str(text);
+        } else {
+            for it in text.chars() {
+                match it.is_whitespace() {
+                    false => self.line.push(it),
+                    true if self.line.is_empty() || self.line.ends_with([' ', '\n']) => {}
+                    true => self.line.push(' '),
+                }
+            }
+        }
+        if self.len + self.line.len() > TEXT_BYTES_MAX {
+            self.flush();
+            self.is_full = true;
+        }
+    }
+
+    fn flush(&mut self) {
+        if self.in_pre() {
+            // A block inside of code is code.
+            return;
+        }
+        // A link whose words are in the block that begins stays open for them.
+        let mut waiting = Vec::new();
+        while let Some((at, url)) = self.links.last() {
+            if self.line.get(at + 1..).unwrap_or_default().trim().is_empty() {
+                waiting.push(url.clone());
+            }
+            self.end_link();
+        }
+        let text = std::mem::take(&mut self.line);
+        for url in waiting.into_iter().rev() {
+            self.links.push((self.line.len(), url));
+            self.line.push('[');
+        }
+        let text = text.trim();
+        if text.is_empty() {
+            return;
+        }
+        let mark = std::mem::take(&mut self.mark);
+        self.push(format!("{mark}{text}"));
+    }
+
+    fn flush_code(&mut self) {
+        let code = std::mem::take(&mut self.line);
+        self.links.clear();
+        let code = code.trim_end().trim_start_matches('\n');
+        if !code.is_empty() {
+            let fence = if code.contains("```") { "~~~~" } else { "```" };
+            self.push(format!("{fence}\n{code}\n{fence}"));
+        }
+    }
+
+    fn push(&mut self, text: String) {
+        let text = match self.open.quote > 0 {
+            true => text.lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n"),
+            false => text,
+        };
+        self.len += text.len();
+        self.blocks.push(Block { text, in_main: self.in_main(), row: self.row });
+    }
+
+    fn finish(mut self) -> Reading {
+        let is_cut = self.is_full;
+        self.pop_to(0);
+        self.flush();
+        let chars = |block: &Block| block.text.chars().count();
+        let main: usize = self.blocks.iter().filter(|it| it.in_main).map(chars).sum();
+        if main >= MAIN_CHARS_MIN {
+            self.blocks.retain(|block| block.in_main);
+        }
+        let mut text = String::with_capacity(self.len);
+        let mut before = Row::None;
+        for block in &self.blocks {
+            if !text.is_empty() {
+                let is_close = block.row != Row::None && block.row == before;
+                text.push_str(if is_close { "\n" } else { "\n\n" });
+            }
+            text.push_str(&block.text);
+            before = block.row;
+        }
+        let title = (!self.title.is_empty()).then_some(self.title);
+        Reading { title, text: super::text::tidy(&text), is_cut }
+    }
+}
+
+#[cfg(test)]
+#[path = "html_tests.rs"]
+mod tests;

@@ -1,0 +1,64 @@
+//! The hand of the tools that reach the web, and how what they bring becomes readable text.
+//!
+//! Which hosts are reached is decided where the hand is made; nothing here can ask for more.
+//! All that comes from there is somebody else's text: it is measured before it is unpacked,
+//! read without a tree that could grow, and never trusted.
+
+mod charset;
+mod html;
+mod packed;
+mod pdf;
+pub mod readable;
+pub(crate) mod search;
+mod style;
+mod text;
+
+use crate::hands::HandError;
+use crate::output::ToolError;
+use async_trait::async_trait;
+use readable::Readable;
+
+pub(crate) use text::beginning;
+
+/// An answer, as it came.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Page {
+    /// Where it came from, after all redirects.
+    pub url: String,
+    /// What the host says of it.
+    pub status: u16,
+    /// `Content-Type`.
+    pub content_type: Option<String>,
+    /// `Content-Encoding`.
+    pub content_encoding: Option<String>,
+    /// The bytes.
+    pub body: Vec<u8>,
+}
+
+/// Which search an operator named, and so whose words are spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchKind {
+    /// SearXNG.
+    Searxng,
+    /// Brave.
+    Brave,
+}
+
+/// Work that takes a processor a while.
+pub type Work = Box<dyn FnOnce() -> Readable + Send>;
+
+/// The web, for one conversation of one agent. Bound when it is made.
+#[async_trait]
+pub trait Web: Send + Sync {
+    /// Fetches an address, as far as the agent's network goes.
+    async fn fetch(&self, url: &str) -> Result<Page, ToolError>;
+
+    /// The search that was named; `None` where none was.
+    fn search(&self) -> Option<SearchKind>;
+
+    /// Asks that search. The path and query go behind its address, its key goes along unseen.
+    async fn ask(&self, path_and_query: &str) -> Result<Page, ToolError>;
+
+    /// Does work away from the threads that serve. A panic comes back as an error.
+    async fn apart(&self, work: Work) -> Result<Readable, HandError>;
+}
