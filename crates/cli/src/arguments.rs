@@ -61,6 +61,9 @@ pub enum Command {
     /// List and answer what waits for approval
     #[command(subcommand)]
     Approvals(Approvals),
+    /// Work with the Model Context Protocol
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
@@ -75,6 +78,24 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Work with the Model Context Protocol.
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// Offer an agent as an MCP server on standard input and output
+    Serve(McpServe),
+}
+
+/// Offer an agent as an MCP server.
+#[derive(Debug, Args)]
+pub struct McpServe {
+    /// The agent
+    #[arg(long)]
+    pub agent: String,
+    /// A token that says what may be done; without one, everything the local admin may
+    #[arg(long, env = "INSULA_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
 }
 
 /// Start the daemon.

@@ -57,11 +57,11 @@ impl ApprovalView {
 #[serde(deny_unknown_fields)]
 pub struct Decide {
     /// `approve` or `deny`.
-    decision: String,
+    pub(crate) decision: String,
     /// For how long it is allowed: `once`, `session` or `always`; `once` where nothing is said.
-    scope: Option<String>,
+    pub(crate) scope: Option<String>,
     /// Why not, which the agent is told.
-    reason: Option<String>,
+    pub(crate) reason: Option<String>,
 }
 
 impl Decide {
@@ -106,7 +106,11 @@ impl From<AnswerError> for ApiError {
     }
 }
 
-async fn waiting(surface: &Surface, agent: &AgentContext) -> Result<Vec<ApprovalView>, ApiError> {
+/// What waits at an agent.
+pub(crate) async fn waiting(
+    surface: &Surface,
+    agent: &AgentContext,
+) -> Result<Vec<ApprovalView>, ApiError> {
     // Without a daemon no turn runs, so nothing waits.
     let Some(engine) = &surface.engine else { return Ok(Vec::new()) };
     let waiting = engine.approvals().list(agent).await?;
@@ -155,12 +159,23 @@ pub async fn decide(
     let Path((id, approval)) = path.map_err(|_| ApiError::no_agent("\u{fffd}"))?;
     let agent = kept(&surface, &id)?;
     let Json(asked) = body?;
+    decided(&surface, &caller, &agent, &approval, asked).await.map(Json)
+}
+
+/// Answers what waits at an agent under this id.
+pub(crate) async fn decided(
+    surface: &Surface,
+    caller: &Caller,
+    agent: &AgentContext,
+    approval: &str,
+    asked: Decide,
+) -> Result<Decided, ApiError> {
     let answer = asked.answer()?;
     let engine = surface.engine.as_ref().ok_or_else(ApiError::no_daemon)?;
     let (outcome, scope) = match &answer {
         Answer::Approve(reach) => ("approved", Some(reach.as_str())),
         Answer::Deny(_) => ("denied", None),
     };
-    let done = engine.approvals().answer(&agent, &approval, answer, &caller.actor()).await?;
-    Ok(Json(Decided { id: done.id.into(), agent: agent.id.to_string(), outcome, scope }))
+    let done = engine.approvals().answer(agent, approval, answer, &caller.actor()).await?;
+    Ok(Decided { id: done.id.into(), agent: agent.id.to_string(), outcome, scope })
 }

@@ -14,6 +14,7 @@ mod events;
 mod grants;
 mod id;
 mod limits;
+mod mcp;
 mod messages;
 mod metrics;
 mod openapi;
@@ -107,9 +108,11 @@ pub fn router(surface: Surface) -> Router {
         .route("/v1/chat/completions", post(v1::completions))
         .route("/v1/responses", post(v1::respond))
         .route("/v1/responses/{id}", get(v1::response))
+        .route("/mcp", post(mcp::message).delete(mcp::end))
         .method_not_allowed_fallback(error::wrong_method)
         .nest("/api", api)
         .fallback(error::not_found)
+        .layer(axum::Extension(Arc::new(mcp::Sessions::default())))
         .layer(from_fn_with_state(surface.clone(), auth::refuse_foreign_hosts))
         .layer(from_fn(limits::refuse_too_much))
         .layer(DefaultBodyLimit::max(limits::BODY_LEN_MAX))

@@ -55,15 +55,16 @@ pub struct Stopped {
 }
 
 /// What every request here is about.
-struct Asked {
-    engine: Engine,
-    agent: Arc<AgentContext>,
-    caller: Caller,
-    inbound: Inbound,
+pub(crate) struct Asked {
+    pub(crate) engine: Engine,
+    pub(crate) agent: Arc<AgentContext>,
+    pub(crate) caller: Caller,
+    pub(crate) inbound: Inbound,
 }
 
 impl Asked {
-    fn of(
+    /// A request of a caller's to an agent, in the conversation of this name.
+    pub(crate) fn of(
         surface: &Surface,
         caller: Caller,
         agent: Arc<AgentContext>,

@@ -1,7 +1,7 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, grants, messages, metrics, route, secrets, sessions, system,
+    agents, approvals, audit, events, grants, mcp, messages, metrics, route, secrets, sessions, system,
     tokens, usage, v1,
 };
 use axum::Json;
@@ -57,6 +57,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         agents::reload,
         agents::context,
         agents::tools,
+        mcp::message,
+        mcp::end,
         messages::say,
         messages::retry,
         messages::stop,

@@ -5,6 +5,7 @@ pub mod approvals;
 mod audit;
 mod check;
 mod context;
+mod mcp_serve;
 mod route;
 mod secret;
 pub mod sessions;
@@ -13,7 +14,9 @@ mod token;
 mod tools;
 mod usage;
 
-use crate::arguments::{Agents, Approvals, Arguments, Command, Config, Secret, Sessions, Token};
+use crate::arguments::{
+    Agents, Approvals, Arguments, Command, Config, Mcp, Secret, Sessions, Token,
+};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
@@ -105,6 +108,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
+        Command::Mcp(Mcp::Serve(serve)) => mcp_serve::run(reach, serve).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
         Command::Usage(usage) => usage::run(reach, answer, usage).await,

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 48] = [
+const COMMANDS: [&str; 50] = [
     "",
     "up",
     "check",
@@ -48,6 +48,8 @@ const COMMANDS: [&str; 48] = [
     "approvals deny",
     "approvals grants",
     "approvals revoke",
+    "mcp",
+    "mcp serve",
     "token",
     "token create",
     "token list",

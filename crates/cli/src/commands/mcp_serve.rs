@@ -1,0 +1,249 @@
+//! `insula mcp serve`: an agent as an MCP server on standard input and output.
+//!
+//! A bridge and nothing more: each line is one message, which goes to the daemon's `/mcp`, and
+//! what comes back is written as lines. Who may do what is decided there.
+
+use crate::arguments::McpServe;
+use crate::failure::Failure;
+use crate::reach::{NO_DAEMON, Reach, Running, part};
+use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::io::{BufRead as _, Read as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::task::{AbortHandle, JoinSet};
+
+/// Longest line: what the daemon takes.
+const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Lines that were read and not yet sent.
+const AHEAD_MAX: usize = 16;
+/// Requests under way; the next waits.
+const AT_ONCE: usize = 32;
+/// Longest event taken in.
+const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
+
+/// Runs it, until standard input ends and every request is answered.
+pub async fn run(reach: &Reach, serve: McpServe) -> Result<u8, Failure> {
+    let Reach::Daemon { client, running, token } = reach else {
+        return Err(Failure::Failed(NO_DAEMON.to_owned()));
+    };
+    let token = serve.token.unwrap_or_else(|| token.clone());
+    let bridge = Arc::new(Bridge {
+        client: client.clone(),
+        url: address(*running, &serve.agent),
+        token,
+        session: Mutex::default(),
+        under_way: Mutex::default(),
+    });
+    bridge.check(&serve.agent).await?;
+    let mut lines = lines();
+    let (room, mut tasks) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
+    while let Some(line) = lines.recv().await {
+        let Ok(permit) = room.clone().acquire_owned().await else { break };
+        let message: Value = match serde_json::from_slice(&line) {
+            Ok(message) => message,
+            Err(_) => {
+                write(&fault(&Value::Null, -32_700, "a line is one message of JSON"));
+                continue;
+            }
+        };
+        if bridge.cancels(&message) {
+            continue;
+        }
+        let id = message.get("id").filter(|_| message.get("method").is_some()).cloned();
+        let is_first = message["method"] == "initialize";
+        let sender = bridge.clone();
+        let task = tasks.spawn(async move {
+            sender.send(message).await;
+            drop(permit);
+        });
+        if let Some(id) = id {
+            bridge.note(&id, task);
+        }
+        // What follows belongs to the session that this begins.
+        if is_first {
+            tasks.join_next().await;
+        }
+        while tasks.try_join_next().is_some() {}
+    }
+    while tasks.join_next().await.is_some() {}
+    bridge.end().await;
+    Ok(0)
+}
+
+fn address(running: Running, agent: &str) -> String {
+    format!("http://{}/mcp?agent={}", running.listen, part(agent))
+}
+
+struct Bridge {
+    client: reqwest::Client,
+    url: String,
+    token: String,
+    /// The session that the daemon opened, in the versions that have one.
+    session: Mutex<Option<String>>,
+    /// Requests without a session, which are cancelled by being dropped.
+    under_way: Mutex<HashMap<String, AbortHandle>>,
+}
+
+impl Bridge {
+    fn session(&self) -> Option<String> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn note(&self, id: &Value, task: AbortHandle) {
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        under_way.retain(|_, task| !task.is_finished());
+        under_way.insert(id.to_string(), task);
+    }
+
+    /// Whether a message cancels a request here. With a session the daemon hears of it.
+    fn cancels(&self, message: &Value) -> bool {
+        if message["method"] != "notifications/cancelled" || self.session().is_some() {
+            return false;
+        }
+        let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(task) = under_way.remove(&message["params"]["requestId"].to_string()) {
+            task.abort();
+        }
+        true
+    }
+
+    /// Finds out at once whether the daemon lets us, rather than at the first question.
+    async fn check(&self, agent: &str) -> Result<(), Failure> {
+        let ping = json!({ "jsonrpc": "2.0", "id": 0, "method": "ping" });
+        let response =
+            self.post(&ping).await.map_err(|error| Failure::Failed(error.to_string()))?;
+        if response.status().is_success() {
+            return Ok(());
+        }
+        let text = response.text().await.unwrap_or_default();
+        let said: Value = serde_json::from_str(&text).unwrap_or_default();
+        let message = said["error"]["message"].as_str().unwrap_or("the daemon refused").to_owned();
+        Err(Failure::Failed(format!("agent `{agent}` can't be served: {message}")))
+    }
+
+    async fn post(&self, message: &Value) -> reqwest::Result<reqwest::Response> {
+        let mut request = self
+            .client
+            .post(&self.url)
+            .bearer_auth(&self.token)
+            .header(ACCEPT, "application/json, text/event-stream")
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(session) = self.session() {
+            request = request.header("mcp-session-id", session);
+        }
+        // A message that stands for itself repeats in headers what it says inside.
+        if let Some(version) = message["params"]["_meta"][VERSION_META].as_str() {
+            request = request.header("mcp-protocol-version", version);
+            request = request.header("mcp-method", message["method"].as_str().unwrap_or_default());
+            if let Some(name) = message["params"]["name"].as_str() {
+                request = request.header("mcp-name", name);
+            }
+        }
+        request.body(message.to_string()).send().await
+    }
+
+    /// Sends one message and writes what comes back.
+    async fn send(&self, message: Value) {
+        let id = message.get("id").cloned().unwrap_or_default();
+        let is_request = message.get("method").is_some() && !id.is_null();
+        if let Err(why) = self.exchange(&message, &id).await
+            && is_request
+        {
+            write(&fault(&id, -32_000, &why));
+        }
+    }
+
+    async fn exchange(&self, message: &Value, id: &Value) -> Result<(), String> {
+        let mut response = self.post(message).await.map_err(|error| error.to_string())?;
+        if message["method"] == "initialize"
+            && let Some(session) = response.headers().get("mcp-session-id")
+        {
+            let session = session.to_str().ok().map(str::to_owned);
+            *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
+        }
+        let streams = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .is_some_and(|it| it.as_bytes().starts_with(b"text/event-stream"));
+        if !streams {
+            let status = response.status();
+            let body = response.bytes().await.map_err(|error| error.to_string())?;
+            if body.is_empty() {
+                return Ok(());
+            }
+            let answer: Value = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
+            if answer.get("jsonrpc").is_some() {
+                write(&answer);
+                return Ok(());
+            }
+            let said = answer["error"]["message"].as_str();
+            return Err(said.map_or_else(|| format!("the daemon answered {status}"), str::to_owned));
+        }
+        let (mut buffer, mut answered) = (Vec::new(), false);
+        while let Some(chunk) = response.chunk().await.map_err(|error| error.to_string())? {
+            buffer.extend_from_slice(&chunk);
+            if buffer.len() > EVENT_BYTES_MAX {
+                return Err("the daemon's answer is too long".to_owned());
+            }
+            while let Some(end) = buffer.windows(2).position(|pair| pair == b"\n\n") {
+                let event: Vec<u8> = buffer.drain(..end + 2).collect();
+                for data in event.split(|byte| *byte == b'\n') {
+                    let Some(data) = data.strip_prefix(b"data: ") else { continue };
+                    if let Ok(value) = serde_json::from_slice::<Value>(data) {
+                        answered |= value.get("id") == Some(id);
+                        write(&value);
+                    }
+                }
+            }
+        }
+        if answered { Ok(()) } else { Err("the daemon broke off".to_owned()) }
+    }
+
+    /// Lets the daemon forget the session.
+    async fn end(&self) {
+        if let Some(session) = self.session() {
+            let ended = self.client.delete(&self.url).bearer_auth(&self.token);
+            // It would be forgotten in time anyway.
+            let _ = ended.header("mcp-session-id", session).send().await;
+        }
+    }
+}
+
+fn fault(id: &Value, code: i32, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}
+
+/// Writes one message as one line. Nobody left to read it is the end of input soon, too.
+fn write(message: &Value) {
+    let mut out = std::io::stdout().lock();
+    let _ = writeln!(out, "{message}");
+    let _ = out.flush();
+}
+
+/// The lines of standard input, read on a thread of their own: a read there can't be broken
+/// off. One that is too long ends the input.
+fn lines() -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel(AHEAD_MAX);
+    tokio::task::spawn_blocking(move || {
+        let mut input = std::io::stdin().lock();
+        loop {
+            let mut line = Vec::new();
+            let read = input.by_ref().take(LINE_BYTES_MAX + 1).read_until(b'\n', &mut line);
+            if !matches!(read, Ok(1..)) {
+                return;
+            }
+            if line.len() as u64 > LINE_BYTES_MAX {
+                let message = format!("a message is at most {LINE_BYTES_MAX} bytes long");
+                return write(&fault(&Value::Null, -32_600, &message));
+            }
+            let is_blank = line.iter().all(u8::is_ascii_whitespace);
+            if !is_blank && sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}
