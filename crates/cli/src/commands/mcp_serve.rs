@@ -6,6 +6,8 @@
 use crate::arguments::McpServe;
 use crate::failure::Failure;
 use crate::reach::{NO_DAEMON, Reach, Running, part};
+use crate::setting::Setting;
+use insula_world::World;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -25,7 +27,7 @@ const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Runs it, until standard input ends and every request is answered.
-pub async fn run(reach: &Reach, serve: McpServe) -> Result<u8, Failure> {
+pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8, Failure> {
     let Reach::Daemon { client, running, token } = reach else {
         return Err(Failure::Failed(NO_DAEMON.to_owned()));
     };
@@ -38,7 +40,7 @@ pub async fn run(reach: &Reach, serve: McpServe) -> Result<u8, Failure> {
         under_way: Mutex::default(),
     });
     bridge.check(&serve.agent).await?;
-    let mut lines = lines();
+    let mut lines = lines(&setting.world);
     let (room, mut tasks) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
     while let Some(line) = lines.recv().await {
         let Ok(permit) = room.clone().acquire_owned().await else { break };
@@ -225,9 +227,9 @@ fn write(message: &Value) {
 
 /// The lines of standard input, read on a thread of their own: a read there can't be broken
 /// off. One that is too long ends the input.
-fn lines() -> mpsc::Receiver<Vec<u8>> {
+fn lines(world: &World) -> mpsc::Receiver<Vec<u8>> {
     let (sender, receiver) = mpsc::channel(AHEAD_MAX);
-    tokio::task::spawn_blocking(move || {
+    world.storage.execute(Box::new(move || {
         let mut input = std::io::stdin().lock();
         loop {
             let mut line = Vec::new();
@@ -244,6 +246,6 @@ fn lines() -> mpsc::Receiver<Vec<u8>> {
                 return;
             }
         }
-    });
+    }));
     receiver
 }

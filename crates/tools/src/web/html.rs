@@ -4,6 +4,7 @@
 //! open are kept, so that no page can make this grow or recurse. Where a browser would build
 //! another tree than the tags say, this errs on the side of leaving text out.
 
+use super::elements::{AROUND, BLOCKS, NOT_TEXT, VOID, WALLS};
 use super::style::{HiddenNames, hides};
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
@@ -151,97 +152,6 @@ struct Reader<'h> {
     len: usize,
     is_full: bool,
 }
-
-const VOID: &[&[u8]] = &[
-    b"area", b"base", b"br", b"col", b"embed", b"hr", b"img", b"input", b"link", b"meta", b"param",
-    b"source", b"track", b"wbr",
-];
-/// Elements whose content is no text for people, or not the page's own.
-const NOT_TEXT: &[&[u8]] = &[
-    b"script",
-    b"style",
-    b"noscript",
-    b"template",
-    b"svg",
-    b"math",
-    b"canvas",
-    b"iframe",
-    b"object",
-    b"audio",
-    b"video",
-    b"map",
-    b"select",
-    b"datalist",
-    b"button",
-    b"textarea",
-    b"noframes",
-    b"noembed",
-    b"title",
-    b"rp",
-];
-/// What stands around the content of a page.
-const AROUND: &[&[u8]] = &[b"nav", b"footer", b"aside", b"header", b"menu"];
-const BLOCKS: &[&[u8]] = &[
-    b"address",
-    b"article",
-    b"aside",
-    b"blockquote",
-    b"body",
-    b"caption",
-    b"center",
-    b"dd",
-    b"details",
-    b"dialog",
-    b"div",
-    b"dl",
-    b"dt",
-    b"fieldset",
-    b"figcaption",
-    b"figure",
-    b"footer",
-    b"form",
-    b"h1",
-    b"h2",
-    b"h3",
-    b"h4",
-    b"h5",
-    b"h6",
-    b"header",
-    b"hgroup",
-    b"hr",
-    b"html",
-    b"li",
-    b"main",
-    b"menu",
-    b"nav",
-    b"ol",
-    b"p",
-    b"pre",
-    b"search",
-    b"section",
-    b"summary",
-    b"table",
-    b"tbody",
-    b"td",
-    b"tfoot",
-    b"th",
-    b"thead",
-    b"tr",
-    b"ul",
-];
-/// Elements that a stray end tag inside of them can't close.
-const WALLS: &[&[u8]] = &[
-    b"table",
-    b"td",
-    b"th",
-    b"caption",
-    b"template",
-    b"object",
-    b"button",
-    b"svg",
-    b"math",
-    b"html",
-];
 
 impl<'h> Reader<'h> {
     fn new(hidden: &'h HiddenNames) -> Self {

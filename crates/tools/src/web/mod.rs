@@ -5,6 +5,7 @@
 //! read without a tree that could grow, and never trusted.
 
 mod charset;
+mod elements;
 mod html;
 mod packed;
 mod pdf;
