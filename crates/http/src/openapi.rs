@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, grants, mcp, messages, metrics, route, secrets, sessions, system,
-    tokens, usage, v1,
+    agents, approvals, audit, events, grants, mcp, messages, metrics, route, secrets, sessions,
+    system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;

@@ -9,8 +9,8 @@ use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
-use insula_domain::disk::Floor;
 use insula_config::web::SearchConfig;
+use insula_domain::disk::Floor;
 use insula_domain::{
     AccountId, Address, Admins, AgentId, Boundary, MemoryScope, Metadata, Platform, Principal,
     RoleId, Scope, SessionKey, SessionRule, ToolTable, UserId,

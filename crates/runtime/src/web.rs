@@ -2,6 +2,7 @@
 //! one host of the search its operator named. Every decision is on the agent's audit trail.
 
 use crate::children::egress::Audited;
+use crate::children::way_out::way_out;
 use crate::context::AgentContext;
 use crate::house::House;
 use async_trait::async_trait;
@@ -51,10 +52,11 @@ impl<'c> SessionWeb<'c> {
         Self { house, agent, session, principal }
     }
 
-    fn client(
+    /// A client that reaches the search and nothing else.
+    fn search_client(
         &self,
-        grants: NetworkGrants,
-        injections: Vec<Injection>,
+        search: &SearchConfig,
+        key: Option<Injection>,
     ) -> Result<Client, ToolError> {
         let ledger = Audited {
             audit: self.agent.audit.clone(),
@@ -62,8 +64,9 @@ impl<'c> SessionWeb<'c> {
             session: self.session,
         };
         let tls = self.house.children.tls().map_err(|error| failed(&error))?;
-        let (world, policy) = (self.house.world.clone(), Policy::new(grants));
-        let egress = Egress::new(world, policy, Arc::new(ledger), tls, injections);
+        let policy = Policy::new(NetworkGrants::allow([search.host.clone()]));
+        let (world, key) = (self.house.world.clone(), key.into_iter().collect());
+        let egress = Egress::new(world, policy, Arc::new(ledger), tls, key);
         Ok(Client::new(egress, LIMITS))
     }
 
@@ -87,7 +90,8 @@ impl<'c> SessionWeb<'c> {
 #[async_trait]
 impl Web for SessionWeb<'_> {
     async fn fetch(&self, url: &str) -> Result<Page, ToolError> {
-        let client = self.client(self.agent.boundary.network.clone(), Vec::new())?;
+        let way_out = way_out(self.house, self.agent, self.session, self.principal).await?;
+        let client = Client::new(way_out, LIMITS);
         let fetch = Fetch::get(url).with("user-agent", USER_AGENT).with("accept", ACCEPT);
         page(client.fetch(fetch).await.map_err(told)?).await
     }
@@ -103,8 +107,7 @@ impl Web for SessionWeb<'_> {
         let search = self.agent.search.as_ref();
         let search = search.ok_or_else(|| HandError("no search is configured".to_owned()))?;
         let key = self.key(search).await?;
-        let grants = NetworkGrants::allow([search.host.clone()]);
-        let client = self.client(grants, key.into_iter().collect())?;
+        let client = self.search_client(search, key)?;
         let fetch = Fetch::get(format!("{}/{path_and_query}", search.base_url))
             .with("user-agent", USER_AGENT)
             .with("accept", "application/json");
