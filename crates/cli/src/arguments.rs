@@ -70,6 +70,9 @@ pub enum Command {
     /// Set, list and remove secrets; no value is ever shown
     #[command(subcommand)]
     Secret(Secret),
+    /// List, show, install, remove and verify an agent's skills
+    #[command(subcommand)]
+    Skills(Skills),
     /// Work with the configuration format
     #[command(subcommand)]
     Config(Config),
@@ -433,6 +436,45 @@ pub struct OneSecret {
     /// The daemon's own, for its channels and shared providers
     #[arg(long)]
     pub daemon: bool,
+}
+
+/// List, show, install, remove and verify an agent's skills.
+#[derive(Debug, Subcommand)]
+pub enum Skills {
+    /// List an agent's skills, those it can't use among them, and why
+    List {
+        /// The agent's id
+        agent: String,
+    },
+    /// Show one skill
+    Show {
+        /// The agent's id
+        agent: String,
+        /// The skill's name
+        skill: String,
+    },
+    /// Install skills for an agent, from a folder, an archive or a git repository
+    Install {
+        /// The agent's id
+        agent: String,
+        /// A folder, a .zip or .tar.gz file, or an https://, ssh:// or file:// address of a repository
+        source: String,
+        /// Take the place of skills of the same name
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Remove a skill from an agent's own folder
+    Remove {
+        /// The agent's id
+        agent: String,
+        /// The skill's name
+        skill: String,
+    },
+    /// Compare installed skills with what was installed; exit 1 when they differ
+    Verify {
+        /// The agent's id
+        agent: String,
+    },
 }
 
 /// Work with the configuration format.

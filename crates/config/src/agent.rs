@@ -3,6 +3,7 @@
 use crate::model::ModelRef;
 use crate::programs::Programs;
 use crate::settings::Setting;
+use crate::skills::Shelf;
 use crate::web::SearchConfig;
 use insula_domain::{
     Admins, AgentId, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible, SessionRule,
@@ -29,8 +30,8 @@ pub struct AgentConfig {
     pub tools: ToolPolicy,
     /// Which tools its other settings make possible.
     pub possible: Possible,
-    /// Bundles of skills beside its own folder.
-    pub skills: Vec<Box<str>>,
+    /// Its skills: its own folder's and those of bundles.
+    pub skills: Arc<Shelf>,
     /// How it remembers; `None` when it does not.
     pub memory: Option<MemoryConfig>,
     /// Which scope a message belongs to, also where memory is off.

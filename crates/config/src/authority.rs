@@ -142,7 +142,7 @@ impl Authority {
         models.iter().for_each(|model| authority.grant("model", model));
         authority.set("order of models", models.join(", "));
         config.mcp_servers.iter().for_each(|server| authority.grant("MCP server", &**server));
-        config.skills.iter().for_each(|bundle| authority.grant("skill bundle", &**bundle));
+        config.skills.bundles.iter().for_each(|bundle| authority.grant("skill bundle", &**bundle));
         config.boards.iter().for_each(|board| authority.grant("board", &**board));
         if config.memory.is_some() {
             authority.grant("memory", "");

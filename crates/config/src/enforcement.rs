@@ -44,7 +44,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("skills", "skills are not loaded yet"),
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
     ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),

@@ -1,6 +1,7 @@
 //! Reads the files of a configuration, once, into a value; nothing else here touches a disk.
 #![expect(clippy::disallowed_methods, reason = "the one place that reads configuration files")]
 
+use crate::skills::files::{self as skill_files, SkillFolder, Top};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
@@ -33,6 +34,8 @@ pub struct Snapshot {
     pub soul: FileState,
     /// The folders below `agents/`, by name.
     pub folders: BTreeMap<String, Folder>,
+    /// The bundles of skills below `skills/`, by name.
+    pub bundles: BTreeMap<String, Arc<SkillFolder>>,
 }
 
 /// The files of one agent's folder.
@@ -42,6 +45,8 @@ pub struct Folder {
     pub config: FileState,
     /// `SOUL.md`.
     pub soul: FileState,
+    /// `skills/`.
+    pub skills: Arc<SkillFolder>,
 }
 
 /// One file.
@@ -75,7 +80,9 @@ impl Snapshot {
                         let why = "says nothing, as while it is being written; write `{}` into it to mean an agent without settings of its own";
                         config = FileState::Unreadable(why.to_owned());
                     }
-                    let folder = Folder { config, soul: read("SOUL.md", SOUL_BYTES_MAX) };
+                    let skills = skill_files::read(&entry.path().join("skills"), Top::IsFolder);
+                    let soul = read("SOUL.md", SOUL_BYTES_MAX);
+                    let folder = Folder { config, soul, skills: Arc::new(skills) };
                     folders.insert(name, folder);
                 }
             }
@@ -95,6 +102,7 @@ impl Snapshot {
             config,
             soul: read_text(&home.join("SOUL.md"), SOUL_BYTES_MAX),
             folders,
+            bundles: read_bundles(&home.join("skills")),
         })
     }
 }
@@ -135,9 +143,44 @@ impl Snapshot {
             file(&FileState::Text(name.as_str().into()));
             file(&folder.config);
             file(&folder.soul);
+            skills(&mut file, &folder.skills);
+        }
+        for (name, folder) in &self.bundles {
+            file(&FileState::Text(name.as_str().into()));
+            skills(&mut file, folder);
         }
         *hasher.finalize().as_bytes()
     }
+}
+
+/// Feeds what tells two folders of skills apart. Files beside a `SKILL.md` are read when they
+/// are asked for, so only their names and sizes count.
+fn skills(file: &mut impl FnMut(&FileState), folder: &SkillFolder) {
+    for skill in &folder.skills {
+        file(&FileState::Text((*skill.folder).into()));
+        file(&skill.document);
+        file(&FileState::Text(format!("{:?}", skill.files).into()));
+    }
+    file(&FileState::Text(format!("{:?}", folder.faults).into()));
+}
+
+fn read_bundles(folder: &Path) -> BTreeMap<String, Arc<SkillFolder>> {
+    let names = skill_files::bundles(folder).into_iter();
+    let read = |name: String| {
+        let skills = skill_files::read(&folder.join(&name), Top::MayBeLink);
+        (name, Arc::new(skills))
+    };
+    names.map(read).collect()
+}
+
+/// The text of an open file, or why it is none.
+pub(crate) fn text_of(file: File, bytes_max: u64) -> FileState {
+    let text = match file.metadata() {
+        Err(error) => Err(format!("can't be read: {error}")),
+        Ok(kind) if !kind.is_file() => Err("is not a regular file".to_owned()),
+        Ok(_) => read_bounded(file, bytes_max),
+    };
+    text.map_or_else(FileState::Unreadable, |text| FileState::Text(text.into()))
 }
 
 /// Reads one text file, or says why not.

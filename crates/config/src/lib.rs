@@ -27,6 +27,7 @@ pub mod schema;
 mod sensitive;
 pub mod settings;
 pub mod shape;
+pub mod skills;
 pub mod source;
 pub mod starter;
 pub mod suggest;

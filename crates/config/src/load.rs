@@ -102,8 +102,12 @@ impl Loader<'_> {
         let default = self.default_agent(&drafts);
         self.refuse_unenforced(&top);
         self.check_boards(&top, &agents);
-        let around =
-            Surroundings { agents: &agents, providers: &daemon.providers, boards: &daemon.boards };
+        let around = Surroundings {
+            agents: &agents,
+            providers: &daemon.providers,
+            boards: &daemon.boards,
+            files: self.snapshot,
+        };
         let mut shared = Shared::default();
         let mut ready = BTreeMap::new();
         for (id, draft) in drafts {

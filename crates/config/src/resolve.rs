@@ -8,9 +8,11 @@ mod web;
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
+use crate::files::Snapshot;
 use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
 use crate::rules;
 use crate::settings::flatten;
+use crate::skills::shelf::SharedSkills;
 use crate::source::Span;
 use crate::suggest::nearest;
 use crate::yaml::{Layer, Node};
@@ -31,6 +33,8 @@ pub struct Surroundings<'s> {
     pub providers: &'s Providers,
     /// Which boards each agent may use.
     pub boards: &'s BTreeMap<AgentId, Vec<Box<str>>>,
+    /// The files, for the skills among them.
+    pub files: &'s Snapshot,
 }
 
 impl Surroundings<'_> {
@@ -57,6 +61,7 @@ pub fn nearest_agent<'a>(
 #[derive(Default)]
 pub struct Shared {
     tables: HashMap<(ToolPolicy, Possible), Arc<ToolTable>>,
+    skills: SharedSkills,
 }
 
 impl Shared {
@@ -113,6 +118,10 @@ pub fn resolve(
     if reader.failed {
         return None;
     }
+    reader.warn_of_missing_bundles();
+    let bundles = reader.texts("skills");
+    let skills =
+        shared.skills.shelf(reader.report, around.files, id.as_str(), bundles, &boundary.secrets);
     let settings = flatten(node, &reader.report.sources);
     let mut config = AgentConfig {
         id: id.clone(),
@@ -123,7 +132,7 @@ pub fn resolve(
         models,
         tools,
         possible,
-        skills: reader.texts("skills"),
+        skills,
         memory,
         scope,
         boundary,
@@ -170,6 +179,7 @@ fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
         part(&format!("{:?}", around.providers.configured.get(&model.provider)));
     }
     part(&format!("{:?}", around.boards.get(&config.id)));
+    config.skills.digest(&mut part);
     *hasher.finalize().as_bytes()
 }
 
@@ -241,6 +251,23 @@ impl<'r> Reader<'r> {
             );
             let help = "remove it to run the agent without that guard".to_owned();
             self.error(node.span, message, Some(help));
+        }
+    }
+
+    /// A bundle that is not there is no error: the agent serves without it.
+    fn warn_of_missing_bundles(&mut self) {
+        for node in self.nodes("skills") {
+            let Some(name) = node.text().filter(|it| !self.around.files.bundles.contains_key(*it))
+            else {
+                continue;
+            };
+            let message = format!("there is no bundle of skills `{name}`");
+            let near = nearest(name, self.around.files.bundles.keys().map(String::as_str));
+            let help = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("make the folder `skills/{name}` in the home"),
+            };
+            self.warn(node.span, message, Some(help));
         }
     }
 

@@ -233,7 +233,14 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
             "path": context.workspace.path.display().to_string(),
             "scope": context.boundary.files.workspace.as_str(),
         },
-        "skills": { "bundles": context.skills.bundles },
+        "skills": {
+            "bundles": context.skills.bundles,
+            "names": context.skills.skills.iter().map(|skill| &*skill.name).collect::<Vec<_>>(),
+            "unusable": context.skills.unusable.iter()
+                .map(|it| json!({ "name": &*it.name, "reason": &*it.why }))
+                .collect::<Vec<_>>(),
+            "prompt_bytes": context.skills.index.len(),
+        },
         "models": context.models.models.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "isolation": context.boundary.isolation.as_str(),
         "sessions": { "dm": conversations.sessions.dm.as_str(), "group": conversations.sessions.group.as_str() },

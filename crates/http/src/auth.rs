@@ -145,7 +145,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     let reads = method == Method::GET || method == Method::HEAD;
     match what {
         "" | "context" | "tools" | "audit" | "sessions" | "sessions-search" | "usage"
-        | "events"
+        | "events" | "skills" | "skills-verify"
             if reads =>
         {
             Some(Verb::Read)
@@ -154,6 +154,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
         "approvals" if reads || method == Method::POST => Some(Verb::Approve),
         "grants" if reads || method == Method::DELETE => Some(Verb::Approve),
         "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
+        "skills" => Some(Verb::Manage),
         _ => None,
     }
 }

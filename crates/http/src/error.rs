@@ -186,6 +186,7 @@ impl From<RuntimeError> for ApiError {
     fn from(error: RuntimeError) -> Self {
         let (status, code) = match &error {
             RuntimeError::NoSuchAgent(_) => (StatusCode::NOT_FOUND, "no_such_agent"),
+            RuntimeError::NoSuchSkill(_) => (StatusCode::NOT_FOUND, "no_such_skill"),
             RuntimeError::NoSuchToken(_) => (StatusCode::NOT_FOUND, "no_such_token"),
             RuntimeError::NoSuchSecret { .. } => (StatusCode::NOT_FOUND, "no_such_secret"),
             RuntimeError::WrongState { .. } => (StatusCode::CONFLICT, "wrong_state"),

@@ -22,6 +22,7 @@ mod route;
 mod secrets;
 mod serve;
 mod sessions;
+mod skills;
 mod submit;
 mod system;
 mod tokens;
@@ -90,6 +91,9 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/sessions", get(sessions::list))
         .route("/agents/{id}/sessions-search", get(sessions::search))
         .route("/agents/{id}/sessions/{session}", get(sessions::show).delete(sessions::forget))
+        .route("/agents/{id}/skills", get(skills::list).post(skills::install))
+        .route("/agents/{id}/skills/{name}", get(skills::show).delete(skills::remove))
+        .route("/agents/{id}/skills-verify", get(skills::verify))
         .route("/agents/{id}/secrets", get(secrets::list))
         .route("/agents/{id}/secrets/{name}", put(secrets::set).delete(secrets::remove))
         .route("/agents/{id}/audit", get(audit::agent))

@@ -2,7 +2,7 @@
 
 use crate::{
     agents, approvals, audit, events, grants, mcp, messages, metrics, route, secrets, sessions,
-    system, tokens, usage, v1,
+    skills, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -35,6 +35,11 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         secrets::list,
         secrets::set,
         secrets::remove,
+        skills::list,
+        skills::show,
+        skills::install,
+        skills::remove,
+        skills::verify,
         usage::all,
         usage::agent,
         v1::models,

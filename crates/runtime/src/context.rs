@@ -53,7 +53,7 @@ pub struct AgentContext {
     /// Where its files are.
     pub workspace: Workspace,
     /// Its skills.
-    pub skills: SkillShelf,
+    pub skills: Arc<SkillShelf>,
     /// What it runs on.
     pub models: ModelChain,
     /// How its traffic is cut into conversations and scopes.
@@ -101,11 +101,7 @@ pub struct Memory {
 }
 
 /// The skills of an agent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SkillShelf {
-    /// Bundles named in the configuration, beside the agent's own folder.
-    pub bundles: Vec<Box<str>>,
-}
+pub use insula_config::skills::Shelf as SkillShelf;
 
 /// The models an agent runs on, tried in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -198,7 +194,7 @@ impl AgentContext {
                 global_writes: memory.global_writes,
             }),
             workspace,
-            skills: SkillShelf { bundles: config.skills },
+            skills: config.skills,
             models: ModelChain { models: config.models },
             conversations: Conversations {
                 sessions: config.sessions,

@@ -12,6 +12,9 @@ pub enum RuntimeError {
     /// There is no such agent.
     #[error("no agent `{0}` here")]
     NoSuchAgent(Box<str>),
+    /// The agent has no such skill.
+    #[error("no skill `{0}` here")]
+    NoSuchSkill(Box<str>),
     /// There is no such token.
     #[error("no token `{0}` here")]
     NoSuchToken(Box<str>),

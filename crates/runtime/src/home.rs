@@ -20,6 +20,9 @@ pub const FORMAT: u32 = 1;
 /// Where what programs printed is kept, in an agent's folder, by conversation.
 pub(crate) const OUTPUT: &str = "output";
 
+/// Folders that are watched, all together: an end to any tree, far below what systems allow.
+const FOLDERS_MAX: usize = 100_000;
+
 /// How folders of deleted agents are called until they are gone.
 const DELETED_PREFIX: &str = ".deleted-";
 
@@ -338,10 +341,26 @@ impl Home {
         for entry in fs::read_dir(self.agents()).into_iter().flatten().flatten() {
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
             if !hidden && entry.path().is_dir() {
+                skill_folders(&entry.path().join("skills"), 0, &mut folders);
                 folders.insert(entry.path());
             }
         }
+        skill_folders(&self.root.join("skills"), 0, &mut folders);
         folders
+    }
+}
+
+/// A folder of skills with the folders down to its skills, not what is inside of those.
+fn skill_folders(folder: &Path, depth: usize, found: &mut std::collections::BTreeSet<PathBuf>) {
+    use insula_config::skills::{DEPTH_MAX, DOCUMENT, files};
+    if !folder.is_dir() || found.len() > FOLDERS_MAX {
+        return;
+    }
+    found.insert(folder.to_owned());
+    // One more than below an agent: a bundle is a folder itself.
+    if depth <= DEPTH_MAX && folder.join(DOCUMENT).symlink_metadata().is_err() {
+        let names = if depth == 0 { files::bundles(folder) } else { files::subfolders(folder) };
+        names.iter().for_each(|name| skill_folders(&folder.join(name), depth + 1, found));
     }
 }
 

@@ -3,6 +3,7 @@
 
 use crate::files::Files;
 use crate::shell::Shell;
+use crate::skills::Skills;
 use crate::web::Web;
 use async_trait::async_trait;
 
@@ -18,12 +19,26 @@ pub struct Hands<'h> {
     pub shell: Option<&'h dyn Shell>,
     /// The web, as far as the agent's network goes.
     pub web: Option<&'h dyn Web>,
+    /// The agent's skills.
+    pub skills: Option<&'h dyn Skills>,
+}
+
+impl<'h> Hands<'h> {
+    /// Nothing but what was said before.
+    pub fn bare(history: &'h dyn History) -> Self {
+        Self { history, previous: None, files: None, shell: None, web: None, skills: None }
+    }
 }
 
 impl Hands<'_> {
     /// The files, or why there are none.
     pub(crate) fn files(&self) -> Result<&Files, HandError> {
         self.files.ok_or_else(|| HandError("there are no files here".to_owned()))
+    }
+
+    /// The skills, or why there are none.
+    pub(crate) fn skills(&self) -> Result<&dyn Skills, HandError> {
+        self.skills.ok_or_else(|| HandError("there are no skills here".to_owned()))
     }
 
     /// The shell, or why there is none.

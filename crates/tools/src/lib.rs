@@ -16,6 +16,7 @@ mod read_file;
 mod search;
 mod session_search;
 pub mod shell;
+pub mod skills;
 mod terminal;
 mod todo;
 pub mod web;
@@ -35,6 +36,7 @@ pub use read_file::ReadFile;
 pub use search::SearchFiles;
 pub use session_search::SessionSearch;
 pub use shell::Shell;
+pub use skills::{SkillManage, SkillView, SkillsList};
 pub use terminal::Terminal;
 pub use todo::Todo;
 pub use web::Web;
@@ -98,6 +100,8 @@ pub enum Risk<'a> {
         /// The program.
         text: Cow<'a, str>,
     },
+    /// Something that stays with the agent after the turn; what, in words.
+    ChangeSelf(Cow<'a, str>),
 }
 
 /// What a tool is given of its own past.
@@ -118,6 +122,9 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &ReadFile,
     &SearchFiles,
     &SessionSearch,
+    &SkillManage,
+    &SkillView,
+    &SkillsList,
     &Terminal,
     &Todo,
     &WebExtract,
@@ -137,6 +144,14 @@ const SUBJECT_CHARS_MAX: usize = 300;
 fn path_argument(arguments: &Value) -> Option<String> {
     let path = arguments.get("path")?.as_str()?;
     Some(path.chars().take(SUBJECT_CHARS_MAX).collect())
+}
+
+/// The skill and the file among a tool's arguments, as a record names them.
+fn skill_argument(arguments: &Value) -> Option<String> {
+    let name = arguments.get("name")?.as_str()?;
+    let file = arguments.get("file_path").and_then(Value::as_str);
+    let named = file.map_or_else(|| name.to_owned(), |file| format!("{name}/{file}"));
+    Some(named.chars().take(SUBJECT_CHARS_MAX).collect())
 }
 
 /// Reads a tool's arguments; what is wrong is said so that a model can mend it.

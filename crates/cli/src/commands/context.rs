@@ -28,7 +28,8 @@ fn show(context: &Value) {
         ("scope", text(context, "scope")),
         ("sessions", flat(&context["sessions"])),
         ("workspace", flat(&context["workspace"])),
-        ("skills", list(&context["skills"]["bundles"])),
+        ("skills", list(&context["skills"]["names"])),
+        ("skill bundles", list(&context["skills"]["bundles"])),
         ("isolation", text(context, "isolation")),
         ("tools", list(&context["tools"])),
     ]);

@@ -9,13 +9,14 @@ mod mcp_serve;
 mod route;
 mod secret;
 pub mod sessions;
+mod skills;
 mod system;
 mod token;
 mod tools;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Mcp, Secret, Sessions, Token,
+    Agents, Approvals, Arguments, Command, Config, Mcp, Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -82,6 +83,7 @@ fn purpose(command: &Command) -> Purpose {
         Command::Token(_) => Purpose::Change,
         Command::Secret(Secret::List { .. }) => Purpose::Look,
         Command::Secret(_) => Purpose::Change,
+        Command::Skills(Skills::Install { .. } | Skills::Remove { .. }) => Purpose::Change,
         Command::Sessions(Sessions::Forget { .. }) => Purpose::Change,
         Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
         Command::Agents(agents) => match agents {
@@ -111,6 +113,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Mcp(Mcp::Serve(serve)) => mcp_serve::run(reach, setting, serve).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
+        Command::Skills(command) => skills::run(setting, reach, answer, command).await,
         Command::Usage(usage) => usage::run(reach, answer, usage).await,
         Command::Status => system::status(reach, answer).await,
         Command::Reload => system::reload(reach, answer).await,

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 50] = [
+const COMMANDS: [&str; 56] = [
     "",
     "up",
     "check",
@@ -58,6 +58,12 @@ const COMMANDS: [&str; 50] = [
     "secret set",
     "secret list",
     "secret remove",
+    "skills",
+    "skills list",
+    "skills show",
+    "skills install",
+    "skills remove",
+    "skills verify",
     "usage",
     "config",
     "config schema",

@@ -34,6 +34,7 @@ mod routes;
 mod rules;
 mod secrets;
 mod sessions;
+mod skills;
 mod standin;
 mod support;
 mod talk;

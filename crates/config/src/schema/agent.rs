@@ -35,7 +35,11 @@ pub static AGENT: Object = Object {
         .from_alias(translate_toolsets)
         .default("`full`")
         .expand(expand_tools),
-        Field::new("skills", List(&Text(&rules::LINE)), "Bundles of skills beside its own folder."),
+        Field::new(
+            "skills",
+            List(&Text(&rules::NAME)),
+            "Bundles of skills beside its own folder: folders of the home's `skills/`.",
+        ),
         Field::new("memory", Forms(&[Bool, Object(&MEMORY)]), "Whether and how it remembers.")
             .default("false")
             .expand(|node| match node.value {

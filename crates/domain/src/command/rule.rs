@@ -115,6 +115,9 @@ rules! {
     /// Destroying data in a database.
     Database NeedsApproval "database" "destroys data in a database"
         "select first, and work on a copy";
+    /// Changing what the agent knows how to do. No command does; a tool says so.
+    ChangeSelf NeedsApproval "change_self" "changes what you are told in later conversations"
+        "tell the person what you would change, and let an admin of yours do it";
     /// Loading code into other programs.
     Preload NeedsApproval "preload" "makes other programs load code"
         "run the program without that setting";

@@ -17,6 +17,7 @@ use insula_sandbox::{
 use insula_store::SessionId;
 use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
 use insula_tools::{Files, HandError, Shell, ToolError};
+use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -55,6 +56,8 @@ pub(crate) struct SessionShell<'c> {
     principal: &'c str,
     files: &'c Files,
     key: (AgentId, SessionId),
+    /// Secrets that programs get as variables besides.
+    variables: BTreeSet<Box<str>>,
 }
 
 impl<'c> SessionShell<'c> {
@@ -66,12 +69,26 @@ impl<'c> SessionShell<'c> {
         principal: &'c str,
         files: &'c Files,
     ) -> Self {
-        Self { house, agent, principal, files, key: (agent.id.clone(), session) }
+        let key = (agent.id.clone(), session);
+        Self { house, agent, principal, files, key, variables: BTreeSet::new() }
+    }
+
+    /// Gives programs these secrets of the agent's as variables, those that are set.
+    pub(crate) fn with_variables(mut self, variables: BTreeSet<Box<str>>) -> Self {
+        self.variables = variables;
+        self
     }
 
     /// What the sandbox is asked for, for one job; where it begins; what was withheld.
     async fn prepare(&self, job: &Job<'_>) -> Result<(Outfit, String), ToolError> {
         let mut outfit = outfit(self.house, self.agent, self.files).await?;
+        for name in &self.variables {
+            // What the operator wrote under `env` goes before.
+            let (key, reference) = (name.to_string(), format!("${{secret:{name}}}"));
+            if let Ok(value) = self.agent.secrets.resolve(&reference).await {
+                outfit.spec.env.entry(key.into()).or_insert_with(|| value.reveal().into());
+            }
+        }
         let place = self.house.children.place(&self.key);
         let place = place.unwrap_or_else(|| outfit.spec.cwd.display().to_string());
         let (script, code) = match job.code {

@@ -6,7 +6,7 @@ use crate::budget::BudgetError;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
 use crate::turn::gate::{Admitted, Denial, Unapproved};
 use insula_domain::ApprovalMode;
-use insula_domain::command::Finding;
+use insula_domain::command::{DangerRule, Finding};
 use insula_store::{NewStep, Usage};
 use insula_tools::Risk;
 use serde_json::json;
@@ -27,7 +27,7 @@ impl Turn<'_> {
         let what = match admitted.tool.risk(&admitted.arguments) {
             Risk::Command(line) => line.into_owned(),
             Risk::Code { text, .. } | Risk::Input { text, .. } => text.into_owned(),
-            Risk::None => admitted.arguments.to_string(),
+            Risk::ChangeSelf(_) | Risk::None => admitted.arguments.to_string(),
         };
         let (cx, what) = (self.cx, self.redaction().told(what));
         let question = Question {
@@ -45,6 +45,8 @@ impl Turn<'_> {
             return Ok(Ok(()));
         }
         let why = match cx.agent.boundary.approvals.mode {
+            // Who is an admin was not asked.
+            ApprovalMode::Off if finding.rule == DangerRule::ChangeSelf => Some(Unapproved::Nobody),
             ApprovalMode::Off => None,
             ApprovalMode::Deny => Some(Unapproved::Nobody),
             ApprovalMode::Smart => self.judge(&question).await?,

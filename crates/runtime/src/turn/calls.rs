@@ -2,6 +2,7 @@
 
 use super::run::{Broken, Turn, calls};
 use crate::children::SessionShell;
+use crate::skills::AgentSkills;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::gate::{Denial, admit_among};
@@ -80,6 +81,9 @@ impl Turn<'_> {
     ) -> Result<Called, Broken> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
+        if let Some(denial) = self.narrowed(name, history).await? {
+            return self.refuse(id, name, arguments, denial).await;
+        }
         let children = &self.shop.house.children;
         let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
         let admitted = match admit_among(self.shop.built, &cx.agent, name, arguments, &running) {
@@ -87,6 +91,7 @@ impl Turn<'_> {
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
         if let Some(finding) = &admitted.concern
+            && !self.is_admins_own(finding, history)
             && let Err(denial) = self.approve(id, (name, arguments), &admitted, finding).await?
         {
             return self.refuse(id, name, arguments, denial).await;
@@ -99,14 +104,17 @@ impl Turn<'_> {
             Recall::Nothing => None,
         };
         let shell =
-            SessionShell::new(&self.shop.house, &cx.agent, cx.session, &cx.principal, &cx.files);
+            SessionShell::new(&self.shop.house, &cx.agent, cx.session, &cx.principal, &cx.files)
+                .with_variables(self.variables_in_use(history));
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
+        let skills = AgentSkills::new(&self.shop.house, &cx.agent);
         let hands = Hands {
             history: &scoped,
             previous,
             files: Some(&cx.files),
             shell: Some(&shell),
             web: Some(&web),
+            skills: Some(&skills),
         };
         let outcome = tokio::select! {
             biased;

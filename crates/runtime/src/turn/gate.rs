@@ -7,7 +7,9 @@
 //! and what it can do instead.
 
 use crate::context::AgentContext;
-use insula_domain::command::{Assessment, Finding, classify, classify_code, runs_its_input};
+use insula_domain::command::{
+    Assessment, DangerRule, Finding, classify, classify_code, runs_its_input,
+};
 use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::{Risk, Tool};
 use serde_json::Value;
@@ -216,7 +218,13 @@ fn judged(
         Assessment::Never(finding) => {
             return Err(Denial::Never { name: tool.name().to_owned(), finding });
         }
-        Assessment::NeedsApproval(_) if agent.boundary.approvals.mode == ApprovalMode::Off => None,
+        // Approvals that are off are off for what ends with the turn.
+        Assessment::NeedsApproval(finding)
+            if agent.boundary.approvals.mode == ApprovalMode::Off
+                && finding.rule != DangerRule::ChangeSelf =>
+        {
+            None
+        }
         Assessment::NeedsApproval(finding) => Some(finding),
     };
     Ok(Admitted { tool, arguments, concern })
@@ -232,6 +240,10 @@ fn assess(risk: &Risk<'_>, running: Running<'_>) -> Assessment {
             _ => classify(text),
         },
         Risk::Code { language, text } => classify_code(language, text),
+        Risk::ChangeSelf(what) => Assessment::NeedsApproval(Finding {
+            rule: DangerRule::ChangeSelf,
+            piece: what.to_string(),
+        }),
     }
 }
 

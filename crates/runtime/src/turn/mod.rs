@@ -17,6 +17,7 @@ mod recall;
 pub(crate) mod redaction;
 mod run;
 mod shown;
+mod skills;
 mod untrusted;
 
 pub use control::Mode;

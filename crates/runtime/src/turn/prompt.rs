@@ -17,10 +17,13 @@ const HOUSE: &str = "You are one of several agents in one house. You see this co
 
 /// What the model is shown of one agent, the same in every turn of a generation.
 pub fn system(agent: &AgentContext, house: &Arc<str>) -> Vec<SystemBlock> {
-    vec![
-        SystemBlock { text: agent.identity.soul.text.clone(), cache: CacheHint::None },
-        SystemBlock { text: house.clone(), cache: CacheHint::Breakpoint },
-    ]
+    let mut blocks =
+        vec![SystemBlock { text: agent.identity.soul.text.clone(), cache: CacheHint::None }];
+    if !agent.skills.index.is_empty() && agent.tools().verdict("skill_view").is_in() {
+        blocks.push(SystemBlock { text: agent.skills.index.clone(), cache: CacheHint::None });
+    }
+    blocks.push(SystemBlock { text: house.clone(), cache: CacheHint::Breakpoint });
+    blocks
 }
 
 /// The text of the house block, made once.

@@ -10,6 +10,7 @@ use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::live::LiveTurn;
 use crate::turn::redaction::Redaction;
 use crate::turn::shown::Shown;
+use crate::turn::skills::InUse;
 use crate::turn::{history, prompt};
 use insula_domain::Switch;
 use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
@@ -104,6 +105,8 @@ pub(super) struct Turn<'t> {
     pub(super) spent: Usage,
     /// What the model sees of the conversation's messages.
     pub(super) shown: Shown,
+    /// The skills that were viewed in it.
+    pub(super) in_use: InUse,
 }
 
 impl<'t> Turn<'t> {
@@ -116,6 +119,7 @@ impl<'t> Turn<'t> {
             same: BTreeMap::new(),
             spent: Usage::default(),
             shown,
+            in_use: InUse::default(),
         }
     }
 }

@@ -28,14 +28,17 @@ const EVENTS_BYTES: usize = 16 * 1024;
 /// The watches of one home.
 pub(super) struct Kernel {
     descriptor: OwnedFd,
+    /// The home.
+    root: PathBuf,
     folders: HashMap<i32, PathBuf>,
     watches: HashMap<PathBuf, i32>,
 }
 
 impl Kernel {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(super) fn new(root: &Path) -> io::Result<Self> {
         let descriptor = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?;
-        Ok(Self { descriptor, folders: HashMap::new(), watches: HashMap::new() })
+        let root = root.to_owned();
+        Ok(Self { descriptor, root, folders: HashMap::new(), watches: HashMap::new() })
     }
 
     /// Watches a folder.
@@ -97,7 +100,7 @@ impl Kernel {
             else {
                 continue;
             };
-            if concerns(folder, name.to_bytes()) {
+            if concerns(&self.root, folder, name.to_bytes()) {
                 marks.note(what, folder.join(OsStr::from_bytes(name.to_bytes())));
                 concerned = true;
             }

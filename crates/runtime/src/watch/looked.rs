@@ -2,6 +2,7 @@
 #![expect(clippy::disallowed_methods, reason = "looks at the files of a configuration")]
 
 use super::marks::FILES;
+use insula_config::skills::DOCUMENT;
 use insula_world::World;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -45,8 +46,11 @@ fn look(folders: &BTreeSet<PathBuf>) -> u64 {
     let mut figure = DefaultHasher::new();
     for folder in folders {
         // The folder itself too: an agent's folder that came is a change of `agents`.
-        let files = FILES.iter().map(|name| folder.join(OsStr::from_bytes(name)));
-        let folder = folder.ends_with("agents").then(|| folder.clone());
+        let names = FILES.iter().map(|name| OsStr::from_bytes(name)).chain([OsStr::new(DOCUMENT)]);
+        let files = names.map(|name| folder.join(name));
+        let holds_folders = |part: &OsStr| part == "skills";
+        let is_one = folder.ends_with("agents") || folder.iter().any(holds_folders);
+        let folder = is_one.then(|| folder.clone());
         for path in files.chain(folder) {
             if let Ok(file) = fs::metadata(&path) {
                 let written = (file.mtime(), file.mtime_nsec(), file.ctime(), file.ctime_nsec());

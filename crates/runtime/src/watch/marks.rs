@@ -51,8 +51,21 @@ impl Marks {
 }
 
 /// Whether a name in a folder is of a file we read, or of a folder that may hold one.
-pub(super) fn concerns(folder: &Path, name: &[u8]) -> bool {
-    FILES.contains(&name) || name == b"agents" || folder.ends_with("agents")
+pub(super) fn concerns(root: &Path, folder: &Path, name: &[u8]) -> bool {
+    // What is hidden in a folder of skills is on its way in or out.
+    let of_skills = name == b"skills" || is_of_skills(root, folder) && !name.starts_with(b".");
+    FILES.contains(&name) || name == b"agents" || folder.ends_with("agents") || of_skills
+}
+
+/// Whether a folder is one of skills, or in one.
+pub(super) fn is_of_skills(root: &Path, folder: &Path) -> bool {
+    let Ok(below) = folder.strip_prefix(root) else { return false };
+    let mut parts = below.iter();
+    match parts.next().map(|part| part == "agents") {
+        Some(true) => parts.nth(1).is_some_and(|part| part == "skills"),
+        Some(false) => below.starts_with("skills"),
+        None => false,
+    }
 }
 
 /// The files of a configuration, in whichever folder.

@@ -50,7 +50,8 @@ enum Eyes {
 impl ConfigWatch {
     /// Begins to watch: as the system tells, or else by looking.
     pub fn start(home: &Home) -> Self {
-        let told = Kernel::new().and_then(|kernel| Self::over(home, Eyes::Kernel(kernel)));
+        let told =
+            Kernel::new(home.root()).and_then(|kernel| Self::over(home, Eyes::Kernel(kernel)));
         told.unwrap_or_else(|_| {
             let watched = home.configuration_folders();
             let eyes = Eyes::Looked(Looked::at(&watched));

@@ -5,6 +5,7 @@
 mod approvals;
 mod basics;
 mod control;
+mod skills;
 mod support;
 mod web;
 mod window;

@@ -1,0 +1,260 @@
+//! Reads folders of skills. Every step goes beneath a folder that was opened before, and no
+//! link is followed: what a skill's folder links to is not part of the skill.
+#![expect(clippy::disallowed_methods, reason = "opens folders of skills, and all beneath them")]
+
+use super::{
+    DEPTH_MAX, DOCUMENT, DOCUMENT_BYTES_MAX, FILES_MAX, INNER_DEPTH_MAX, SKILLS_MAX, is_inner_path,
+};
+use crate::files::FileState;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags, fstat, open, openat2, statat,
+};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+/// Folders that are looked into, at the most, to find skills: an end to any tree.
+const FOLDERS_MAX: usize = 4_000;
+
+/// The skills below one folder, as they were at one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SkillFolder {
+    /// The skills, by folder.
+    pub skills: Vec<SkillFiles>,
+    /// What could not be read, for people.
+    pub faults: Vec<String>,
+}
+
+/// The files of one skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFiles {
+    /// Its folder, below the one that was read, with `/` between parts.
+    pub folder: Box<str>,
+    /// Its `SKILL.md`.
+    pub document: FileState,
+    /// The other files.
+    pub files: Vec<SkillFile>,
+}
+
+/// A file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFile {
+    /// Its path in the skill's folder.
+    pub path: Box<str>,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Whether the folder of skills itself may be a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Top {
+    /// It may: an operator put it there.
+    MayBeLink,
+    /// It may not.
+    IsFolder,
+}
+
+/// Reads the skills below a folder; nothing where there is none.
+pub fn read(folder: &Path, top: Top) -> SkillFolder {
+    let mut found = SkillFolder::default();
+    match open_top(folder, top) {
+        Ok(Some(opened)) => {
+            let mut walk = Walk { found: &mut found, looked_into: 0 };
+            walk.folder(&opened, String::new(), 0);
+        }
+        Ok(None) => {}
+        Err(error) => found.faults.push(format!("the folder can't be read: {error}")),
+    }
+    found
+}
+
+/// Reads a folder that is a skill itself; `None` where it is none. Its folder is called "".
+pub fn read_single(folder: &Path, top: Top) -> Option<SkillFiles> {
+    let opened = open_top(folder, top).ok().flatten()?;
+    entries(&opened).ok()?.iter().find(|(name, _)| name == DOCUMENT)?;
+    let mut found = SkillFolder::default();
+    Walk { found: &mut found, looked_into: 0 }.skill(&opened, String::new());
+    found.skills.pop()
+}
+
+/// Reads one file of a skill; `None` when there is none. `folder` is the folder of skills.
+pub fn read_file(
+    folder: &Path,
+    top: Top,
+    path: &str,
+    bytes_max: u64,
+) -> Result<Option<Vec<u8>>, String> {
+    if !path.split('/').all(is_inner_path) {
+        return Ok(None);
+    }
+    let absent = |error: Errno| match error {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV => Ok(None),
+        error => Err(format!("can't be read: {error}")),
+    };
+    let opened = match open_top(folder, top) {
+        Ok(Some(opened)) => opened,
+        Ok(None) => return Ok(None),
+        Err(error) => return absent(error),
+    };
+    let file = match beneath(&opened, path, OFlags::RDONLY | OFlags::NONBLOCK) {
+        Ok(file) => file,
+        Err(error) => return absent(error),
+    };
+    let stat = fstat(&file).map_err(|error| format!("can't be read: {error}"))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    let read = File::from(file).take(bytes_max.saturating_add(1)).read_to_end(&mut bytes);
+    read.map_err(|error| format!("can't be read: {error}"))?;
+    if bytes.len() as u64 > bytes_max {
+        return Err(format!("is larger than {bytes_max} bytes"));
+    }
+    Ok(Some(bytes))
+}
+
+/// The names of the folders below a folder, links and hidden ones left out.
+pub fn subfolders(folder: &Path) -> Vec<String> {
+    let Ok(Some(opened)) = open_top(folder, Top::MayBeLink) else { return Vec::new() };
+    let entries = entries(&opened).unwrap_or_default();
+    entries.into_iter().filter(|(_, kind)| *kind == FileType::Directory).map(|it| it.0).collect()
+}
+
+/// The bundles of a home: the folders in `skills/`, and links of an operator's to folders.
+pub fn bundles(folder: &Path) -> Vec<String> {
+    let Ok(Some(opened)) = open_top(folder, Top::MayBeLink) else { return Vec::new() };
+    let is_bundle = |kind: FileType| matches!(kind, FileType::Directory | FileType::Symlink);
+    let entries = entries(&opened).unwrap_or_default();
+    entries.into_iter().filter(|(_, kind)| is_bundle(*kind)).map(|it| it.0).collect()
+}
+
+fn open_top(folder: &Path, top: Top) -> Result<Option<OwnedFd>, Errno> {
+    let mut flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    if top == Top::IsFolder {
+        flags |= OFlags::NOFOLLOW;
+    }
+    match open(folder, flags, Mode::empty()) {
+        Ok(opened) => Ok(Some(opened)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn beneath(folder: impl AsFd, path: &str, flags: OFlags) -> Result<OwnedFd, Errno> {
+    let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NOCTTY;
+    openat2(folder, path, flags, Mode::empty(), ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS)
+}
+
+/// What stands in a folder, by name, hidden things left out.
+fn entries(folder: &OwnedFd) -> Result<Vec<(String, FileType)>, Errno> {
+    let mut entries = Vec::new();
+    for entry in Dir::read_from(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().to_str() else { continue };
+        if !name.starts_with('.') {
+            entries.push((name.to_owned(), entry.file_type()));
+        }
+    }
+    entries.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+    Ok(entries)
+}
+
+struct Walk<'w> {
+    found: &'w mut SkillFolder,
+    looked_into: usize,
+}
+
+impl Walk<'_> {
+    /// Looks for skills in a folder: it is one, or holds some.
+    fn folder(&mut self, folder: &OwnedFd, path: String, depth: usize) {
+        self.looked_into += 1;
+        if self.looked_into > FOLDERS_MAX || self.found.skills.len() > SKILLS_MAX {
+            let full = format!("there are more than {SKILLS_MAX} skills; the rest is left out");
+            if self.found.faults.last() != Some(&full) {
+                self.found.faults.push(full);
+            }
+            return;
+        }
+        let entries = match entries(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                return self.found.faults.push(format!("{path} can't be read: {error}"));
+            }
+        };
+        if !path.is_empty() && entries.iter().any(|(name, _)| name == DOCUMENT) {
+            return self.skill(folder, path);
+        }
+        if depth == DEPTH_MAX {
+            return;
+        }
+        for (name, kind) in entries {
+            let inner = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            if kind == FileType::Symlink {
+                self.found.faults.push(format!("{inner} is a link, which is not followed"));
+            }
+            if kind != FileType::Directory || !is_inner_path(&name) {
+                continue;
+            }
+            match beneath(folder, &name, OFlags::RDONLY | OFlags::DIRECTORY) {
+                Ok(opened) => self.folder(&opened, inner, depth + 1),
+                Err(error) => self.found.faults.push(format!("{inner} can't be read: {error}")),
+            }
+        }
+    }
+
+    fn skill(&mut self, folder: &OwnedFd, path: String) {
+        let mut files = Vec::new();
+        let mut document = read_document(folder);
+        if let Err(why) = list(folder, "", 0, &mut files) {
+            document = FileState::Unreadable(why);
+        }
+        files.retain(|file| *file.path != *DOCUMENT);
+        self.found.skills.push(SkillFiles { folder: path.into(), document, files });
+    }
+}
+
+fn read_document(folder: &OwnedFd) -> FileState {
+    let opened = match beneath(folder, DOCUMENT, OFlags::RDONLY | OFlags::NONBLOCK) {
+        Ok(opened) => opened,
+        Err(Errno::LOOP) => return FileState::Unreadable("is a link".to_owned()),
+        Err(error) => return FileState::Unreadable(format!("can't be opened: {error}")),
+    };
+    crate::files::text_of(File::from(opened), DOCUMENT_BYTES_MAX)
+}
+
+/// The files below a skill's folder.
+fn list(
+    folder: &OwnedFd,
+    path: &str,
+    depth: usize,
+    files: &mut Vec<SkillFile>,
+) -> Result<(), String> {
+    let unreadable = |error: Errno| format!("has a folder that can't be read: {error}");
+    for (name, kind) in entries(folder).map_err(unreadable)? {
+        let inner = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+        match kind {
+            FileType::Directory if depth < INNER_DEPTH_MAX => {
+                let opened = beneath(folder, &name, OFlags::RDONLY | OFlags::DIRECTORY);
+                list(&opened.map_err(unreadable)?, &inner, depth + 1, files)?;
+            }
+            FileType::RegularFile => {
+                let look = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW);
+                let size = look.map_err(unreadable)?.st_size;
+                files.push(SkillFile {
+                    path: inner.into(),
+                    bytes: u64::try_from(size).unwrap_or(u64::MAX),
+                });
+            }
+            FileType::Symlink => {
+                return Err(format!("has a link beside it, `{inner}`; put the file there instead"));
+            }
+            _ => return Err(format!("has something beside it that is no file, `{inner}`")),
+        }
+        if files.len() > FILES_MAX {
+            return Err(format!("has more than {FILES_MAX} files beside it"));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,390 @@
+//! Which skills an agent has: its own folder's first, then those of its bundles. Immutable, a
+//! part of the agent's generation.
+
+use super::files::{SkillFile, SkillFiles, SkillFolder};
+use super::likeness::near_duplicates;
+use super::{DOCUMENT, Document, Variable, document, index};
+use crate::diagnostic::{Diagnostic, Owner, Report};
+use crate::files::{FileState, Snapshot};
+use crate::source::{SourceId, Span};
+use insula_domain::Selector;
+use insula_domain::scan::{Use, scan};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The operating system we run on, as skills name it.
+const PLATFORM: &str = "linux";
+
+/// The skills of one agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shelf {
+    /// The bundles that the configuration names, beside the agent's own folder.
+    pub bundles: Vec<Box<str>>,
+    /// The skills, by name.
+    pub skills: Arc<[Skill]>,
+    /// What looks like a skill and is none, and why: for operators, never for the model.
+    pub unusable: Arc<[Unusable]>,
+    /// What a prompt says about them; empty without skills.
+    pub index: Arc<str>,
+}
+
+/// Where a skill stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// In the agent's own folder.
+    Own,
+    /// In a bundle of the home.
+    Bundle(Box<str>),
+}
+
+impl Place {
+    /// The folder of skills it is in, below the home.
+    pub fn folder(&self, agent: &str) -> String {
+        match self {
+            Self::Own => format!("agents/{agent}/skills"),
+            Self::Bundle(name) => format!("skills/{name}"),
+        }
+    }
+}
+
+/// A skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its name.
+    pub name: Box<str>,
+    /// What it is for.
+    pub description: Box<str>,
+    /// What it is listed under: what it says, or the folder it stands in.
+    pub category: Option<Box<str>>,
+    /// Its version, as its maker counts.
+    pub version: Option<Box<str>>,
+    /// Where it stands.
+    pub place: Place,
+    /// Its folder, below that.
+    pub folder: Box<str>,
+    /// The hash of its `SKILL.md`.
+    pub hash: [u8; 32],
+    /// The tools that stay while it is in use; `None` for all.
+    pub allowed_tools: Option<Box<[Selector]>>,
+    /// What of `allowed-tools` names no tool here.
+    pub unknown_tools: Box<[Box<str>]>,
+    /// The secrets its programs need.
+    pub variables: Box<[Variable]>,
+    /// The files beside its `SKILL.md`.
+    pub files: Box<[SkillFile]>,
+}
+
+/// Something that looks like a skill and is none.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unusable {
+    /// Its name where it has one, else its folder.
+    pub name: Box<str>,
+    /// Where it stands.
+    pub place: Place,
+    /// Its folder, below that.
+    pub folder: Box<str>,
+    /// Whether it was found to be an attack rather than broken.
+    pub blocked: bool,
+    /// Why it is none.
+    pub why: Box<str>,
+    /// Line and byte of its `SKILL.md` where that shows.
+    line: u32,
+    at: usize,
+}
+
+impl Shelf {
+    /// The skill of that name.
+    pub fn get(&self, name: &str) -> Option<&Skill> {
+        let at = self.skills.binary_search_by(|skill| (*skill.name).cmp(name)).ok()?;
+        self.skills.get(at)
+    }
+
+    /// Feeds what tells two shelves apart.
+    pub(crate) fn digest(&self, mut part: impl FnMut(&str)) {
+        part(&self.index);
+        for skill in self.skills.iter() {
+            part(&format!("{skill:?}"));
+        }
+        for unusable in self.unusable.iter() {
+            part(&format!("{unusable:?}"));
+        }
+    }
+}
+
+/// The skills of one folder, parsed.
+#[derive(Debug, Default)]
+struct Parsed {
+    skills: Vec<Skill>,
+    unusable: Vec<Unusable>,
+}
+
+/// Parses every skill of a folder.
+fn parse(folder: &SkillFolder, place: &Place) -> Parsed {
+    let mut parsed = Parsed::default();
+    for fault in &folder.faults {
+        let name: Box<str> = fault.split(' ').next().unwrap_or_default().into();
+        parsed.unusable.push(Unusable {
+            folder: name.clone(),
+            name,
+            place: place.clone(),
+            blocked: false,
+            why: fault.as_str().into(),
+            line: 1,
+            at: 0,
+        });
+    }
+    for files in &folder.skills {
+        match skill(files, place) {
+            Ok(skill) => parsed.skills.push(skill),
+            Err(unusable) => parsed.unusable.push(*unusable),
+        }
+    }
+    parsed
+}
+
+/// What becomes of one skill's files.
+fn skill(files: &SkillFiles, place: &Place) -> Result<Skill, Box<Unusable>> {
+    let unusable = |name: &str, blocked, why: String, line, at| {
+        Box::new(Unusable {
+            name: name.into(),
+            place: place.clone(),
+            folder: files.folder.clone(),
+            blocked,
+            why: why.into(),
+            line,
+            at,
+        })
+    };
+    let text = match &files.document {
+        FileState::Text(text) => text,
+        FileState::Unreadable(why) => {
+            return Err(unusable(&files.folder, false, format!("{DOCUMENT} {why}"), 1, 0));
+        }
+        FileState::Absent => {
+            return Err(unusable(&files.folder, false, format!("{DOCUMENT} is gone"), 1, 0));
+        }
+    };
+    let document = document::parse(text).map_err(|fault| {
+        let why = format!("{DOCUMENT} {}", fault.message);
+        unusable(&files.folder, false, why, fault.line, fault.at)
+    })?;
+    if let Some(finding) = scan(text, Use::Skill).first() {
+        let before = text.get(..finding.at).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let why = format!("blocked: {finding}");
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        return Err(unusable(&document.name, true, why, line, finding.at));
+    }
+    let names_us = |platform: &str| platform.eq_ignore_ascii_case(PLATFORM);
+    if !document.platforms.is_empty() && !document.platforms.iter().any(|it| names_us(it)) {
+        let why = format!("it is for {}, and this is {PLATFORM}", document.platforms.join(", "));
+        return Err(unusable(&document.name, false, why, 1, 0));
+    }
+    Ok(made(document, text, files, place))
+}
+
+fn made(document: Document, text: &str, files: &SkillFiles, place: &Place) -> Skill {
+    let parent = files.folder.rsplit_once('/').map(|(parent, _)| parent.into());
+    let mut unknown = Vec::new();
+    let allowed_tools = document.allowed_tools.map(|names| {
+        let selectors = names.iter().filter_map(|name| {
+            let known = selector(name);
+            if known.is_none() {
+                unknown.push(name.clone());
+            }
+            known
+        });
+        selectors.collect()
+    });
+    Skill {
+        name: document.name,
+        description: document.description,
+        category: document.category.or(parent),
+        version: document.version,
+        place: place.clone(),
+        folder: files.folder.clone(),
+        hash: *blake3::hash(text.as_bytes()).as_bytes(),
+        allowed_tools,
+        unknown_tools: unknown.into(),
+        variables: document.variables.into(),
+        files: files.files.clone().into(),
+    }
+}
+
+/// The tool that an entry of `allowed-tools` means: one of ours, or what other runtimes call
+/// it. An entry with a pattern of arguments (`Bash(git:*)`) is none: nothing enforces it here.
+fn selector(name: &str) -> Option<Selector> {
+    let ours = match name {
+        "Bash" => "terminal",
+        "Read" => "read_file",
+        "Write" => "write_file",
+        "Edit" | "MultiEdit" => "patch",
+        "Grep" | "Glob" => "search_files",
+        "WebFetch" => "web_extract",
+        "WebSearch" => "web_search",
+        "Task" => "delegate_task",
+        "TodoWrite" => "todo",
+        other => other,
+    };
+    Selector::parse(ours).ok()
+}
+
+/// Puts an agent's shelf together.
+fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) -> Shelf {
+    let mut by_name: BTreeMap<&str, &Skill> = BTreeMap::new();
+    let mut unusable = own.unusable.clone();
+    for parsed in of_bundles {
+        unusable.extend(parsed.unusable.iter().cloned());
+    }
+    let all = own.skills.iter().chain(of_bundles.iter().flat_map(|parsed| &parsed.skills));
+    for skill in all {
+        match by_name.get(&*skill.name) {
+            None => drop(by_name.insert(&skill.name, skill)),
+            // Its own goes before a bundle's, as a person would expect who put it there.
+            Some(first) if first.place == Place::Own && skill.place != Place::Own => {}
+            Some(first) => unusable.push(Unusable {
+                name: skill.name.clone(),
+                place: skill.place.clone(),
+                folder: skill.folder.clone(),
+                blocked: false,
+                why: format!("another skill has the same name, in `{}`", first.folder).into(),
+                line: 1,
+                at: 0,
+            }),
+        }
+    }
+    let skills: Arc<[Skill]> = by_name.into_values().cloned().collect();
+    let index = index::index(skills.iter()).into();
+    Shelf { bundles, skills, unusable: unusable.into(), index }
+}
+
+/// What many agents have in common: bundles, parsed once, and the places of what was reported.
+#[derive(Default)]
+pub(crate) struct SharedSkills {
+    bundles: BTreeMap<Box<str>, Arc<Parsed>>,
+    /// Shelves of agents with nothing of their own, by their bundles.
+    plain: BTreeMap<Vec<Box<str>>, Arc<Shelf>>,
+    sources: BTreeMap<String, SourceId>,
+}
+
+impl SharedSkills {
+    /// The shelf of one agent, with what is wrong with it in `report`: warnings, since the
+    /// agent serves without a skill that can't be used.
+    pub(crate) fn shelf(
+        &mut self,
+        report: &mut Report,
+        files: &Snapshot,
+        agent: &str,
+        bundles: Vec<Box<str>>,
+        granted: &BTreeSet<Box<str>>,
+    ) -> Arc<Shelf> {
+        let own = files.folders.get(agent).map(|folder| &*folder.skills);
+        let own = own.filter(|own| **own != SkillFolder::default());
+        let shelf = match (own, self.plain.get(&bundles)) {
+            (None, Some(known)) => known.clone(),
+            (own, _) => {
+                let of_bundles: Vec<Arc<Parsed>> =
+                    bundles.iter().filter_map(|name| self.bundle(files, name)).collect();
+                let parsed = own.map(|own| parse(own, &Place::Own)).unwrap_or_default();
+                let shelf = Arc::new(assemble(bundles.clone(), &parsed, &of_bundles));
+                if own.is_none() {
+                    self.plain.insert(bundles, shelf.clone());
+                }
+                shelf
+            }
+        };
+        Telling { report, files, agent, sources: &mut self.sources }.tell(&shelf, granted);
+        shelf
+    }
+
+    fn bundle(&mut self, files: &Snapshot, name: &str) -> Option<Arc<Parsed>> {
+        let folder = files.bundles.get(name)?;
+        let parse = || Arc::new(parse(folder, &Place::Bundle(name.into())));
+        Some(self.bundles.entry(name.into()).or_insert_with(parse).clone())
+    }
+}
+
+/// Tells what is wrong with one agent's skills.
+struct Telling<'t> {
+    report: &'t mut Report,
+    files: &'t Snapshot,
+    agent: &'t str,
+    sources: &'t mut BTreeMap<String, SourceId>,
+}
+
+impl Telling<'_> {
+    fn tell(&mut self, shelf: &Shelf, granted: &BTreeSet<Box<str>>) {
+        let mine = Owner::Agent(self.agent.into());
+        for unusable in shelf.unusable.iter() {
+            let Unusable { name, place, folder, blocked, why, line, at } = unusable;
+            let span = self.span(place, folder, *line, *at);
+            let message = format!("skill `{name}` is left out: {why}");
+            let help = match blocked {
+                true => "read it with care; remove the passage, or the skill",
+                false => "correct it; until then the agent does not have this skill",
+            };
+            let owner = if *place == Place::Own { &mine } else { &Owner::Shared };
+            let found = Diagnostic::warning(owner, span, message).help(help);
+            // What was blocked may be a credential, or not what it seems.
+            self.report.push(if *blocked { found.conceal() } else { found });
+        }
+        for skill in shelf.skills.iter() {
+            let span = |telling: &mut Self| telling.span(&skill.place, &skill.folder, 1, 0);
+            for unknown in &skill.unknown_tools {
+                let message = format!(
+                    "skill `{}` allows `{unknown}`, which names no tool here and so gives none while the skill is in use",
+                    skill.name
+                );
+                let span = span(self);
+                self.report.push(Diagnostic::warning(&mine, span, message));
+            }
+            for variable in skill.variables.iter().filter(|it| !granted.contains(&it.name)) {
+                let (agent, needed) = (self.agent, &variable.name);
+                let message = format!(
+                    "skill `{}` needs secret `{needed}`, which agent `{agent}` was not granted",
+                    skill.name
+                );
+                let help = format!(
+                    "add it to the agent's `secrets`, and set it with `insula secret set {agent} {needed}`"
+                );
+                let span = span(self);
+                self.report.push(Diagnostic::warning(&mine, span, message).help(help));
+            }
+        }
+        for (one, other) in near_duplicates(&shelf.skills) {
+            let message = format!(
+                "skills `{}` and `{}` of agent `{}` have nearly the same description",
+                one.name, other.name, self.agent
+            );
+            let span = self.span(&one.place, &one.folder, 1, 0);
+            let also = self.span(&other.place, &other.folder, 1, 0);
+            let help = "say in each what it is for that the other is not, or keep one";
+            let found = Diagnostic::warning(&mine, span, message);
+            self.report.push(found.related(also, "the other one").help(help));
+        }
+    }
+
+    /// A place in a `SKILL.md`: the line that `at` is in.
+    fn span(&mut self, place: &Place, folder: &str, line: u32, at: usize) -> Span {
+        let files = match place {
+            Place::Own => self.files.folders.get(self.agent).map(|folder| &folder.skills),
+            Place::Bundle(name) => self.files.bundles.get(&**name),
+        };
+        let skill = files.and_then(|files| files.skills.iter().find(|it| *it.folder == *folder));
+        let text: Arc<str> = match skill.map(|skill| &skill.document) {
+            Some(FileState::Text(text)) => text.clone(),
+            _ => "".into(),
+        };
+        let start = text.get(..at).and_then(|before| before.rfind('\n')).map_or(0, |at| at + 1);
+        let rest = text.get(start..).unwrap_or_default();
+        let end = start + rest.find('\n').unwrap_or(rest.len());
+        let name = format!("{}/{folder}/{DOCUMENT}", place.folder(self.agent));
+        let report = &mut *self.report;
+        let source = *self
+            .sources
+            .entry(name)
+            .or_insert_with_key(|name| report.sources.add(name.as_str(), text.clone()));
+        let number = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        Span { source, line, column: 1, start: number(start), end: number(end) }
+    }
+}

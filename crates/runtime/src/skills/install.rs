@@ -1,0 +1,264 @@
+//! Skills of an agent as its operator sees them: listed, shown, installed, removed, verified.
+
+use super::disk::Disk;
+use super::lock::{Difference, Locked};
+use super::package::Package;
+use crate::context::AgentContext;
+use crate::error::RuntimeError;
+use crate::house::{Actor, House};
+use insula_config::skills::files::{self, Top};
+use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, Place, Skill};
+use insula_domain::AgentId;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A skill in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillState {
+    /// Its name, or its folder where it has none.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// What it is listed under.
+    pub category: Option<String>,
+    /// Its version, as its maker counts.
+    pub version: Option<String>,
+    /// The folder it is in, below the home.
+    pub folder: String,
+    /// `ready`, `blocked` or `broken`.
+    pub state: &'static str,
+    /// Why the agent does not have it.
+    pub reason: Option<String>,
+    /// Where it was installed from.
+    pub source: Option<String>,
+}
+
+/// A skill, whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillView {
+    /// As in a list.
+    pub state: SkillState,
+    /// Its `SKILL.md`.
+    pub text: Option<String>,
+    /// The files beside it, and their sizes.
+    pub files: Vec<(String, u64)>,
+    /// The tools it allows, where it says.
+    pub allowed_tools: Option<Vec<String>>,
+    /// The secrets it needs, and whether the agent was granted each.
+    pub variables: Vec<(String, bool)>,
+}
+
+/// What an installation did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Installed {
+    /// The skills.
+    pub names: Vec<String>,
+}
+
+/// How an installed skill differs from what was installed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verified {
+    /// The skill.
+    pub name: String,
+    /// Where it came from.
+    pub source: String,
+    /// How it differs.
+    pub difference: Difference,
+}
+
+impl House {
+    fn agent_of_skills(&self, id: &AgentId) -> Result<Arc<AgentContext>, RuntimeError> {
+        let snapshot = self.snapshot();
+        let entry = snapshot.agents.get(id);
+        let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
+        entry.state.context().cloned().ok_or_else(|| {
+            let reason = entry.state.reason().unwrap_or_default();
+            RuntimeError::Invalid(format!("agent `{id}` has no skills: {reason}"))
+        })
+    }
+
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        id: &AgentId,
+        work: impl FnOnce(&Disk) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, RuntimeError> {
+        let disk = Disk::new(&self.home.agent(id));
+        let done = self.world.storage.run(move || work(&disk)).await;
+        done.map_err(insula_store::StoreError::from)?.map_err(RuntimeError::Invalid)
+    }
+
+    /// Every skill of an agent, those it can't use among them.
+    pub async fn skills(&self, id: &AgentId) -> Result<Vec<SkillState>, RuntimeError> {
+        let agent = self.agent_of_skills(id)?;
+        let lock = self.on_disk(id, Disk::lock).await?;
+        let source = |name: &str, place: &Place| match place {
+            Place::Own => lock.skills.get(name).map(|locked| locked.source.clone()),
+            Place::Bundle(_) => None,
+        };
+        let folder =
+            |place: &Place, folder: &str| format!("{}/{folder}", place.folder(id.as_str()));
+        let text = |text: &Option<Box<str>>| text.as_deref().map(str::to_owned);
+        let ready = agent.skills.skills.iter().map(|skill| SkillState {
+            name: skill.name.to_string(),
+            description: Some(skill.description.to_string()),
+            category: text(&skill.category),
+            version: text(&skill.version),
+            folder: folder(&skill.place, &skill.folder),
+            state: "ready",
+            reason: None,
+            source: source(&skill.name, &skill.place),
+        });
+        let unusable = agent.skills.unusable.iter().map(|it| SkillState {
+            name: it.name.to_string(),
+            description: None,
+            category: None,
+            version: None,
+            folder: folder(&it.place, &it.folder),
+            state: if it.blocked { "blocked" } else { "broken" },
+            reason: Some(it.why.to_string()),
+            source: source(&it.name, &it.place),
+        });
+        Ok(ready.chain(unusable).collect())
+    }
+
+    /// One skill of an agent, whole.
+    pub async fn skill(&self, id: &AgentId, name: &str) -> Result<SkillView, RuntimeError> {
+        let agent = self.agent_of_skills(id)?;
+        let states = self.skills(id).await?;
+        let state = states.into_iter().find(|state| state.name == name);
+        let state = state.ok_or_else(|| no_skill(name))?;
+        // A bundle may be a link of the operator's; nothing beneath it is followed.
+        let bundled = state.folder.strip_prefix("skills/").and_then(|it| it.split_once('/'));
+        let (root, folder) = match bundled {
+            Some((bundle, folder)) => (self.home.root().join("skills").join(bundle), folder),
+            None => (self.home.root().to_owned(), state.folder.as_str()),
+        };
+        let path = format!("{folder}/{DOCUMENT}");
+        let read = move || files::read_file(&root, Top::MayBeLink, &path, DOCUMENT_BYTES_MAX);
+        let bytes = self.world.storage.run(read).await.map_err(insula_store::StoreError::from)?;
+        let text = bytes.ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
+        let skill: Option<&Skill> = agent.skills.get(name).filter(|_| state.state == "ready");
+        let allowed = skill.and_then(|skill| skill.allowed_tools.as_ref());
+        Ok(SkillView {
+            text,
+            files: skill.map_or_else(Vec::new, |skill| {
+                skill.files.iter().map(|file| (file.path.to_string(), file.bytes)).collect()
+            }),
+            allowed_tools: allowed.map(|all| all.iter().map(ToString::to_string).collect()),
+            variables: skill.map_or_else(Vec::new, |skill| {
+                let granted = |name: &str| agent.boundary.secrets.contains(name);
+                let names = skill.variables.iter().map(|it| it.name.to_string());
+                names.map(|name| (name.clone(), granted(&name))).collect()
+            }),
+            state,
+        })
+    }
+
+    /// Puts skills into an agent's own folder.
+    pub async fn install_skills(
+        &self,
+        id: &AgentId,
+        source: &str,
+        packages: Vec<Package>,
+        replace: bool,
+        actor: &Actor,
+    ) -> Result<Installed, RuntimeError> {
+        let agent = self.agent_of_skills(id)?;
+        let own = |name: &str| agent.skills.get(name).filter(|it| it.place == Place::Own);
+        let there = packages.iter().find(|it| !replace && own(&it.document.name).is_some());
+        if let Some(there) = there {
+            return Err(RuntimeError::Invalid(format!(
+                "agent `{id}` has a skill `{}` already; pass --replace to put this one in its place",
+                there.document.name
+            )));
+        }
+        let names: Vec<String> =
+            packages.iter().map(|package| package.document.name.to_string()).collect();
+        let placed: Vec<(String, Package)> = packages
+            .into_iter()
+            .map(|package| {
+                let folder = own(&package.document.name).map(|skill| skill.folder.to_string());
+                (folder.unwrap_or_else(|| package.document.name.to_string()), package)
+            })
+            .collect();
+        let from = source.to_owned();
+        let changes = self.change().await;
+        self.on_disk(id, move |disk| {
+            let mut lock = disk.lock()?;
+            for (folder, package) in &placed {
+                if !replace && disk.read(folder)?.is_some() {
+                    return Err(format!("there is a folder `{folder}` already; pass --replace"));
+                }
+                disk.write(folder, &package.files)?;
+                let locked = Locked::new(&from, folder, &package.files);
+                lock.skills.insert(package.document.name.to_string(), locked);
+                // After each, so that a full disk leaves no skill that nobody installed.
+                disk.keep_lock(&lock)?;
+            }
+            Ok(())
+        })
+        .await?;
+        drop(changes);
+        let told = json!({ "skills": names, "source": source });
+        agent.audit.append(&actor.to_string(), "skills.installed", told).await?;
+        self.reload(Some(id), actor).await?;
+        Ok(Installed { names })
+    }
+
+    /// Removes a skill from an agent's own folder.
+    pub async fn remove_skill(
+        &self,
+        id: &AgentId,
+        name: &str,
+        actor: &Actor,
+    ) -> Result<(), RuntimeError> {
+        let agent = self.agent_of_skills(id)?;
+        let own = agent.skills.get(name).map(|skill| (&skill.place, &skill.folder));
+        let unusable = agent.skills.unusable.iter().find(|it| *it.name == *name);
+        let found = own.or_else(|| unusable.map(|it| (&it.place, &it.folder)));
+        let (place, folder) = found.ok_or_else(|| no_skill(name))?;
+        if let Place::Bundle(bundle) = place {
+            return Err(RuntimeError::Invalid(format!(
+                "skill `{name}` is of bundle `{bundle}`; remove it there, or the bundle from the agent's `skills`"
+            )));
+        }
+        let (folder, called) = (folder.to_string(), name.to_owned());
+        let changes = self.change().await;
+        self.on_disk(id, move |disk| {
+            disk.remove(&folder)?;
+            let mut lock = disk.lock()?;
+            match lock.skills.remove(&called) {
+                Some(_) => disk.keep_lock(&lock),
+                None => Ok(()),
+            }
+        })
+        .await?;
+        drop(changes);
+        let told = json!({ "skill": name });
+        agent.audit.append(&actor.to_string(), "skills.removed", told).await?;
+        self.reload(Some(id), actor).await?;
+        Ok(())
+    }
+
+    /// Compares what was installed with what is there.
+    pub async fn verify_skills(&self, id: &AgentId) -> Result<Vec<Verified>, RuntimeError> {
+        self.agent_of_skills(id)?;
+        self.on_disk(id, |disk| {
+            let lock = disk.lock()?;
+            let mut verified = Vec::new();
+            for (name, locked) in lock.skills {
+                let now: BTreeMap<String, Vec<u8>> = disk.read(&locked.folder)?.unwrap_or_default();
+                let difference = locked.differs(&now);
+                verified.push(Verified { name, source: locked.source, difference });
+            }
+            Ok(verified)
+        })
+        .await
+    }
+}
+
+fn no_skill(name: &str) -> RuntimeError {
+    let name: String = name.chars().take(100).collect();
+    RuntimeError::NoSuchSkill(name.into())
+}

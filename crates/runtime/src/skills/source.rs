@@ -1,0 +1,177 @@
+//! Where skills are installed from: a folder, an archive, or a git repository. This runs with
+//! the rights of whoever types the command, never on behalf of somebody far away.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    reason = "reads what an operator names on the command line, and runs git for them"
+)]
+
+use super::archive;
+use super::package::Package;
+use insula_config::files::FileState;
+use insula_config::skills::files::{self, SkillFiles, Top};
+use insula_config::skills::{DOCUMENT, FILE_BYTES_MAX};
+use insula_world::World;
+use std::collections::BTreeMap;
+use std::fs::{self, DirBuilder, File};
+use std::io::Read as _;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How long git may take.
+const GIT_PATIENCE: Duration = Duration::from_secs(120);
+/// How often we look whether it is done.
+const GIT_LOOK_EVERY: Duration = Duration::from_millis(20);
+/// Where git and ssh are looked for.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Where skills come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A folder, which is a skill or holds some.
+    Folder(PathBuf),
+    /// An archive of one.
+    Archive(PathBuf),
+    /// A repository of one.
+    Git(String),
+}
+
+impl Source {
+    /// What a text on the command line means.
+    pub fn of(text: &str) -> Self {
+        let is_url = ["https://", "ssh://", "file://", "git@", "http://", "git://"]
+            .iter()
+            .any(|scheme| text.starts_with(scheme));
+        let path = PathBuf::from(text);
+        if is_url {
+            Self::Git(text.to_owned())
+        } else if path.is_file() {
+            Self::Archive(path)
+        } else {
+            Self::Folder(path)
+        }
+    }
+
+    /// Reads the skills. `scratch` is a folder that is ours, for what git fetches.
+    pub async fn read(&self, scratch: &Path, world: &World) -> Result<Vec<Package>, String> {
+        match self {
+            Self::Folder(folder) => from_folder(folder),
+            Self::Archive(path) => {
+                let tree = archive::unpack(&bytes_of(path)?)?;
+                Package::all(tree).map_err(|error| error.to_string())
+            }
+            Self::Git(url) => {
+                let name = world.random.stream(&["skills", "git"]).id();
+                let aside = scratch.join(format!("git-{name}"));
+                let made = DirBuilder::new().mode(0o700).create(&aside);
+                made.map_err(|error| format!("{} can't be made: {error}", aside.display()))?;
+                let fetched = match clone(url, &aside, world).await {
+                    Ok(()) => from_folder(&aside.join("tree")),
+                    Err(error) => Err(error),
+                };
+                let _ = fs::remove_dir_all(&aside);
+                fetched
+            }
+        }
+    }
+}
+
+fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
+    let shown = path.display();
+    let file = File::open(path).map_err(|error| format!("{shown} can't be opened: {error}"))?;
+    let mut bytes = Vec::new();
+    let limit = archive::ARCHIVE_BYTES_MAX as u64 + 1;
+    let read = file.take(limit).read_to_end(&mut bytes);
+    read.map_err(|error| format!("{shown} can't be read: {error}"))?;
+    Ok(bytes)
+}
+
+fn from_folder(folder: &Path) -> Result<Vec<Package>, String> {
+    let shown = folder.display();
+    if !folder.is_dir() {
+        return Err(format!("there is no folder or archive {shown}"));
+    }
+    let skills = match files::read_single(folder, Top::MayBeLink) {
+        Some(skill) => vec![skill],
+        None => files::read(folder, Top::MayBeLink).skills,
+    };
+    if skills.is_empty() {
+        return Err(format!("there is no {DOCUMENT} in {shown}"));
+    }
+    let packages = skills.iter().map(|skill| package(folder, skill));
+    packages.collect()
+}
+
+fn package(folder: &Path, skill: &SkillFiles) -> Result<Package, String> {
+    let place = if skill.folder.is_empty() { ".".to_owned() } else { skill.folder.to_string() };
+    if let FileState::Unreadable(why) = &skill.document {
+        return Err(format!("{place}/{DOCUMENT} {why}"));
+    }
+    let mut contents = BTreeMap::new();
+    for path in skill.files.iter().map(|file| &*file.path).chain([DOCUMENT]) {
+        let full = match &*skill.folder {
+            "" => path.to_owned(),
+            inner => format!("{inner}/{path}"),
+        };
+        let read = files::read_file(folder, Top::MayBeLink, &full, FILE_BYTES_MAX);
+        let bytes = read.map_err(|why| format!("{full} {why}"))?;
+        let bytes = bytes.ok_or_else(|| format!("{full} is gone"))?;
+        contents.insert(path.to_owned(), bytes);
+    }
+    Package::new(contents).map_err(|error| format!("{place}: {error}"))
+}
+
+/// Fetches the newest state of a repository, and runs nothing of it: no hook, no filter, no
+/// submodule, no setting of this machine or of the repository, and no other way to reach it
+/// than those three.
+async fn clone(url: &str, aside: &Path, world: &World) -> Result<(), String> {
+    let told = aside.join("said");
+    let said = File::create(&told).map_err(|error| error.to_string())?;
+    let mut git = Command::new("git");
+    git.env_clear()
+        .env("PATH", PATH)
+        .env("HOME", aside)
+        .env("LANG", "C.UTF-8")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_ALLOW_PROTOCOL", "https:ssh:file")
+        .env("GIT_LFS_SKIP_SMUDGE", "1")
+        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=true"])
+        .args(["-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"])
+        .args(["-c", "submodule.recurse=false", "-c", "transfer.fsckObjects=true"])
+        .args(["clone", "--quiet", "--depth", "1", "--single-branch", "--no-tags"])
+        .args(["--no-recurse-submodules", "--no-local", "--template=", "--", url])
+        .arg(aside.join("tree"))
+        .current_dir(aside)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(said);
+    let mut running = git.spawn().map_err(|error| format!("git can't be started: {error}"))?;
+    let start = world.clock.elapsed();
+    let status = loop {
+        match running.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if world.clock.elapsed() - start < GIT_PATIENCE => {
+                world.clock.sleep(GIT_LOOK_EVERY).await;
+            }
+            waited => {
+                let _ = running.kill();
+                let _ = running.wait();
+                return Err(match waited {
+                    Err(error) => format!("git can't be waited for: {error}"),
+                    Ok(_) => format!("git took longer than {} s", GIT_PATIENCE.as_secs()),
+                });
+            }
+        }
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let said = fs::read_to_string(&told).unwrap_or_default();
+    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason");
+    let last: String = last.chars().filter(|it| !it.is_control()).take(300).collect();
+    Err(format!("git could not fetch it: {last}"))
+}

@@ -1,0 +1,42 @@
+//! `skill_view`: the text of a skill, or of a file beside it.
+
+use crate::hands::Hands;
+use crate::output::{Output, ToolError};
+use crate::{Tool, arguments};
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Reads a skill.
+pub struct SkillView;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    name: String,
+    file_path: Option<String>,
+}
+
+#[async_trait]
+impl Tool for SkillView {
+    fn name(&self) -> &'static str {
+        "skill_view"
+    }
+
+    fn description(&self) -> &'static str {
+        "Read a skill's instructions, or with file_path a file that belongs to it."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"name":{"type":"string"},"file_path":{"type":"string"}},"required":["name"],"additionalProperties":false}"#
+    }
+
+    fn subject(&self, arguments: &Value) -> Option<String> {
+        crate::skill_argument(arguments)
+    }
+
+    async fn run(&self, hands: &Hands<'_>, values: &Value) -> Result<Output, ToolError> {
+        let Arguments { name, file_path } = arguments(values)?;
+        hands.skills()?.view(&name, file_path.as_deref()).await.map(Output::Text)
+    }
+}
