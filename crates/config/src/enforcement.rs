@@ -18,7 +18,6 @@ pub struct Unenforced {
 
 /// Every restriction that nothing enforces yet.
 pub static UNENFORCED: &[Unenforced] = &[
-    Unenforced { path: "tools.rules", when: "", restricts: |node| !node.entries().is_empty() },
     Unenforced {
         path: "memory.scope",
         when: ", when it is an expression",

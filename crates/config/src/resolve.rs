@@ -1,5 +1,6 @@
 //! From one agent's merged settings to its [`AgentConfig`], with every reference checked.
 
+mod arguments;
 mod boundary;
 mod credentials;
 mod references;
@@ -16,8 +17,8 @@ use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{
-    Admins, AgentId, Backend, MemoryScope, Metadata, PersonId, Platform, Possible, Profile, RoleId,
-    Rule, Selector, Switch, ToolPolicy, ToolTable, UserId, Verdict,
+    Admins, AgentId, Backend, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible,
+    Profile, RoleId, Rule, Selector, Switch, ToolPolicy, ToolTable, UserId, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -97,7 +98,8 @@ pub fn resolve(
     };
     let table = shared.table(&tools, possible);
     reader.warn_of_impossible_tools(&table);
-    let boundary = reader.boundary(table, &models, send);
+    let rules = reader.argument_rules();
+    let boundary = Boundary { rules, ..reader.boundary(table, &models, send) };
     let scope = reader.text("memory.scope").and_then(MemoryScope::parse).unwrap_or_default();
     let memory = memory_on.then(|| MemoryConfig {
         also_read: reader.texts("memory.also_read"),

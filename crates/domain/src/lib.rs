@@ -12,6 +12,7 @@
 mod arbitrary;
 
 pub mod address;
+pub mod argument;
 pub mod binding;
 pub mod boundary;
 pub mod child;
@@ -36,6 +37,7 @@ pub mod tool;
 pub mod tool_table;
 
 pub use address::{Address, ChatType, Community};
+pub use argument::{ArgumentRule, ArgumentRules};
 pub use binding::{Binding, Field, Match, Metadata, Tier};
 pub use boundary::{
     AccessMode, ApprovalMode, ApprovalRule, Axis, Boundary, Budget, BudgetLimits, ChildApprovals,

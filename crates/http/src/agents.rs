@@ -188,6 +188,8 @@ pub struct ToolRow {
     exposed: bool,
     rule: String,
     group: &'static str,
+    /// What it may be called with; nothing stands here where anything may.
+    rules: Vec<String>,
 }
 
 /// The tool table, and why each tool is in or out.
@@ -203,6 +205,7 @@ pub async fn tools(
         exposed: verdict.is_in(),
         rule: verdict.rule().to_string(),
         group: tool.group.as_str(),
+        rules: context.boundary.rules.about(tool.name).map(ToString::to_string).collect(),
     });
     Ok(Json(rows.collect()))
 }
@@ -248,11 +251,24 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
 }
 
 fn boundary(boundary: &Boundary) -> Value {
-    let Boundary { isolation, tools, files, network, secrets, budget, approvals, spawn, send } =
-        boundary;
+    let Boundary {
+        isolation,
+        tools,
+        rules,
+        files,
+        network,
+        secrets,
+        budget,
+        approvals,
+        spawn,
+        send,
+    } = boundary;
     json!({
         "isolation": isolation.as_str(),
         "tools": tools.exposed().count(),
+        "rules": rules.iter()
+            .map(|rule| json!({ "tools": rule.tools.to_string(), "rule": &*rule.name, "allows": rule.to_string() }))
+            .collect::<Vec<_>>(),
         "files": {
             "workspace": files.workspace.as_str(),
             "shared": files.shared.iter()

@@ -39,4 +39,5 @@ mod talk;
 mod talk_terminal;
 mod terminal;
 mod tokens;
+mod tool_rules;
 mod walls;

@@ -4,7 +4,8 @@ use super::run::{Broken, Turn, calls};
 use crate::children::SessionShell;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
-use crate::turn::gate::{Denial, admit_among};
+use crate::turn::facts;
+use crate::turn::gate::{Denial, examine, judge};
 use crate::turn::history::unanswered;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Hands, Output, Recall, ToolError};
@@ -78,9 +79,14 @@ impl Turn<'_> {
     ) -> Result<Called, Broken> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
+        let turn = || facts::turn_value(cx, &facts::said(cx, history));
+        let examined = match examine(self.shop.built, &cx.agent, name, arguments, &turn) {
+            Ok(examined) => examined,
+            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+        };
         let children = &self.shop.house.children;
         let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
-        let admitted = match admit_among(self.shop.built, &cx.agent, name, arguments, &running) {
+        let admitted = match judge(&cx.agent, examined, &running) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };

@@ -7,6 +7,7 @@ mod control;
 pub mod desk;
 pub mod engine;
 pub mod event;
+pub(crate) mod facts;
 pub mod gate;
 mod history;
 mod lanes;

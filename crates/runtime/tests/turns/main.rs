@@ -5,5 +5,6 @@
 mod approvals;
 mod basics;
 mod control;
+mod rules;
 mod support;
 mod window;
