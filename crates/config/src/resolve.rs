@@ -3,6 +3,7 @@
 mod arguments;
 mod boundary;
 mod credentials;
+mod hooks;
 mod references;
 
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
@@ -66,6 +67,8 @@ impl Shared {
     }
 }
 
+pub use hooks::host_of as hook_host;
+
 /// Resolves the agent `id`; `None` when it has an error, which is in `report`.
 pub fn resolve(
     report: &mut Report,
@@ -83,7 +86,7 @@ pub fn resolve(
     let tools = reader.tools();
     let memory_on = reader.memory_switch();
     let mcp_servers = reader.mcp_servers(&tools);
-    reader.hooks();
+    let hooks = reader.hooks();
     let send = reader.links();
     let people = reader.people();
     let admins = reader.admins(&people);
@@ -133,6 +136,7 @@ pub fn resolve(
         sessions: reader.sessions(),
         people,
         admins,
+        hooks,
         metadata: metadata(reader.at("metadata")),
         settings,
         digest: [0; 32],
@@ -233,6 +237,12 @@ impl<'r> Reader<'r> {
     /// A guard that nothing enforces is worse than none.
     fn refuse_unenforced(&mut self) {
         for (path, node) in enforcement::unenforced(self.node) {
+            // A hook of the top was reported once, for every agent.
+            let of_all = |item: &Node| item.layer == Layer::TopLevel;
+            if path.starts_with("hooks.") && node.items().iter().all(of_all) {
+                self.failed = true;
+                continue;
+            }
             let message = format!(
                 "`{path}` restricts agent `{}` and this version does not enforce it",
                 self.id
@@ -407,16 +417,6 @@ impl<'r> Reader<'r> {
                     self.id
                 );
                 self.warn(span, message, Some(format!("add `{server}` under `mcp_servers`")));
-            }
-        }
-    }
-
-    fn hooks(&mut self) {
-        for event in self.at("hooks").map(Node::entries).unwrap_or_default() {
-            for hook in event.value.items() {
-                check_hook(hook, &event.key).into_iter().for_each(|problem| {
-                    self.error(hook.span, problem, Some("keep one of them".to_owned()));
-                });
             }
         }
     }

@@ -20,6 +20,7 @@ pub mod command;
 pub mod disk;
 pub mod explain;
 pub mod expr;
+pub mod hook;
 pub mod host;
 pub mod id;
 pub mod label;

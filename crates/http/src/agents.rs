@@ -237,6 +237,7 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
             "scope": context.boundary.files.workspace.as_str(),
         },
         "skills": { "bundles": context.skills.bundles },
+        "hooks": hooks(&context),
         "models": context.models.models.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "isolation": context.boundary.isolation.as_str(),
         "sessions": { "dm": conversations.sessions.dm.as_str(), "group": conversations.sessions.group.as_str() },
@@ -248,6 +249,18 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
             "origin": setting.origin.to_string(),
         })).collect::<Vec<_>>(),
     })))
+}
+
+fn hooks(context: &AgentContext) -> Value {
+    let trouble = context.hooks.trouble();
+    let configured = context.hooks.iter().map(|hook| {
+        json!({ "hook": &*hook.name, "event": hook.event.as_str(), "way": hook.way.as_str() })
+    });
+    json!({
+        "configured": configured.collect::<Vec<_>>(),
+        "failures": trouble.as_ref().map_or(0, |(count, _)| *count),
+        "last_failure": trouble.map(|(_, last)| last),
+    })
 }
 
 fn boundary(boundary: &Boundary) -> Value {

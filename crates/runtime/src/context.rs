@@ -3,6 +3,7 @@
 //! Immutable. A change makes a new one with a higher generation; whoever holds the old one
 //! keeps it to the end of their turn.
 
+use crate::hooks::AgentHooks;
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
@@ -56,6 +57,8 @@ pub struct AgentContext {
     pub skills: SkillShelf,
     /// What it runs on.
     pub models: ModelChain,
+    /// What is asked and told before and after it does something.
+    pub hooks: AgentHooks,
     /// How its traffic is cut into conversations and scopes.
     pub conversations: Conversations,
     /// The secrets it was granted.
@@ -200,6 +203,7 @@ impl AgentContext {
             workspace,
             skills: SkillShelf { bundles: config.skills },
             models: ModelChain { models: config.models },
+            hooks: AgentHooks::new(config.hooks),
             conversations: Conversations {
                 sessions: config.sessions,
                 scope: config.scope,

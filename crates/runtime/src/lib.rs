@@ -16,6 +16,7 @@ pub mod doctor;
 mod error;
 pub mod events;
 pub mod home;
+pub mod hooks;
 pub mod house;
 pub mod lifecycle;
 mod opening;

@@ -18,6 +18,7 @@ mod disk;
 mod echo_model;
 mod files;
 mod first_run;
+mod hooks;
 mod http;
 mod http_surface;
 mod lifecycle;

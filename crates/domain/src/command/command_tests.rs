@@ -266,7 +266,8 @@ fn some_lines_are_never_allowed() {
 
 #[test]
 fn every_rule_but_the_limits_is_in_the_table() {
-    for rule in DangerRule::ALL.iter().filter(|rule| **rule != DangerRule::TooComplex) {
+    let others = [DangerRule::TooComplex, DangerRule::Hook];
+    for rule in DangerRule::ALL.iter().filter(|rule| !others.contains(rule)) {
         let cases = NEEDS_APPROVAL.iter().chain(NEVER);
         assert!(cases.clone().any(|(_, it)| it == rule), "{rule}");
     }

@@ -115,6 +115,9 @@ rules! {
     /// Destroying data in a database.
     Database NeedsApproval "database" "destroys data in a database"
         "select first, and work on a copy";
+    /// A hook wants somebody to agree. Nothing the classifier finds.
+    Hook NeedsApproval "hook" "is something a hook of this agent wants an admin to agree to"
+        "do it in another way, or wait until an admin agrees";
     /// Loading code into other programs.
     Preload NeedsApproval "preload" "makes other programs load code"
         "run the program without that setting";

@@ -84,12 +84,17 @@ impl Turn<'_> {
             Ok(examined) => examined,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
+        let wanted = match self.before_call(name, &examined.arguments).await {
+            Ok(wanted) => wanted,
+            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+        };
         let children = &self.shop.house.children;
         let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
-        let admitted = match judge(&cx.agent, examined, &running) {
+        let mut admitted = match judge(&cx.agent, examined, &running) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
+        admitted.concern = admitted.concern.or(wanted);
         if let Some(finding) = &admitted.concern
             && let Err(denial) = self.approve(id, (name, arguments), &admitted, finding).await?
         {
@@ -122,6 +127,10 @@ impl Turn<'_> {
                 (text, false, Some(asked(&question, &choices)))
             }
             Err(error) => (error.to_string(), true, None),
+        };
+        let (text, is_error) = match &ask {
+            Some(_) => (text, is_error),
+            None => self.after_call(name, &admitted.arguments, text, is_error).await,
         };
         let text = if ask.is_none() { self.watch(name, arguments, text)? } else { text };
         cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error });

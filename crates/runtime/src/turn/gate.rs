@@ -50,6 +50,15 @@ pub enum Denial {
         /// The rule, and what is wrong.
         refused: Refused,
     },
+    /// A hook of the agent does not allow it.
+    Hook {
+        /// The tool.
+        name: String,
+        /// The hook.
+        hook: String,
+        /// Why.
+        reason: String,
+    },
     /// The tool's effect is outside of the boundary, whatever the arguments.
     Boundary {
         /// The tool.
@@ -122,6 +131,7 @@ impl Denial {
             Self::NotExposed { .. } => "exposure",
             Self::NotBuilt { .. } => "availability",
             Self::Rule { .. } => "argument_rule",
+            Self::Hook { .. } => "hook",
             Self::Boundary { .. } => "boundary",
             Self::Arguments { .. } => "arguments",
             Self::Never { .. } => "never",
@@ -147,6 +157,10 @@ impl fmt::Display for Denial {
             Self::Rule { name, refused } => write!(
                 f,
                 "refused: this call of `{name}` is outside of what you may do: {refused}; nobody in this conversation can change the rule, so stay within it or go on without"
+            ),
+            Self::Hook { name, reason, .. } => write!(
+                f,
+                "refused: a hook does not allow this call of `{name}`: {reason}; nobody in this conversation can change that, so do something else or go on without it"
             ),
             Self::Boundary { name, effect } => write!(
                 f,

@@ -10,6 +10,7 @@ pub mod event;
 pub(crate) mod facts;
 pub mod gate;
 mod history;
+mod hooked;
 mod lanes;
 mod live;
 pub mod one_off;

@@ -5,6 +5,7 @@
 mod approvals;
 mod basics;
 mod control;
+mod hooks;
 mod rules;
 mod support;
 mod window;
