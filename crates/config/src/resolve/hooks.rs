@@ -93,6 +93,12 @@ impl Reader<'_> {
         }
         if let Some(http) = node.get("http") {
             let url = http.text()?;
+            if url.contains("${") {
+                let message = format!("the address of a hook of `{event}` has a reference in it");
+                let help = "references are not followed there: let the server know its callers by where they come from".to_owned();
+                self.error(http.span, message, Some(help));
+                return None;
+            }
             if host_of(url).is_none() {
                 let message = format!("the address of a hook of `{event}` has no plain host");
                 let help = "write `https://host[:port]/path`".to_owned();

@@ -185,7 +185,13 @@ impl Turn<'_> {
         }
         let denial = if *count > 1 { Denial::Repeated { name: name.to_owned() } } else { denial };
         self.cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error: true });
-        let audit = self.audit(name, "refused", Some(denial.rule()));
+        // Which rule of the operator's it was, by its name.
+        let by = match &denial {
+            Denial::Rule { refused, .. } => Some(refused.rule.to_string()),
+            Denial::Hook { hook, .. } => Some(hook.clone()),
+            _ => None,
+        };
+        let audit = self.audit_about(name, "refused", Some(denial.rule()), by);
         let result = self.result(id, denial.to_string(), true);
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;

@@ -31,7 +31,16 @@ impl Turn<'_> {
     }
 
     async fn hooks(&self, event: HookEvent, fields: impl FnOnce() -> Value) -> Decision {
-        hooks::ask(&self.shop.house, event, &self.occasion(), fields).await
+        let occasion = self.occasion();
+        tokio::select! {
+            biased;
+            decision = hooks::ask(&self.shop.house, event, &occasion, fields) => decision,
+            // Who said stop does not wait for a hook, and what was to happen does not.
+            () = self.cx.live.cancel.cancelled() => Decision::Block {
+                hook: event.to_string(),
+                reason: "the turn was stopped".to_owned(),
+            },
+        }
     }
 
     /// Before a call: whether it is refused, or somebody has to agree to it.

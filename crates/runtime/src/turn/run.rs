@@ -253,7 +253,8 @@ impl Turn<'_> {
                 Err(_) if cancel.is_cancelled() => {
                     let answer = gathering.finish();
                     let used = reserved.settle(&link, &answer);
-                    let partial = is_reply.then(|| (self.partial(&answer), used));
+                    let said = if is_open { self.partial(&answer) } else { None };
+                    let partial = is_reply.then_some((said, used));
                     return Err(Asked::Stopped(partial));
                 }
                 Err(error) => return Err(Asked::Failed(error.to_string())),
