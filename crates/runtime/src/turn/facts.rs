@@ -9,7 +9,7 @@ use insula_domain::expr::{Record, Value};
 use insula_domain::{Metadata, SessionKey};
 use insula_store::{Message, Role};
 use serde_json::Value as Json;
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// The principal of the local command line, admin of every agent.
@@ -91,12 +91,12 @@ pub(crate) fn said(cx: &TurnContext, history: &[Message]) -> String {
 pub(crate) struct CallFacts<'c> {
     arguments: &'c Json,
     turn: &'c dyn Fn() -> Value,
-    made: OnceCell<Arc<Value>>,
+    made: RefCell<Option<Arc<Value>>>,
 }
 
 impl<'c> CallFacts<'c> {
     pub(crate) fn new(arguments: &'c Json, turn: &'c dyn Fn() -> Value) -> Self {
-        Self { arguments, turn, made: OnceCell::new() }
+        Self { arguments, turn, made: RefCell::default() }
     }
 }
 
@@ -111,7 +111,8 @@ impl Call for CallFacts<'_> {
     }
 
     fn turn(&self) -> Arc<Value> {
-        self.made.get_or_init(|| Arc::new((self.turn)())).clone()
+        let mut made = self.made.borrow_mut();
+        made.get_or_insert_with(|| Arc::new((self.turn)())).clone()
     }
 }
 

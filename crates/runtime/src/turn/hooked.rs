@@ -1,7 +1,7 @@
 //! Where a turn asks its agent's hooks. Each is one line where it happens; what an answer
 //! means there is here.
 
-use super::run::{Broken, Turn, place};
+use super::run::{Broken, Turn};
 use crate::hooks::{self, Decision, Go, Occasion};
 use crate::turn::facts;
 use crate::turn::gate::Denial;
@@ -9,7 +9,7 @@ use insula_domain::ApprovalMode;
 use insula_domain::command::{DangerRule, Finding};
 use insula_domain::hook::HookEvent;
 use insula_models::Answer;
-use insula_store::{AgentCommand, Message, NewMessage, Part, Role, SessionRef};
+use insula_store::{Accepted, AgentCommand, Join, Message, NewMessage, Part, Role};
 use serde_json::{Value, json};
 
 /// Who is named as the author of what hooks add.
@@ -118,7 +118,9 @@ impl Turn<'_> {
             let occasion = self.occasion();
             hooks::tell(&self.shop.house, HookEvent::OnSessionStart, &occasion, || json!({})).await;
         }
-        if !hooks.has(HookEvent::PreLlmCall) {
+        // A turn that goes on after a crash may have been told already.
+        let is_told = |it: &Message| it.turn == Some(cx.turn) && &*it.principal == HOOK;
+        if !hooks.has(HookEvent::PreLlmCall) || history.iter().any(is_told) {
             return Ok(());
         }
         let said = facts::said(cx, history);
@@ -134,10 +136,12 @@ impl Turn<'_> {
         let parts = vec![Part::Text(go.context.join("\n\n"))];
         let mut added = self.message(Role::System, parts);
         added.principal = HOOK.into();
-        let session = SessionRef::Id(cx.session);
-        let append = AgentCommand::Append { session, messages: vec![added.clone()] };
-        let place = place(&self.commit(vec![append]).await?);
-        history.push(Message { turn: None, ..self.placed(&added, place) });
+        // As part of the turn, so that it stands there also when the history is read again.
+        let join = Join { turn: cx.turn, message: added.clone(), idempotency: None };
+        let done = self.commit(vec![AgentCommand::Join(Box::new(join))]).await?;
+        if let Some(Accepted::New { seq, .. }) = done.accepted() {
+            history.push(self.placed(&added, seq));
+        }
         Ok(())
     }
 

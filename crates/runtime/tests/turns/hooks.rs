@@ -196,13 +196,20 @@ agents:
     let seen = house.upstream().seen();
     let asked = shown(&seen[0]);
     assert_eq!(asked.last().unwrap().1, "the user is ann", "{asked:?}");
+    // Read again, the conversation is the same: what was added stands where it was said.
+    let (inbound, key) = house.inbound("a", "one", "again");
+    house.engine.drop_window(&inbound.agent, &key).await.unwrap();
+    house.end(inbound).await;
+    let again: Vec<String> =
+        shown(&house.upstream().seen()[1]).into_iter().map(|(_, text)| text).collect();
+    assert_eq!(again, ["hello", "the user is ann", "the reply", "again", "the user is ann"]);
     let (inbound, _) = house.inbound("a", "one", "stop");
     let ended = house.end(inbound).await;
     assert!(
         matches!(&ended, TurnEnd::Failed { error } if error.contains("a hook stopped this turn")),
         "{ended:?}"
     );
-    assert_eq!(house.upstream().seen().len(), 1);
+    assert_eq!(house.upstream().seen().len(), 2);
 }
 
 #[tokio::test]
