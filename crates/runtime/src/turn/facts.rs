@@ -6,7 +6,7 @@ use crate::turn::desk::text_of;
 use crate::turn::run::TurnContext;
 use insula_domain::argument::{Call, Found, mentions};
 use insula_domain::expr::{Record, Value};
-use insula_domain::{Metadata, SessionKey};
+use insula_domain::{Metadata, Platform, SessionKey, Standing, UserId};
 use insula_store::{Message, Role};
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -44,11 +44,18 @@ pub fn metadata_value(metadata: &Metadata) -> Value {
     record.build()
 }
 
-/// Whether somebody may approve for and change an agent.
+/// Whether somebody may approve for and change an agent. Roles, which only a platform knows,
+/// make nobody one here.
 pub(crate) fn is_admin(agent: &AgentContext, principal: &str) -> bool {
-    let admins = agent.config.settings.iter().find(|it| &*it.path == "access.admins");
-    let named = admins.and_then(|setting| setting.value.as_array()).into_iter().flatten();
-    principal == LOCAL || named.into_iter().any(|it| it.as_str() == Some(principal))
+    if principal == LOCAL {
+        return true;
+    }
+    let Some((platform, user)) = principal.split_once(':') else { return false };
+    let (Ok(platform), Ok(user)) = (Platform::new(platform), UserId::new(user)) else {
+        return false;
+    };
+    let person = agent.conversations.people.person(platform, &user);
+    agent.admins.standing((platform, &user), person, &[]) == Standing::Admin
 }
 
 /// The fields of a turn, as [`insula_domain::argument::TURN_FIELDS`] names them. What people
