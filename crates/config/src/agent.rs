@@ -1,5 +1,6 @@
 //! One agent's configuration, resolved: every layer applied, every reference followed.
 
+use crate::hook::Hook;
 use crate::model::ModelRef;
 use crate::programs::Programs;
 use crate::settings::Setting;
@@ -54,6 +55,8 @@ pub struct AgentConfig {
     pub people: People,
     /// Who may approve and change it.
     pub admins: Admins,
+    /// What is asked and told, in order.
+    pub hooks: Vec<Hook>,
     /// Values for hooks and expressions.
     pub metadata: Metadata,
     /// Everything that was written, with its origin.

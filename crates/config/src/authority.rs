@@ -307,7 +307,11 @@ impl Authority {
                 Some(("budget", name)) => self.read_budget(name, value),
                 Some(("sandbox", name)) => self.read_sandbox(name, value),
                 Some(("hooks", event)) => self.read_hooks(event, value),
-                Some(("tools", rule)) => self.guard("argument rule", format!("{rule} {value}")),
+                Some(("tools", rule)) => {
+                    for item in value.as_array().into_iter().flatten() {
+                        self.guard("argument rule", format!("{rule} {item}"));
+                    }
+                }
                 Some(("access", person)) => {
                     let person = person.strip_prefix("people.").unwrap_or(person);
                     for identity in value.as_array().into_iter().flatten() {

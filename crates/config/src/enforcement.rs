@@ -16,9 +16,14 @@ pub struct Unenforced {
     pub restricts: fn(&Node) -> bool,
 }
 
+/// A hook for an event that nothing asks about yet. Whoever calls `hooks::ask` for it deletes
+/// its line.
+const fn nobody_asks(path: &'static str) -> Unenforced {
+    Unenforced { path, when: "", restricts: |node| !node.items().is_empty() }
+}
+
 /// Every restriction that nothing enforces yet.
 pub static UNENFORCED: &[Unenforced] = &[
-    Unenforced { path: "tools.rules", when: "", restricts: |node| !node.entries().is_empty() },
     Unenforced {
         path: "memory.scope",
         when: ", when it is an expression",
@@ -39,7 +44,19 @@ pub static UNENFORCED: &[Unenforced] = &[
         when: ": `process` or `container`",
         restricts: |node| node.text() != Some("context"),
     },
-    Unenforced { path: "hooks.*", when: "", restricts: |node| !node.items().is_empty() },
+    nobody_asks("hooks.pre_verify"),
+    nobody_asks("hooks.subagent_start"),
+    nobody_asks("hooks.subagent_stop"),
+    nobody_asks("hooks.pre_gateway_dispatch"),
+    nobody_asks("hooks.kanban_task_claimed"),
+    nobody_asks("hooks.kanban_task_completed"),
+    nobody_asks("hooks.kanban_task_blocked"),
+    nobody_asks("hooks.memory:scope"),
+    nobody_asks("hooks.memory:read"),
+    nobody_asks("hooks.memory:write"),
+    nobody_asks("hooks.route:select"),
+    nobody_asks("hooks.skill:load"),
+    nobody_asks("hooks.cron:run"),
 ];
 
 /// Settings that are read and checked, and have no effect yet.

@@ -115,7 +115,7 @@ fn merge_at(key: &str, own: Node, inherited: &Node) -> Node {
         mine.value = match key {
             // A server is one thing: half of one and half of another is neither.
             "mcp_servers" => value,
-            "hooks" => concatenate(&entry.value, value),
+            "hooks" | "rules" => concatenate(&entry.value, value),
             _ => merge_at(&entry.key, value, &entry.value),
         };
     }

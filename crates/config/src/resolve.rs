@@ -1,7 +1,9 @@
 //! From one agent's merged settings to its [`AgentConfig`], with every reference checked.
 
+mod arguments;
 mod boundary;
 mod credentials;
+mod hooks;
 mod references;
 mod web;
 
@@ -19,8 +21,8 @@ use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{
-    Admins, AgentId, Backend, MemoryScope, Metadata, PersonId, Platform, Possible, Profile, RoleId,
-    Rule, Selector, Switch, ToolPolicy, ToolTable, UserId, Verdict,
+    Admins, AgentId, Backend, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible,
+    Profile, RoleId, Rule, Selector, Switch, ToolPolicy, ToolTable, UserId, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -71,6 +73,8 @@ impl Shared {
     }
 }
 
+pub use hooks::host_of as hook_host;
+
 /// Resolves the agent `id`; `None` when it has an error, which is in `report`.
 pub fn resolve(
     report: &mut Report,
@@ -88,7 +92,7 @@ pub fn resolve(
     let tools = reader.tools();
     let memory_on = reader.memory_switch();
     let mcp_servers = reader.mcp_servers(&tools);
-    reader.hooks();
+    let hooks = reader.hooks();
     let send = reader.links();
     let people = reader.people();
     let admins = reader.admins(&people);
@@ -105,7 +109,8 @@ pub fn resolve(
     };
     let table = shared.table(&tools, possible);
     reader.warn_of_impossible_tools(&table);
-    let boundary = reader.boundary(table, &models, send);
+    let rules = reader.argument_rules();
+    let boundary = Boundary { rules, ..reader.boundary(table, &models, send) };
     let scope = reader.text("memory.scope").and_then(MemoryScope::parse).unwrap_or_default();
     let memory = memory_on.then(|| MemoryConfig {
         also_read: reader.texts("memory.also_read"),
@@ -144,6 +149,7 @@ pub fn resolve(
         sessions: reader.sessions(),
         people,
         admins,
+        hooks,
         metadata: metadata(reader.at("metadata")),
         settings,
         digest: [0; 32],
@@ -245,6 +251,12 @@ impl<'r> Reader<'r> {
     /// A guard that nothing enforces is worse than none.
     fn refuse_unenforced(&mut self) {
         for (path, node) in enforcement::unenforced(self.node) {
+            // A hook of the top was reported once, for every agent.
+            let of_all = |item: &Node| item.layer == Layer::TopLevel;
+            if path.starts_with("hooks.") && node.items().iter().all(of_all) {
+                self.failed = true;
+                continue;
+            }
             let message = format!(
                 "`{path}` restricts agent `{}` and this version does not enforce it",
                 self.id
@@ -440,16 +452,6 @@ impl<'r> Reader<'r> {
                     self.id
                 );
                 self.warn(span, message, Some(format!("add `{server}` under `mcp_servers`")));
-            }
-        }
-    }
-
-    fn hooks(&mut self) {
-        for event in self.at("hooks").map(Node::entries).unwrap_or_default() {
-            for hook in event.value.items() {
-                check_hook(hook, &event.key).into_iter().for_each(|problem| {
-                    self.error(hook.span, problem, Some("keep one of them".to_owned()));
-                });
             }
         }
     }

@@ -196,6 +196,15 @@ rule!(
     }
 );
 rule!(
+    /// A number, negative ones included.
+    NUMBER, "a number", "^-?[0-9][0-9_]*(\\.[0-9]+)?$", |text| {
+        match text.replace('_', "").parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(()),
+            _ => Err(Problem::new(format!("`{}` is not a number", shorten(text)))),
+        }
+    }
+);
+rule!(
     /// An expression.
     EXPRESSION, "an expression", "", |text| {
         if text.trim().is_empty() || text.len() > EXPRESSION_BYTES_MAX {

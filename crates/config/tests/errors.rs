@@ -513,15 +513,15 @@ const CASES: &[Case] = &[
     ),
     Case(
         "agents: {main: {}, coder: {hooks: {pre_tool_call: [{expr: a, command: b}]}}}",
-        "1:51",
-        "`hooks.pre_tool_call` restricts agent `coder` and this version does not enforce it",
+        "1:52",
+        "a hook of `pre_tool_call` answers in more than one way",
         CODER,
     ),
     Case("store: {kind: postgres}", "1:15", "PostgreSQL is not available in this version", All),
     Case(
         "hooks: {pre_tool_call: [{}]}\nagents: {main: {}}",
-        "1:24",
-        "`hooks.pre_tool_call` restricts every agent and this version does not enforce it",
+        "1:25",
+        "a hook of `pre_tool_call` needs `expr`, `command` or `http`",
         All,
     ),
     Case(

@@ -2,7 +2,9 @@
 //! alphabets where collisions are.
 
 use crate::address::{Address, ChatType, Community};
+use crate::argument::{Absent, ArgumentRule, ArgumentRules, Bound, Demand, VARIABLES};
 use crate::binding::Match;
+use crate::expr::Expression;
 use crate::id::{AccountId, ChatId, EXTERNAL_ID_BYTES_MAX, GuildId, RoleId, TopicId, UserId};
 use crate::platform::{PLATFORMS, Platform};
 use crate::policy::{Possible, Profile, Switch, ToolPolicy};
@@ -170,4 +172,35 @@ pub fn possible() -> impl Strategy<Value = Possible> {
 pub fn tools_in(table: &ToolTable) -> BTreeSet<&'static str> {
     let mcp = MCP_NAMES.into_iter().filter(|name| table.verdict(name).is_in());
     table.exposed().chain(mcp).collect()
+}
+
+/// Bounds on arguments called `a` and `b`.
+pub fn argument_rules() -> impl Strategy<Value = ArgumentRules> {
+    let bound = prop_oneof![
+        select(vec!["docs.rs", "*.example.org"]).prop_map(|it| Bound::hosts([it]).unwrap()),
+        select(vec!["ann@example.org", "*@example.org"])
+            .prop_map(|it| Bound::recipients([it]).unwrap()),
+        select(vec!["src/**", "*.md"]).prop_map(|it| Bound::paths([it]).unwrap()),
+        select(vec!["git", "cargo test"]).prop_map(|it| Bound::commands([it]).unwrap()),
+        select(vec!["x", "git "]).prop_map(|it| Bound::prefixes([it]).unwrap()),
+        select(vec!["x", "1"]).prop_map(|it| Bound::OneOf(vec![it.into()])),
+        (0..9_i32).prop_map(|it| Bound::Number {
+            min: None,
+            max: crate::argument::Number::new(f64::from(it)),
+        }),
+    ];
+    let absent = select(vec![Absent::Refused, Absent::Allowed]);
+    let demand = prop_oneof![
+        4 => (select(vec!["a", "b"]), bound, absent).prop_map(|(at, bound, absent)| {
+            Demand::Argument { at: [at.into()].into(), bound, absent }
+        }),
+        1 => select(vec!["args.a == 'x'", "turn.admin", "size(args.b) < 3"])
+            .prop_map(|it| Demand::Holds(Expression::compile(it, VARIABLES).unwrap())),
+    ];
+    let rule = (selector(), demand).prop_map(|(tools, demand)| ArgumentRule {
+        name: format!("{tools}.rule").into(),
+        tools,
+        demand,
+    });
+    prop::collection::vec(rule, 0..5).prop_map(ArgumentRules::new)
 }

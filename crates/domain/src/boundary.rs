@@ -2,6 +2,7 @@
 //!
 //! It is a plain value. Nothing here enforces anything; the gate does, from this.
 
+use crate::argument::ArgumentRules;
 use crate::id::AgentId;
 use crate::network::NetworkGrants;
 use crate::policy::Switch;
@@ -17,6 +18,8 @@ pub struct Boundary {
     pub isolation: Isolation,
     /// Which tools it has.
     pub tools: Arc<ToolTable>,
+    /// What those may be called with.
+    pub rules: ArgumentRules,
     /// Which files it reaches.
     pub files: FileGrants,
     /// Which hosts its programs reach.
@@ -342,11 +345,21 @@ impl Boundary {
     /// Every struct is taken apart field by field, so that a new field does not compile
     /// until it is compared here.
     pub fn exceeds(&self, parent: &Self) -> Option<Axis> {
-        let Self { isolation, tools, files, network, secrets, budget, approvals, spawn, send } =
-            self;
+        let Self {
+            isolation,
+            tools,
+            rules,
+            files,
+            network,
+            secrets,
+            budget,
+            approvals,
+            spawn,
+            send,
+        } = self;
         let beyond = [
             (Axis::Isolation, *isolation < parent.isolation),
-            (Axis::Tools, tools.exceeds(&parent.tools)),
+            (Axis::Tools, tools.exceeds(&parent.tools) || rules.exceeds(&parent.rules)),
             (Axis::Files, files.exceeds(&parent.files)),
             (Axis::Network, network.exceeds(&parent.network)),
             (Axis::Secrets, !secrets.is_subset(&parent.secrets)),

@@ -3,6 +3,7 @@
 //! Every field of a request is by its meaning a subtraction, so a request that widens
 //! something can't be written down.
 
+use crate::argument::ArgumentRules;
 use crate::boundary::{
     AccessMode, ApprovalMode, Boundary, BudgetLimits, ChildApprovals, FileGrants, Isolation,
     SharedPath, SpawnLimits,
@@ -67,6 +68,8 @@ pub struct ChildRequest {
     pub only_tools: Option<Vec<Selector>>,
     /// Take these tools away.
     pub without_tools: Vec<Selector>,
+    /// Bounds on what its tools are called with, beside its parent's.
+    pub rules: ArgumentRules,
     /// Reading only, everywhere.
     pub read_only_files: Switch,
     /// Take these shared paths away.
@@ -159,6 +162,7 @@ impl Boundary {
                 .isolation_at_least
                 .map_or(self.isolation, |it| it.max(self.isolation)),
             tools: Arc::new(self.tools.narrow(&tools_taken(request, &spawn))),
+            rules: self.rules.and(&request.rules),
             files: self.files.less(request),
             network,
             secrets,

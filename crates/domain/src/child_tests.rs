@@ -1,7 +1,9 @@
 //! A child has less than its parent, whatever is asked for.
 
 use super::*;
-use crate::arbitrary::{MCP_NAMES, cases, policy, possible, selectors, switch, tools_in};
+use crate::arbitrary::{
+    MCP_NAMES, argument_rules, cases, policy, possible, selectors, switch, tools_in,
+};
 use crate::boundary::{ApprovalRule, Axis, Budget, StaleWrites, WorkspaceScope};
 use crate::id::AgentId;
 use crate::network::NetworkGrants;
@@ -90,10 +92,12 @@ fn boundary() -> impl Strategy<Value = Boundary> {
         None => NetworkGrants::none(),
     });
     let outside = (network, texts(&["S1", "S2"]), texts(&["ann", "bob"]));
+    let tools = (tools, argument_rules());
     (select(&Isolation::ALL[..]), tools, files(), outside, budget(), approvals(), spawn()).prop_map(
         |(isolation, tools, files, (network, secrets, send), budget, approvals, spawn)| Boundary {
             isolation,
-            tools: Arc::new(tools),
+            tools: Arc::new(tools.0),
+            rules: tools.1,
             files,
             network,
             secrets,
@@ -120,7 +124,7 @@ fn caps() -> impl Strategy<Value = SpawnCaps> {
 
 fn request() -> impl Strategy<Value = ChildRequest> {
     let tools = (prop::option::weighted(0.3, selectors(12)), selectors(3));
-    let files = (switch(), texts(&["/a", "/b", "/d"]));
+    let files = (switch(), texts(&["/a", "/b", "/d"]), argument_rules());
     let outside = (
         prop::option::of(hosts()),
         prop::option::of(texts(&["S1", "S2", "S3"])),
@@ -133,13 +137,14 @@ fn request() -> impl Strategy<Value = ChildRequest> {
         prop::option::weighted(0.2, select(vec!["m/1", "m/2", "m/3"])),
     );
     (tools, files, outside, rest).prop_map(
-        |((only_tools, without_tools), (read_only_files, drop), outside, rest)| {
+        |((only_tools, without_tools), (read_only_files, drop, rules), outside, rest)| {
             let (only_hosts, only_secrets, isolation_at_least) = outside;
             let (role, budget_at_most, spawn_at_most, model) = rest;
             ChildRequest {
                 role,
                 only_tools,
                 without_tools,
+                rules,
                 read_only_files,
                 drop_shared: drop.into_iter().collect(),
                 only_hosts,
@@ -170,6 +175,8 @@ proptest! {
         prop_assert_eq!(parent.exceeds(&parent), None);
         let Ok(child) = parent.child(&first) else { return Ok(()) };
         prop_assert_eq!(child.exceeds(&parent), None);
+        prop_assert!(parent.rules.iter().all(|rule| child.rules.iter().any(|it| it == rule)));
+        prop_assert!(first.rules.iter().all(|rule| child.rules.iter().any(|it| it == rule)));
         // And by asking, not only by comparing the two descriptions.
         prop_assert!(tools_in(&child.tools).is_subset(&tools_in(&parent.tools)));
         prop_assert!(hosts_in(&child.network).iter().all(|it| parent.network.allows(it)));
@@ -243,6 +250,7 @@ fn full() -> Boundary {
     Boundary {
         isolation: Isolation::Process,
         tools: Arc::new(ToolTable::build(&policy, &possible)),
+        rules: ArgumentRules::default(),
         files: FileGrants {
             shared: vec![SharedPath { path: "/src".into(), mode: AccessMode::Rw }],
             ..FileGrants::default()

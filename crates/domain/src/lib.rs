@@ -12,12 +12,15 @@
 mod arbitrary;
 
 pub mod address;
+pub mod argument;
 pub mod binding;
 pub mod boundary;
 pub mod child;
 pub mod command;
 pub mod disk;
 pub mod explain;
+pub mod expr;
+pub mod hook;
 pub mod host;
 pub mod id;
 pub mod label;
@@ -36,6 +39,7 @@ pub mod tool;
 pub mod tool_table;
 
 pub use address::{Address, ChatType, Community};
+pub use argument::{ArgumentRule, ArgumentRules};
 pub use binding::{Binding, Field, Match, Metadata, Tier};
 pub use boundary::{
     AccessMode, ApprovalMode, ApprovalRule, Axis, Boundary, Budget, BudgetLimits, ChildApprovals,

@@ -188,6 +188,8 @@ pub struct ToolRow {
     exposed: bool,
     rule: String,
     group: &'static str,
+    /// What it may be called with; nothing stands here where anything may.
+    rules: Vec<String>,
 }
 
 /// The tool table, and why each tool is in or out.
@@ -203,6 +205,7 @@ pub async fn tools(
         exposed: verdict.is_in(),
         rule: verdict.rule().to_string(),
         group: tool.group.as_str(),
+        rules: context.boundary.rules.about(tool.name).map(ToString::to_string).collect(),
     });
     Ok(Json(rows.collect()))
 }
@@ -241,6 +244,7 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
                 .collect::<Vec<_>>(),
             "prompt_bytes": context.skills.index.len(),
         },
+        "hooks": hooks(&context),
         "models": context.models.models.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "isolation": context.boundary.isolation.as_str(),
         "sessions": { "dm": conversations.sessions.dm.as_str(), "group": conversations.sessions.group.as_str() },
@@ -254,12 +258,37 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
     })))
 }
 
+fn hooks(context: &AgentContext) -> Value {
+    let trouble = context.hooks.trouble();
+    let configured = context.hooks.iter().map(|hook| {
+        json!({ "hook": &*hook.name, "event": hook.event.as_str(), "way": hook.way.as_str() })
+    });
+    json!({
+        "configured": configured.collect::<Vec<_>>(),
+        "failures": trouble.as_ref().map_or(0, |(count, _)| *count),
+        "last_failure": trouble.map(|(_, last)| last),
+    })
+}
+
 fn boundary(boundary: &Boundary) -> Value {
-    let Boundary { isolation, tools, files, network, secrets, budget, approvals, spawn, send } =
-        boundary;
+    let Boundary {
+        isolation,
+        tools,
+        rules,
+        files,
+        network,
+        secrets,
+        budget,
+        approvals,
+        spawn,
+        send,
+    } = boundary;
     json!({
         "isolation": isolation.as_str(),
         "tools": tools.exposed().count(),
+        "rules": rules.iter()
+            .map(|rule| json!({ "tools": rule.tools.to_string(), "rule": &*rule.name, "allows": rule.to_string() }))
+            .collect::<Vec<_>>(),
         "files": {
             "workspace": files.workspace.as_str(),
             "shared": files.shared.iter()

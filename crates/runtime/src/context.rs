@@ -3,7 +3,9 @@
 //! Immutable. A change makes a new one with a higher generation; whoever holds the old one
 //! keeps it to the end of their turn.
 
+use crate::hooks::AgentHooks;
 use crate::secrets::{GrantedSecrets, SecretBook};
+use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
 use insula_config::model::ModelRef;
@@ -44,6 +46,8 @@ pub struct AgentContext {
     pub config: ConfigView,
     /// What it may do; its tool table is the one the model is shown and the gate runs.
     pub boundary: Boundary,
+    /// The tools that only this agent has, and what its model is shown of all it has.
+    pub toolbox: Toolbox,
     /// How its programs are confined, and what they are given.
     pub programs: Programs,
     /// The search of the web that it asks.
@@ -56,6 +60,8 @@ pub struct AgentContext {
     pub skills: Arc<SkillShelf>,
     /// What it runs on.
     pub models: ModelChain,
+    /// What is asked and told before and after it does something.
+    pub hooks: AgentHooks,
     /// How its traffic is cut into conversations and scopes.
     pub conversations: Conversations,
     /// The secrets it was granted.
@@ -187,6 +193,7 @@ impl AgentContext {
                 metadata: config.metadata,
             },
             boundary,
+            toolbox: Toolbox::default(),
             programs: config.programs,
             search: config.search,
             memory: config.memory.map(|memory| Memory {
@@ -196,6 +203,7 @@ impl AgentContext {
             workspace,
             skills: config.skills,
             models: ModelChain { models: config.models },
+            hooks: AgentHooks::new(config.hooks),
             conversations: Conversations {
                 sessions: config.sessions,
                 scope: config.scope,

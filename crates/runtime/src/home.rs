@@ -57,6 +57,12 @@ impl Home {
         fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone())
     }
 
+    /// Where the programs of hooks really are, the daemon's or an agent's, if there are any.
+    pub fn hooks(&self, agent: Option<&AgentId>) -> Option<PathBuf> {
+        let folder = agent.map_or_else(|| self.root.clone(), |id| self.agent(id)).join("hooks");
+        fs::canonicalize(folder).ok().filter(|folder| folder.is_dir())
+    }
+
     /// Removes what programs printed in a conversation of an agent.
     pub fn remove_output(&self, id: &AgentId, session: &str) -> Result<(), RuntimeError> {
         let path = self.agent(id).join(OUTPUT).join(session);

@@ -3,10 +3,12 @@
 use crate::apply::{self, Record, state};
 use crate::context::Generation;
 use crate::error::RuntimeError;
+use crate::hooks::{self, Occasion};
 use crate::house::{Actor, House, Ledger};
 use crate::registry::{Entry, Snapshot, State};
 use insula_config::{Outcome, Owner};
 use insula_domain::AgentId;
+use insula_domain::hook::HookEvent;
 use insula_store::{AgentRow, DaemonCommand, Lifecycle};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -102,6 +104,16 @@ impl House {
         if let Some(context) = entry.state.context() {
             let state = state(to, context.clone());
             self.show(&now, id, Some(Entry { generation: entry.generation, state }));
+            drop(ledger);
+            let occasion = Occasion {
+                agent: context,
+                session: None,
+                scope: None,
+                principal: &actor.to_string(),
+                files: None,
+            };
+            let fields = || json!({ "operation": kind });
+            hooks::tell(self, HookEvent::AgentLifecycle, &occasion, fields).await;
         }
         Ok(())
     }

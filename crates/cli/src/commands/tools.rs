@@ -24,4 +24,17 @@ fn show(tools: &Value) {
         vec![text(tool, "name"), mark.to_owned(), text(tool, "rule"), text(tool, "group")]
     });
     output::table(&["tool", "", "why", "group"], rows);
+    let bounds: Vec<(String, &Value)> = all()
+        .filter(is_in)
+        .flat_map(|tool| {
+            let rules = tool["rules"].as_array().into_iter().flatten();
+            rules.map(move |rule| (text(tool, "name"), rule))
+        })
+        .collect();
+    if !bounds.is_empty() {
+        output::heading("may be called only where");
+        for (name, rule) in bounds {
+            output::line(&format!("  {name}: {}", rule.as_str().unwrap_or_default()));
+        }
+    }
 }

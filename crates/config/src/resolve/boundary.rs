@@ -11,8 +11,8 @@ use insula_domain::boundary::{
     SharedPath, SpawnLimits, StaleWrites, WorkspaceScope,
 };
 use insula_domain::{
-    AgentId, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants, SessionRule,
-    ToolTable,
+    AgentId, ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants,
+    SessionRule, ToolTable,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -67,6 +67,7 @@ impl Reader<'_> {
         Boundary {
             isolation: self.text("isolation").and_then(Isolation::parse).unwrap_or_default(),
             tools,
+            rules: ArgumentRules::default(),
             files: FileGrants {
                 workspace: self
                     .text("workspace.scope")

@@ -125,11 +125,49 @@ static TOOLS: Object = Object {
         Field::new("deny", List(&Text(&rules::TOOL)), "Never these, whatever else is said."),
         Field::new(
             "rules",
-            Map { keys: &rules::LINE, values: &Anything },
-            "Bounds on the arguments of a tool.",
-        ),
+            Map { keys: &rules::TOOL, values: &Forms(&[ARGUMENTS, List(&ARGUMENTS)]) },
+            "Bounds on the arguments of a tool: by argument, or `expr` for all of them.",
+        )
+        .expand(expand_rules),
     ],
 };
+
+const ARGUMENTS: Shape =
+    Map { keys: &rules::LINE, values: &Forms(&[Text(&rules::EXPRESSION), Object(&BOUND)]) };
+const PATTERNS: Shape = Forms(&[Text(&rules::TEXT), List(&Text(&rules::TEXT))]);
+
+/// What one argument may be. Everything given must hold.
+static BOUND: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("host", PATTERNS, "A web address at one of these hosts.").expand(one_or_many),
+        Field::new("recipient", PATTERNS, "One of these; `*` stands for a part of an address.")
+            .expand(one_or_many),
+        Field::new("path", PATTERNS, "A path like one of these, with `*` and `**`.")
+            .expand(one_or_many),
+        Field::new("command", PATTERNS, "A line in which every command begins like one of these.")
+            .expand(one_or_many),
+        Field::new("prefix", PATTERNS, "A text that begins so; of `terminal`, as `command`.")
+            .expand(one_or_many),
+        Field::new("one_of", PATTERNS, "One of these values.").expand(one_or_many),
+        Field::new("min", Text(&rules::NUMBER), "A number, at least this."),
+        Field::new("max", Text(&rules::NUMBER), "A number, at most this."),
+        Field::new("optional", Bool, "Whether it may be left out.").default("false"),
+    ],
+};
+
+/// Each tool's rules as a list, to which other layers add theirs.
+fn expand_rules(node: Node) -> Node {
+    let Value::Map(entries) = node.value else { return node };
+    let entries = entries.into_iter().map(|mut entry| {
+        if let Value::Map(_) = entry.value.value {
+            let Node { span, layer, .. } = entry.value;
+            entry.value = Node { span, layer, value: Value::List(vec![entry.value]) };
+        }
+        entry
+    });
+    Node { value: Value::Map(entries.collect()), ..node }
+}
 
 fn expand_tools(node: Node) -> Node {
     match node.value {

@@ -19,7 +19,7 @@ pub static HOOK: Object = Object {
     ],
 };
 
-/// When hooks run.
+/// When hooks run. The events themselves are in the domain.
 pub const HOOK_EVENTS: &[&str] = &[
     "pre_tool_call",
     "post_tool_call",

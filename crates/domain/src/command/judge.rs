@@ -244,6 +244,7 @@ pub(super) fn redirected(
 /// Judges a command, and those it runs.
 pub(super) fn command(case: &Case<'_>, worst: &mut Worst) {
     let source = &case.simple.source;
+    worst.hear(case);
     if case.around.depth > DEPTH_MAX {
         worst.add(DangerRule::TooComplex, source);
         return;

@@ -14,6 +14,7 @@ mod path;
 mod quoting;
 mod reader;
 mod rule;
+mod said;
 mod word;
 mod wrapper;
 
@@ -24,6 +25,7 @@ mod wrapping_tests;
 
 pub use input::runs_its_input;
 pub use rule::{DangerRule, Severity};
+pub use said::{Said, said};
 
 /// Longest line that is judged, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 512 * 1024;
@@ -116,10 +118,15 @@ fn assess(judge: impl FnOnce(&mut Worst)) -> Assessment {
 #[derive(Default)]
 pub(super) struct Worst {
     finding: Option<Finding>,
+    /// The commands there were, where somebody wants to know.
+    heard: Option<said::Heard>,
 }
 
 impl Worst {
     fn add(&mut self, rule: DangerRule, piece: &str) {
+        if let Some(heard) = &mut self.heard {
+            heard.found(rule);
+        }
         let now = self.finding.as_ref().map(|finding| finding.rule.severity());
         if now < Some(rule.severity()) {
             let mut piece: String = piece.trim().chars().take(PIECE_CHARS_MAX + 1).collect();

@@ -118,6 +118,9 @@ rules! {
     /// Changing what the agent knows how to do. No command does; a tool says so.
     ChangeSelf NeedsApproval "change_self" "changes what you are told in later conversations"
         "tell the person what you would change, and let an admin of yours do it";
+    /// A hook wants somebody to agree. Nothing the classifier finds.
+    Hook NeedsApproval "hook" "is something a hook of this agent wants an admin to agree to"
+        "do it in another way, or wait until an admin agrees";
     /// Loading code into other programs.
     Preload NeedsApproval "preload" "makes other programs load code"
         "run the program without that setting";

@@ -8,6 +8,7 @@ mod background;
 pub(crate) mod egress;
 mod here;
 mod hint;
+mod hook;
 mod outfit;
 mod owners;
 mod shell;
@@ -16,6 +17,7 @@ pub(crate) mod way_out;
 
 pub use here::refused_here;
 pub(crate) use here::starts_programs;
+pub(crate) use hook::{HookProgram, post};
 pub(crate) use shell::SessionShell;
 
 use crate::error::RuntimeError;

@@ -103,7 +103,7 @@ impl<'c> SessionShell<'c> {
     }
 
     /// Starts a process with its way to the network.
-    async fn spawn(&self, spec: Spec) -> Result<(Child, Option<DropGuard>), ToolError> {
+    pub(super) async fn spawn(&self, spec: Spec) -> Result<(Child, Option<DropGuard>), ToolError> {
         let refused = |error: Error| {
             tracing::warn!(agent = %self.agent.id, %error, "a program was not started");
             match error {

@@ -59,6 +59,10 @@ impl Turn<'_> {
 
     /// Asks an admin, and waits.
     async fn wait(&self, question: &Question<'_>) -> Result<Option<Unapproved>, Broken> {
+        let Question { tool, what, rule, .. } = *question;
+        if let Some(reason) = self.before_approval(tool, what, rule).await {
+            return Ok(Some(Unapproved::Denied { reason: Some(reason) }));
+        }
         let (voice, cancel) = (&self.cx.live.voice, &self.cx.live.cancel);
         let mut id = String::new();
         let asked = self.shop.approvals.ask(question, cancel, |approval| {
@@ -78,6 +82,13 @@ impl Turn<'_> {
             Answered::Silence => (ApprovalOutcome::TimedOut, Some(Unapproved::Silence)),
             Answered::Stopped => (ApprovalOutcome::Stopped, Some(Unapproved::Silence)),
         };
+        let told = match outcome {
+            ApprovalOutcome::Approved => "approved",
+            ApprovalOutcome::Denied => "denied",
+            ApprovalOutcome::TimedOut => "timed_out",
+            ApprovalOutcome::Stopped => "stopped",
+        };
+        self.after_approval(tool, what, told).await;
         voice.say(TurnEvent::ApprovalDone { id, tool: question.tool.to_owned(), outcome });
         if outcome == ApprovalOutcome::Stopped {
             return Err(Broken::Stopped(None, Usage::default()));

@@ -5,7 +5,8 @@ use crate::children::SessionShell;
 use crate::skills::AgentSkills;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
-use crate::turn::gate::{Denial, admit_among};
+use crate::turn::facts;
+use crate::turn::gate::{Denial, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::untrusted;
 use crate::web::SessionWeb;
@@ -84,12 +85,22 @@ impl Turn<'_> {
         if let Some(denial) = self.narrowed(name, history).await? {
             return self.refuse(id, name, arguments, denial).await;
         }
+        let turn = || facts::turn_value(cx, &facts::said(cx, history));
+        let examined = match examine(self.shop.built, &cx.agent, name, arguments, &turn) {
+            Ok(examined) => examined,
+            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+        };
+        let wanted = match self.before_call(name, &examined.arguments).await {
+            Ok(wanted) => wanted,
+            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+        };
         let children = &self.shop.house.children;
         let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
-        let admitted = match admit_among(self.shop.built, &cx.agent, name, arguments, &running) {
+        let mut admitted = match judge(&cx.agent, examined, &running) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
+        admitted.concern = admitted.concern.or(wanted);
         if let Some(finding) = &admitted.concern
             && !self.is_admins_own(finding, history)
             && let Err(denial) = self.approve(id, (name, arguments), &admitted, finding).await?
@@ -126,7 +137,7 @@ impl Turn<'_> {
         // The boundary has its say where the handle is: only there is it known what a path is.
         let rule = matches!(outcome, Err(ToolError::Refused(_))).then_some("boundary");
         let mut foreign = None;
-        let (text, is_error, ask) = match outcome {
+        let (text, mut is_error, ask) = match outcome {
             Ok(Output::Text(text)) => (text, false, None),
             Ok(Output::Pieces(pieces)) => {
                 let said = untrusted::plain(&pieces);
@@ -138,6 +149,19 @@ impl Turn<'_> {
                 (text, false, Some(asked(&question, &choices)))
             }
             Err(error) => (error.to_string(), true, None),
+        };
+        let text = match &ask {
+            Some(_) => text,
+            None => {
+                let (after, error) =
+                    self.after_call(name, &admitted.arguments, text.clone(), is_error).await;
+                is_error = error;
+                // What a hook made of something foreign is as foreign.
+                if after != text {
+                    foreign = foreign.map(|pieces| untrusted::changed(&pieces, &after));
+                }
+                after
+            }
         };
         // The marks are new for every call, so what comes again is told without them.
         let note = if ask.is_none() { self.watch(name, arguments, &text)? } else { None };
@@ -201,7 +225,13 @@ impl Turn<'_> {
         }
         let denial = if *count > 1 { Denial::Repeated { name: name.to_owned() } } else { denial };
         self.cx.live.voice.say(TurnEvent::ToolDone { name: name.to_owned(), is_error: true });
-        let audit = self.audit(name, "refused", Some(denial.rule()));
+        // Which rule of the operator's it was, by its name.
+        let by = match &denial {
+            Denial::Rule { refused, .. } => Some(refused.rule.to_string()),
+            Denial::Hook { hook, .. } => Some(hook.clone()),
+            _ => None,
+        };
+        let audit = self.audit_about(name, "refused", Some(denial.rule()), by);
         let result = self.result(id, denial.to_string(), true);
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;

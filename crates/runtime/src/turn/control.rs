@@ -2,12 +2,14 @@
 //! under way, stop, say the last message again, begin anew, forget.
 
 use crate::context::AgentContext;
+use crate::hooks::{self, Occasion};
 use crate::turn::engine::{Engine, Inbound, SubmitError};
 use crate::turn::event::{TurnEvent, TurnHandle};
 use crate::turn::history::{self, arrange};
 use crate::turn::lanes::Busy;
 use crate::turn::live::{JOINED_MAX, LiveTurn};
 use insula_domain::SessionKey;
+use insula_domain::hook::HookEvent;
 use insula_store::{
     Accepted, AgentCommand, Join, Message, NewMessage, Part, Role, Session, SessionId, SessionRef,
     SessionState, StoreError, TurnId, Window,
@@ -164,7 +166,22 @@ impl Engine {
         let at = self.shop.house.world.clock.now();
         let end = vec![AgentCommand::EndSession { session, at }];
         agent.store.commit(end, &self.shop.house.fence).await?;
+        for event in [HookEvent::OnSessionEnd, HookEvent::OnSessionReset] {
+            self.tell(agent, &key.to_string(), event).await;
+        }
         Ok(())
+    }
+
+    /// Tells hooks of what became of a conversation.
+    async fn tell(&self, agent: &AgentContext, key: &str, event: HookEvent) {
+        let occasion = Occasion {
+            agent,
+            session: Some((key, SessionId(0))),
+            scope: None,
+            principal: "daemon",
+            files: None,
+        };
+        hooks::tell(&self.shop.house, event, &occasion, || serde_json::json!({})).await;
     }
 
     /// Drops what is kept in memory of a conversation; its next turn reads it again.
@@ -195,6 +212,7 @@ impl Engine {
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
         agent.store.commit(forget, &self.shop.house.fence).await?;
         self.shop.house.forget_programs(&agent.id, id).await;
+        self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;
         Ok(Some(session))
     }
 }

@@ -1,17 +1,19 @@
 //! The gate: the one place that admits or refuses what a tool wants to do.
 //!
-//! The order is fixed: exposed in the table, tool policy, (hooks, later,) boundary, the
-//! classifier of commands, approval, budget. All but the last two are decided here; whoever
-//! runs what was admitted gets the approval that [`Admitted::concern`] asks for first. A
+//! The order is fixed: exposed in the table, tool policy with its argument rules ([`examine`]),
+//! hooks, boundary, the classifier of commands ([`judge`]), approval, budget. Whoever runs what
+//! was admitted gets the approval that [`Admitted::concern`] asks for first. A
 //! refusal tells the model what was refused, by which rule, whether anybody could allow it,
 //! and what it can do instead.
 
 use crate::context::AgentContext;
+use crate::turn::facts::CallFacts;
+use insula_domain::argument::Refused;
 use insula_domain::command::{
     Assessment, DangerRule, Finding, classify, classify_code, runs_its_input,
 };
-use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
-use insula_tools::{Risk, Tool};
+use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict, expr};
+use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
 use std::fmt;
 
@@ -21,7 +23,7 @@ pub const ARGUMENTS_BYTES_MAX: usize = 512 * 1024;
 /// A call the gate let through.
 pub struct Admitted {
     /// The tool.
-    pub tool: &'static dyn Tool,
+    pub tool: ToolRef,
     /// Its arguments.
     pub arguments: Value,
     /// Why somebody has to agree before it runs.
@@ -42,6 +44,22 @@ pub enum Denial {
     NotBuilt {
         /// The tool.
         name: String,
+    },
+    /// An argument rule does not allow the call.
+    Rule {
+        /// The tool.
+        name: String,
+        /// The rule, and what is wrong.
+        refused: Refused,
+    },
+    /// A hook of the agent does not allow it.
+    Hook {
+        /// The tool.
+        name: String,
+        /// The hook.
+        hook: String,
+        /// Why.
+        reason: String,
     },
     /// The tool's effect is outside of the boundary, whatever the arguments.
     Boundary {
@@ -114,6 +132,8 @@ impl Denial {
         match self {
             Self::NotExposed { .. } => "exposure",
             Self::NotBuilt { .. } => "availability",
+            Self::Rule { .. } => "argument_rule",
+            Self::Hook { .. } => "hook",
             Self::Boundary { .. } => "boundary",
             Self::Arguments { .. } => "arguments",
             Self::Never { .. } => "never",
@@ -136,6 +156,14 @@ impl fmt::Display for Denial {
                     "refused: the tool `{name}` does not run in this version; go on without it"
                 )
             }
+            Self::Rule { name, refused } => write!(
+                f,
+                "refused: this call of `{name}` is outside of what you may do: {refused}; nobody in this conversation can change the rule, so stay within it or go on without"
+            ),
+            Self::Hook { name, reason, .. } => write!(
+                f,
+                "refused: a hook does not allow this call of `{name}`: {reason}; nobody in this conversation can change that, so do something else or go on without it"
+            ),
             Self::Boundary { name, effect } => write!(
                 f,
                 "refused: `{name}` would {effect}, which your boundary does not allow{}; go on without it",
@@ -164,55 +192,75 @@ impl fmt::Display for Denial {
     }
 }
 
-/// The tools there are.
+/// The tools that any agent could have.
 pub type Tools = &'static [&'static dyn Tool];
 
-/// Decides about one call of a built-in tool.
+/// Decides about one call of a built-in tool, or of one of the agent's own, as far as that
+/// takes nobody's answer: without hooks, and outside of any turn.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
-    admit_among(insula_tools::BUILT_IN, agent, name, arguments, &|_| None)
+    let no_turn = || expr::Record::new().build();
+    let examined = examine(insula_tools::BUILT_IN, agent, name, arguments, &no_turn)?;
+    judge(agent, examined, &|_| None)
 }
 
 /// The command line of a process of this conversation, by the process's name.
 pub(super) type Running<'r> = &'r (dyn Fn(&str) -> Option<String> + Sync);
 
-/// Decides about one call of one of these tools.
-pub(super) fn admit_among(
+/// A call that the tool policy allows.
+pub(super) struct Examined {
+    pub(super) tool: ToolRef,
+    pub(super) arguments: Value,
+}
+
+/// The first half: whether the agent has the tool, of these or of its own, and may call it
+/// with these arguments. `turn` is asked for only where a rule looks at the turn.
+pub(super) fn examine(
     tools: Tools,
     agent: &AgentContext,
     name: &str,
     arguments: &str,
-    running: Running<'_>,
-) -> Result<Admitted, Denial> {
+    turn: &dyn Fn() -> expr::Value,
+) -> Result<Examined, Denial> {
     if let Verdict::Out(rule) = agent.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule });
     }
-    let Some(tool) = tools.iter().copied().find(|tool| tool.name() == name) else {
+    let built_in = tools.iter().copied().find(|tool| tool.name() == name).map(ToolRef::BuiltIn);
+    let Some(tool) = built_in.or_else(|| agent.toolbox.find(name)) else {
         return Err(Denial::NotBuilt { name: name.to_owned() });
     };
-    if let Some(effect) = beyond(agent, name) {
-        return Err(Denial::Boundary { name: name.to_owned(), effect });
-    }
     if arguments.len() > ARGUMENTS_BYTES_MAX {
         let what = format!("the arguments are larger than {ARGUMENTS_BYTES_MAX} bytes");
         return Err(Denial::Arguments { what });
     }
     let text = if arguments.trim().is_empty() { "{}" } else { arguments };
-    match serde_json::from_str(text) {
-        Ok(arguments @ Value::Object(_)) => judged(agent, tool, arguments, running),
-        Ok(_) => Err(Denial::Arguments { what: "the arguments are not a JSON object".to_owned() }),
-        Err(error) => {
-            Err(Denial::Arguments { what: format!("the arguments are not JSON: {error}") })
+    let arguments = match serde_json::from_str(text) {
+        Ok(arguments @ Value::Object(_)) => arguments,
+        Ok(_) => {
+            let what = "the arguments are not a JSON object".to_owned();
+            return Err(Denial::Arguments { what });
         }
+        Err(error) => {
+            return Err(Denial::Arguments { what: format!("the arguments are not JSON: {error}") });
+        }
+    };
+    let call = CallFacts::new(&arguments, turn);
+    if let Err(refused) = agent.boundary.rules.admit(name, &call) {
+        return Err(Denial::Rule { name: name.to_owned(), refused });
     }
+    Ok(Examined { tool, arguments })
 }
 
-/// What the classifier says about what the call would run.
-fn judged(
+/// The second half, after the hooks: the boundary, and what the classifier says about what the
+/// call would run.
+pub(super) fn judge(
     agent: &AgentContext,
-    tool: &'static dyn Tool,
-    arguments: Value,
+    examined: Examined,
     running: Running<'_>,
 ) -> Result<Admitted, Denial> {
+    let Examined { tool, arguments } = examined;
+    if let Some(effect) = beyond(agent, tool.name()) {
+        return Err(Denial::Boundary { name: tool.name().to_owned(), effect });
+    }
     let concern = match assess(&tool.risk(&arguments), running) {
         Assessment::Harmless => None,
         Assessment::Never(finding) => {

@@ -78,6 +78,11 @@ impl Voice {
         Self { hub, secrets, agent, session, turn, listeners: Mutex::default() }
     }
 
+    /// The key of the conversation.
+    pub(crate) fn session(&self) -> &str {
+        &self.session
+    }
+
     fn listen(&self) -> mpsc::Receiver<TurnEvent> {
         let (events, listening) = mpsc::channel(EVENTS_WAITING_MAX);
         if let Ok(end) = events.clone().try_reserve_owned() {

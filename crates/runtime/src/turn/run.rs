@@ -13,6 +13,7 @@ use crate::turn::shown::Shown;
 use crate::turn::skills::InUse;
 use crate::turn::{history, prompt};
 use insula_domain::Switch;
+use insula_domain::hook::HookEvent;
 use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
 use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
@@ -135,6 +136,7 @@ impl Turn<'_> {
         if let Some(end) = self.catch_up(&mut history).await? {
             return Ok(end);
         }
+        self.before_turn(&mut history).await?;
         let mut may_compress = true;
         for step in 0..ITERATIONS_MAX {
             self.hear(&mut history).await;
@@ -163,12 +165,14 @@ impl Turn<'_> {
                     return Ok(end);
                 }
             } else if self.close().await {
+                let text = self.transformed(answer.text()).await?;
+                let message = self.replied(message, &answer, &text);
                 let concluded = self.reply(vec![message.clone()], usage).await?;
                 history.push(self.placed(&message, concluded));
                 self.shown.keep(&history);
                 let shown = std::mem::take(&mut self.shown);
                 self.shop.shelf.put(&cx.agent.id, cx.session, (history, shown));
-                return Ok(TurnEnd::Replied { text: answer.text(), usage: self.spent });
+                return Ok(TurnEnd::Replied { text, usage: self.spent });
             } else {
                 // Said before it knew all that was asked: void, and paid for.
                 let at = self.shop.house.world.clock.now();
@@ -227,8 +231,13 @@ impl Turn<'_> {
         let payer = Payer { agent: &cx.agent, principal: &cx.principal, scope: &cx.scope };
         let reserved = self.shop.budgets.reserve(payer, chain, request).await;
         let reserved = reserved.map_err(Asked::OverBudget)?;
+        self.before_request(purpose).await.map_err(Asked::Failed)?;
         let asked = chain.stream(request, &limits, cancel, &*world.clock, &mut random);
-        let answering = match asked.await {
+        let asked = asked.await;
+        if let Err(error) = &asked {
+            self.after_request(purpose, Err(&error.to_string())).await;
+        }
+        let answering = match asked {
             Ok(answering) => answering,
             Err(_) if cancel.is_cancelled() => return Err(Asked::Stopped(None)),
             Err(error) if matches!(error.error.fault, Fault::TooLong { .. }) => {
@@ -238,7 +247,9 @@ impl Turn<'_> {
         };
         let (link, mut stream) = (answering.link, answering.stream);
         let mut gathering = Gathering::default();
-        let mut deltas = is_reply.then(|| self.redaction().deltas());
+        // What a hook may still change is not for anybody's eyes.
+        let is_open = is_reply && !cx.agent.hooks.has(HookEvent::TransformLlmOutput);
+        let mut deltas = is_open.then(|| self.redaction().deltas());
         let tell = |heard| cx.live.voice.say(heard);
         while let Some(event) = stream.next().await {
             let event = match event {
@@ -246,7 +257,8 @@ impl Turn<'_> {
                 Err(_) if cancel.is_cancelled() => {
                     let answer = gathering.finish();
                     let used = reserved.settle(&link, &answer);
-                    let partial = is_reply.then(|| (self.partial(&answer), used));
+                    let said = if is_open { self.partial(&answer) } else { None };
+                    let partial = is_reply.then_some((said, used));
                     return Err(Asked::Stopped(partial));
                 }
                 Err(error) => return Err(Asked::Failed(error.to_string())),
@@ -261,6 +273,7 @@ impl Turn<'_> {
         }
         let answer = gathering.finish();
         let used = reserved.settle(&link, &answer);
+        self.after_request(purpose, Ok(&answer)).await;
         Ok((answer, used))
     }
 

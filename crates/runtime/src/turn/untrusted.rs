@@ -36,6 +36,15 @@ pub(super) fn enclosed(pieces: &[Piece], id: &str) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// What became of foreign pieces: as foreign as they were, from where the first of it came.
+pub(super) fn changed(pieces: &[Piece], text: &str) -> Vec<Piece> {
+    let source = pieces.iter().find_map(|piece| match piece {
+        Piece::Foreign { source, .. } => Some(source.clone()),
+        Piece::Own(_) => None,
+    });
+    vec![Piece::Foreign { source: source.unwrap_or_default(), text: text.to_owned() }]
+}
+
 /// Notes in the record that some of a result is foreign.
 pub(super) fn set(parts: &mut [Part]) {
     for part in parts {

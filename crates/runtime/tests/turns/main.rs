@@ -5,6 +5,8 @@
 mod approvals;
 mod basics;
 mod control;
+mod hooks;
+mod rules;
 mod skills;
 mod support;
 mod web;

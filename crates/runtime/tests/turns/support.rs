@@ -43,7 +43,11 @@ pub async fn scripted(
     build(world, config, Some(upstream)).await
 }
 
-async fn build(world: insula_world::World, config: String, upstream: Option<Upstream>) -> Fixture {
+pub async fn build(
+    world: insula_world::World,
+    config: String,
+    upstream: Option<Upstream>,
+) -> Fixture {
     let files = insula_testkit::Home::with([("config.yaml", &*config)]).unwrap();
     let home = Home::new(files.path());
     home.prepare().unwrap();

@@ -82,6 +82,13 @@ impl Fetch {
         self.headers.insert(name, HeaderValue::from_static(value));
         self
     }
+
+    /// Sends JSON to an address.
+    pub fn post_json(url: impl Into<String>, body: Vec<u8>) -> Self {
+        let json = HeaderValue::from_static("application/json");
+        let headers = HeaderMap::from_iter([(CONTENT_TYPE, json)]);
+        Self { method: Method::POST, url: url.into(), headers, body: body.into() }
+    }
 }
 
 /// Why something could not be fetched.

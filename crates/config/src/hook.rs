@@ -1,0 +1,106 @@
+//! A hook as it is configured.
+
+use insula_domain::expr::Expression;
+use insula_domain::hook::HookEvent;
+use std::time::Duration;
+
+/// How long a hook may take, unless configured.
+pub const HOOK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Longest time a hook may be given: whatever asks it waits.
+pub const HOOK_TIMEOUT_MAX: Duration = Duration::from_secs(60);
+
+/// One hook.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hook {
+    /// When it is asked.
+    pub event: HookEvent,
+    /// Who answers.
+    pub way: HookWay,
+    /// The tools it is asked about; all where there is none.
+    pub matcher: Option<Box<[Box<str>]>>,
+    /// How long it may take.
+    pub timeout: Duration,
+    /// What holds when it fails.
+    pub on_failure: OnFailure,
+    /// Who wrote it.
+    pub owner: HookOwner,
+    /// What it is called in records: the event and the place it is written at.
+    pub name: Box<str>,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HookWay {
+    /// An expression, in this process.
+    Expr(Expression),
+    /// A program in the agent's sandbox.
+    Command(Box<str>),
+    /// A server.
+    Http(Box<str>),
+}
+
+impl HookWay {
+    /// The key used in configuration.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Expr(_) => "expr",
+            Self::Command(_) => "command",
+            Self::Http(_) => "http",
+        }
+    }
+}
+
+/// What holds when a hook fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    /// What was to happen does not.
+    Deny,
+    /// As if it had not been asked.
+    Allow,
+}
+
+/// Who wrote a hook: it says where its programs are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HookOwner {
+    /// It stands at the top and holds for every agent.
+    Daemon,
+    /// It is the agent's own.
+    Agent,
+}
+
+impl Hook {
+    /// Whether it is asked about a tool.
+    pub fn matches(&self, tool: Option<&str>) -> bool {
+        match (&self.matcher, tool) {
+            (None, _) => true,
+            (Some(patterns), Some(tool)) => patterns.iter().any(|pattern| is_like(pattern, tool)),
+            // A hook for some tools is not asked where there is none.
+            (Some(_), None) => false,
+        }
+    }
+}
+
+/// Whether a name is like a pattern with `*` for any run of characters. Going back to the last
+/// star is enough.
+fn is_like(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < name.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, t));
+            p += 1;
+        } else if pattern.get(p) == Some(&name[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((at, from)) = star {
+            star = Some((at, from + 1));
+            p = at + 1;
+            t = from + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}

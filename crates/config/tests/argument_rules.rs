@@ -1,0 +1,92 @@
+//! `tools.rules`: what it comes to, what is wrong with it, and that layers add up.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may say what it knows")]
+
+mod common;
+
+use common::load_text;
+use insula_config::Outcome;
+
+/// The rules of agent `a`, as people read them.
+fn rules(config: &str) -> Vec<String> {
+    let (report, loaded) = load_text(config);
+    let errors: Vec<String> = report.errors().map(|found| found.message.clone()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let loaded = loaded.unwrap();
+    let (_, outcome) = loaded.agents.iter().find(|(id, _)| id.as_str() == "a").unwrap();
+    match outcome {
+        Outcome::Ready(config) => {
+            let rules = config.boundary.rules.iter();
+            rules.map(|rule| format!("{}: {rule}", rule.name)).collect()
+        }
+        Outcome::Failed(reason) => panic!("{reason}"),
+    }
+}
+
+#[test]
+fn every_form_of_a_rule_is_read() {
+    let config = "
+agents:
+  a:
+    tools:
+      rules:
+        web_extract: {url: {host: [docs.rs, '*.rust-lang.org']}}
+        terminal: {command: {prefix: ['cargo ', 'git ']}}
+        write_file: [{path: {path: 'src/**'}}, {path: {prefix: src/}}]
+        mcp__bank__*:
+          amount: {min: -5, max: 100}
+          currency: {one_of: EUR, optional: true}
+          to.name: {recipient: '*@example.org'}
+          expr: args.to in turn.mentioned_addresses
+";
+    assert_eq!(
+        rules(config),
+        [
+            "web_extract.url.host: `url` is at `docs.rs`, `*.rust-lang.org`",
+            "terminal.command.prefix: `command` runs only commands that begin with `cargo`, `git`",
+            "write_file.path.path: `path` is below `src/**`",
+            "write_file.path.prefix: `path` begins with `src/`",
+            "mcp__bank__*.amount.max: `amount` is -5 to 100",
+            "mcp__bank__*.currency.one_of: `currency` is `EUR`, or is left out",
+            "mcp__bank__*.to.name.recipient: `to.name` is `*@example.org`",
+            "mcp__bank__*.expr: `args.to in turn.mentioned_addresses` holds",
+        ]
+    );
+}
+
+#[test]
+fn rules_of_every_layer_hold() {
+    let config = "
+defaults: {tools: {rules: {terminal: {command: {prefix: git}}}}}
+agents:
+  a: {tools: {profile: coding, rules: {terminal: {command: {prefix: git status}}}}}
+";
+    assert_eq!(rules(config).len(), 2);
+}
+
+#[test]
+fn a_mistake_in_a_rule_fails_its_agent_and_says_where() {
+    for (rule, at, message) in [
+        ("{termnal: {command: {prefix: git}}}", "termnal", "unknown tool `termnal`"),
+        ("{terminal: {command: {prefx: git}}}", "prefx", "unknown key `prefx`"),
+        ("{terminal: {command: {}}}", "{}", "bounds nothing"),
+        ("{terminal: {command: git}}", "git", "is no map"),
+        ("{terminal: {}}", "{}", "says nothing"),
+        ("{terminal: {command: {prefix: 'git; rm'}}}", "'git;", "not the beginning of a command"),
+        ("{web_extract: {url: {host: 'https://x'}}}", "'https", "`https://x` is not a host"),
+        ("{web_extract: {url: {max: much}}}", "much", "`much` is not a number"),
+        ("{read_file: {path: {path: '../x'}}}", "'..", "not a pattern of paths"),
+        ("{terminal: {expr: 'args.x == trn.text'}}", "'args", "did you mean `turn`?"),
+        ("{terminal: {expr: 'turn.mentioned == 1'}}", "'turn", "`turn` has no `mentioned`"),
+    ] {
+        let config = format!("agents: {{b: {{}}, a: {{tools: {{rules: {rule}}}}}}}");
+        let column = config.rfind(at).unwrap() + 1;
+        let (report, loaded) = load_text(&config);
+        let found = report.errors().next().unwrap_or_else(|| panic!("{rule}"));
+        assert!(found.message.contains(message), "{rule}: {}", found.message);
+        let place = (found.span.line as usize, found.span.column as usize);
+        assert_eq!(place, (1, column), "{rule}: {}", found.message);
+        for (id, outcome) in &loaded.unwrap().agents {
+            assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "a", "{rule}");
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The values that one argument may have.
+
+use super::path::PathGlob;
+use super::{ELEMENTS_MAX, Found};
+use crate::command::{self, Said};
+use crate::host::{HostPattern, Scheme, parse_authority};
+use std::fmt;
+use std::hash::{Hash, Hasher};
+
+/// Most patterns of one bound.
+pub const PATTERNS_MAX: usize = 256;
+
+/// The values an argument may have.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Bound {
+    /// An address on the web, or a host, that one of these covers.
+    Host(Vec<HostPattern>),
+    /// Somebody to write to: one of these, where `*` stands for a run of letters up to the
+    /// next `@`, `:` or `/`.
+    Recipient(Vec<Box<str>>),
+    /// A path that one of these covers.
+    Path(Vec<PathGlob>),
+    /// A command line in which every command begins with the words of one of these.
+    Command(Vec<Box<[Box<str>]>>),
+    /// A text that begins so.
+    Prefix(Vec<Box<str>>),
+    /// One of these, as written.
+    OneOf(Vec<Box<str>>),
+    /// A number, at least the one and at most the other.
+    Number {
+        /// The least.
+        min: Option<Number>,
+        /// The most.
+        max: Option<Number>,
+    },
+}
+
+/// A number that is one.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Number(f64);
+
+impl Number {
+    /// `None` for what is no number.
+    pub fn new(value: f64) -> Option<Self> {
+        value.is_finite().then_some(Self(value))
+    }
+}
+
+impl Eq for Number {}
+
+impl Hash for Number {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        // The two zeros are equal.
+        (self.0 + 0.0).to_bits().hash(state);
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Why a text is no pattern of a bound.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BoundError {
+    /// not a host
+    #[error("`{text}` is not a host: {why}")]
+    Host {
+        /// The rejected text.
+        text: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// not a recipient
+    #[error("`{text}` is not a recipient: write it as it is given, with `*` for a part of it")]
+    Recipient {
+        /// The rejected text.
+        text: String,
+    },
+    /// not a pattern of paths
+    #[error("`{text}` is not a pattern of paths: `{why}`")]
+    Path {
+        /// The rejected text.
+        text: String,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// not the beginning of a command
+    #[error(
+        "`{text}` is not the beginning of a command: write the program and maybe its first \
+         arguments, without quotes, variables or anything else a shell reads"
+    )]
+    Command {
+        /// The rejected text.
+        text: String,
+    },
+    /// nothing would be allowed, or anything
+    #[error("an empty text is the beginning of every other")]
+    EmptyPrefix,
+}
+
+impl Bound {
+    /// Hosts.
+    pub fn hosts<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
+        let host = |text: &str| {
+            HostPattern::parse(text)
+                .map_err(|error| BoundError::Host { text: text.to_owned(), why: error.to_string() })
+        };
+        texts.into_iter().map(host).collect::<Result<_, _>>().map(Self::Host)
+    }
+
+    /// Recipients.
+    pub fn recipients<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
+        let recipient = |text: &str| {
+            let is_plain = is_recipient(text) && !text.bytes().all(|byte| byte == b'*');
+            is_plain
+                .then(|| text.to_ascii_lowercase().into())
+                .ok_or_else(|| BoundError::Recipient { text: text.to_owned() })
+        };
+        texts.into_iter().map(recipient).collect::<Result<_, _>>().map(Self::Recipient)
+    }
+
+    /// Paths.
+    pub fn paths<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
+        let path = |text: &str| {
+            PathGlob::parse(text).map_err(|why| BoundError::Path { text: text.to_owned(), why })
+        };
+        texts.into_iter().map(path).collect::<Result<_, _>>().map(Self::Path)
+    }
+
+    /// Beginnings of commands.
+    pub fn commands<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
+        let words = |text: &str| {
+            let wrong = || BoundError::Command { text: text.to_owned() };
+            // Written as a shell reads it, so that it means the same here and in a line.
+            let [Said { words, sets_variables: false, .. }] =
+                &command::said(text).ok_or_else(wrong)?[..]
+            else {
+                return Err(wrong());
+            };
+            let plain: Option<Box<[Box<str>]>> =
+                words.iter().map(|word| word.as_deref().map(Box::from)).collect();
+            let is_as_written =
+                |words: &[Box<str>]| words.iter().map(|word| &**word).eq(text.split_whitespace());
+            plain.filter(|words| !words.is_empty() && is_as_written(words)).ok_or_else(wrong)
+        };
+        texts.into_iter().map(words).collect::<Result<_, _>>().map(Self::Command)
+    }
+
+    /// Beginnings of a text.
+    pub fn prefixes<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
+        let prefix = |text: &str| match text {
+            "" => Err(BoundError::EmptyPrefix),
+            text => Ok(text.into()),
+        };
+        texts.into_iter().map(prefix).collect::<Result<_, _>>().map(Self::Prefix)
+    }
+
+    /// What is allowed, as it follows "`url` …".
+    pub fn allows(&self) -> String {
+        fn any<T>(patterns: &[T], show: impl Fn(&T) -> String) -> String {
+            match patterns {
+                [] => "nothing".to_owned(),
+                patterns => {
+                    let shown: Vec<String> =
+                        patterns.iter().map(|it| format!("`{}`", show(it))).collect();
+                    shown.join(", ")
+                }
+            }
+        }
+        match self {
+            Self::Host(hosts) => format!("is at {}", any(hosts, ToString::to_string)),
+            Self::Recipient(names) => format!("is {}", any(names, ToString::to_string)),
+            Self::Path(globs) => format!("is below {}", any(globs, ToString::to_string)),
+            Self::Command(prefixes) => {
+                format!("runs only commands that begin with {}", any(prefixes, |it| it.join(" ")))
+            }
+            Self::Prefix(prefixes) => {
+                format!("begins with {}", any(prefixes, ToString::to_string))
+            }
+            Self::OneOf(values) => format!("is {}", any(values, ToString::to_string)),
+            Self::Number { min: Some(min), max: Some(max) } => format!("is {min} to {max}"),
+            Self::Number { min: Some(min), max: None } => format!("is at least {min}"),
+            Self::Number { min: None, max: Some(max) } => format!("is at most {max}"),
+            Self::Number { min: None, max: None } => "is a number".to_owned(),
+        }
+    }
+
+    /// Whether a value is within; otherwise what is wrong, as it follows "`url` …".
+    pub(super) fn admit(&self, found: &Found<'_>) -> Result<(), String> {
+        let wrong = |what: String| Err(format!("{what}; allowed is what {}", self.allows()));
+        match found {
+            Found::List(elements) if elements.len() > ELEMENTS_MAX => {
+                wrong(format!("has {} elements", elements.len()))
+            }
+            Found::List(elements) => elements.iter().try_for_each(|element| match element {
+                Found::List(_) => wrong("has a list in a list".to_owned()),
+                Found::Absent => wrong("has an empty element".to_owned()),
+                element => self.admit(element),
+            }),
+            Found::Text(text) => match self.covers_text(text) {
+                Ok(()) => Ok(()),
+                Err(what) => wrong(what),
+            },
+            Found::Number(number) => match self {
+                Self::Number { min, max } => {
+                    let is_within = number.is_finite()
+                        && min.is_none_or(|min| *number >= min.0)
+                        && max.is_none_or(|max| *number <= max.0);
+                    if is_within { Ok(()) } else { wrong(format!("is {number}")) }
+                }
+                Self::OneOf(values) if values.iter().any(|it| **it == *number.to_string()) => {
+                    Ok(())
+                }
+                Self::OneOf(_) => wrong(format!("is {number}")),
+                _ => wrong("is a number".to_owned()),
+            },
+            Found::Bool(value) => match self {
+                Self::OneOf(values) if values.iter().any(|it| **it == *value.to_string()) => Ok(()),
+                _ => wrong(format!("is {value}")),
+            },
+            Found::Fields => wrong("has fields of its own".to_owned()),
+            Found::Absent => wrong("is missing".to_owned()),
+        }
+    }
+
+    fn covers_text(&self, text: &str) -> Result<(), String> {
+        let is = || format!("is `{}`", clipped(text));
+        let covered = match self {
+            Self::Host(patterns) => {
+                let (host, port, scheme) = web_address(text).ok_or_else(|| {
+                    format!("is `{}`, which is no plain web address", clipped(text))
+                })?;
+                // A host without scheme and port may be reached in either way.
+                patterns.iter().any(|it| match (port, scheme) {
+                    (Some(port), Some(scheme)) => it.covers(&host, port, scheme),
+                    (Some(port), None) => {
+                        it.covers(&host, port, Scheme::Http)
+                            || it.covers(&host, port, Scheme::Https)
+                    }
+                    (None, _) => it.covers_host(&host),
+                })
+            }
+            Self::Recipient(names) => {
+                let lower = text.to_ascii_lowercase();
+                is_recipient(text)
+                    && !text.contains('*')
+                    && names.iter().any(|name| is_like_recipient(name.as_bytes(), lower.as_bytes()))
+            }
+            Self::Path(globs) => globs.iter().any(|glob| glob.covers(text)),
+            Self::Command(prefixes) => return commands_within(prefixes, text),
+            Self::Prefix(prefixes) => prefixes.iter().any(|prefix| text.starts_with(&**prefix)),
+            Self::OneOf(values) => values.iter().any(|value| **value == *text),
+            Self::Number { .. } => return Err("is a text and no number".to_owned()),
+        };
+        if covered { Ok(()) } else { Err(is()) }
+    }
+}
+
+fn commands_within(prefixes: &[Box<[Box<str>]>], line: &str) -> Result<(), String> {
+    let Some(said) = command::said(line) else {
+        return Err("has a command that is only known when it runs, or can't be read".to_owned());
+    };
+    if said.is_empty() {
+        return Err("has no command".to_owned());
+    }
+    for said in said {
+        if said.sets_variables {
+            return Err(format!("sets variables for a command (`{}`)", clipped(&said.source)));
+        }
+        if !prefixes.iter().any(|words| said.begins_with(words)) {
+            let words: Vec<&str> =
+                said.words.iter().map(|word| word.as_deref().unwrap_or("…")).collect();
+            return Err(match words.is_empty() {
+                true => format!("has `{}`, which names no command", clipped(&said.source)),
+                false => format!("runs `{}`", clipped(&words.join(" "))),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The host of `https://host[:port]/…` or `host[:port]`, read strictly: whatever two readers
+/// could take for different hosts is none.
+pub(super) fn web_address(text: &str) -> Option<(crate::host::Host, Option<u16>, Option<Scheme>)> {
+    let is_odd = |letter: char| letter.is_control() || letter.is_whitespace() || letter == '\\';
+    if text.contains(is_odd) {
+        return None;
+    }
+    let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
+    let (scheme, rest) = match lower {
+        lower if lower.starts_with("https://") => (Some(Scheme::Https), text.get(8..)?),
+        lower if lower.starts_with("http://") => (Some(Scheme::Http), text.get(7..)?),
+        _ if text.contains('/') => return None,
+        _ => (None, text),
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    if scheme.is_none() && end != rest.len() {
+        return None;
+    }
+    let (host, port) = parse_authority(&rest[..end]).ok()?;
+    Some((host, port.or(scheme.map(Scheme::default_port)), scheme))
+}
+
+/// Nothing that could make it several, or another one to a careless reader.
+fn is_recipient(text: &str) -> bool {
+    let is_odd = |letter: char| {
+        letter.is_control() || letter.is_whitespace() || ",;<>\"'()\\%".contains(letter)
+    };
+    !text.is_empty() && text.len() <= 320 && !text.contains(is_odd)
+}
+
+/// Matches with `*` for any run of bytes without `@`, `:` and `/`. Going back to the last star
+/// is enough, since what it may not pass ends it for good.
+fn is_like_recipient(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while t < text.len() {
+        if pattern.get(p) == Some(&b'*') {
+            star = Some((p, t));
+            p += 1;
+        } else if pattern.get(p) == Some(&text[t]) {
+            p += 1;
+            t += 1;
+        } else if let Some((at, from)) = star.filter(|(_, from)| !b"@:/".contains(&text[*from])) {
+            star = Some((at, from + 1));
+            p = at + 1;
+            t = from + 1;
+        } else {
+            return false;
+        }
+    }
+    pattern[p..].iter().all(|byte| *byte == b'*')
+}
+
+/// As much of a value as a message needs.
+fn clipped(text: &str) -> String {
+    const CHARS_MAX: usize = 120;
+    let mut shown: String =
+        text.chars().take(CHARS_MAX).map(|it| if it.is_control() { ' ' } else { it }).collect();
+    if text.chars().nth(CHARS_MAX).is_some() {
+        shown.push('…');
+    }
+    shown
+}

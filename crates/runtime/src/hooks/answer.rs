@@ -1,0 +1,179 @@
+//! What a hook answered, in words that can be acted on. What can't be is a failure.
+
+use crate::turn::facts::expression_value;
+use insula_domain::CustomId;
+use insula_domain::expr::{self, Bindings, Value as Bound};
+use insula_domain::hook::{HookEvent, Part, VARIABLES};
+use serde_json::{Map, Value};
+
+/// Longest context that a hook may add, in bytes: it stands in the prompt.
+const CONTEXT_BYTES_MAX: usize = 16 * 1024;
+/// Longest reason, in bytes.
+const REASON_BYTES_MAX: usize = 1_000;
+/// Most contexts to read besides.
+const READ_MAX: usize = 16;
+
+/// What a hook answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// No objection, and nothing to add.
+    Nothing,
+    /// It must not happen, and why.
+    Block(String),
+    /// An admin has to agree, and why.
+    Approve(String),
+    /// Something the model is to know.
+    Context(String),
+    /// A text that takes the place of another.
+    Text(String),
+    /// Which scope an operation has.
+    Scope(ScopeAnswer),
+    /// What becomes of a message.
+    Action(String, Value),
+}
+
+/// Which scope a memory operation has: ids in a namespace of their own, which can't name a
+/// derived context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScopeAnswer {
+    /// The one context; `None` for global.
+    pub context: Option<CustomId>,
+    /// Contexts that are read besides.
+    pub read: Vec<CustomId>,
+}
+
+/// The variables of an expression, out of a payload.
+pub(super) fn bindings(payload: &Map<String, Value>) -> Bindings {
+    let mut bindings = Bindings::new();
+    for variable in VARIABLES {
+        let value = match variable.name() {
+            "GLOBAL" => Bound::global(),
+            name => payload.get(name).map_or_else(Bound::null, expression_value),
+        };
+        bindings.bind(variable.name(), value);
+    }
+    bindings
+}
+
+/// What an expression says. A truth value allows or blocks; a text is what the event asks for.
+pub(super) fn of_expression(event: HookEvent, answer: expr::Answer) -> Result<Answer, String> {
+    use expr::Answer::{Bool, Global, Text};
+    let wrong = |answer: &expr::Answer, wanted: &str| {
+        Err(format!("the expression answers {}, and `{event}` asks for {wanted}", answer.kind()))
+    };
+    match (event, event.part(), answer) {
+        (_, Part::Observes, _) => Ok(Answer::Nothing),
+        (HookEvent::MemoryScope, _, Text(id)) => {
+            let scope = ScopeAnswer { context: Some(custom(&id)?), read: Vec::new() };
+            Ok(Answer::Scope(scope))
+        }
+        (HookEvent::MemoryScope, _, Global) => {
+            Ok(Answer::Scope(ScopeAnswer { context: None, read: Vec::new() }))
+        }
+        (HookEvent::MemoryScope, _, other) => wrong(&other, "a text or GLOBAL"),
+        (_, Part::Transforms, Text(text)) => Ok(Answer::Text(text)),
+        (_, Part::Transforms, other) => wrong(&other, "a text"),
+        (HookEvent::PreLlmCall, _, Text(text)) => context(text),
+        (_, Part::Decides, Bool(true)) => Ok(Answer::Nothing),
+        (_, Part::Decides, Bool(false)) => {
+            Ok(Answer::Block("a rule of this agent's operator does not allow it".to_owned()))
+        }
+        (_, Part::Decides, other) => wrong(&other, "true or false"),
+    }
+}
+
+/// What a program or a server says.
+pub(super) fn of_text(event: HookEvent, said: &[u8]) -> Result<Answer, String> {
+    if event.part() == Part::Observes {
+        return Ok(Answer::Nothing);
+    }
+    let said = std::str::from_utf8(said).map_err(|_| "the answer is not text".to_owned())?;
+    let needs_answer = event == HookEvent::MemoryScope || event.part() == Part::Transforms;
+    if said.trim().is_empty() && !needs_answer {
+        return Ok(Answer::Nothing);
+    }
+    let json: Value =
+        serde_json::from_str(said).map_err(|error| format!("the answer is not JSON: {error}"))?;
+    let Value::Object(fields) = json else {
+        return Err("the answer is not a JSON object".to_owned());
+    };
+    if fields.is_empty() && !needs_answer {
+        return Ok(Answer::Nothing);
+    }
+    of_fields(event, &fields)
+}
+
+fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, String> {
+    let text = |name: &str| match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.as_str())),
+        Some(_) => Err(format!("`{name}` of the answer is not a text")),
+    };
+    let reason = text("reason")?.or(text("message")?).unwrap_or("a hook of this agent refused it");
+    let reason = super::clip(reason, REASON_BYTES_MAX);
+    let action = text("action")?;
+    match text("decision")?.or(action.filter(|action| matches!(*action, "block" | "approve"))) {
+        Some("block" | "deny") => return Ok(Answer::Block(reason)),
+        Some("approve") if event == HookEvent::PreToolCall || event == HookEvent::McpCall => {
+            return Ok(Answer::Approve(reason));
+        }
+        Some("allow") | None => {}
+        Some(other) => return Err(format!("`{}` is no decision", super::clip(other, 60))),
+    }
+    if event == HookEvent::MemoryScope {
+        return scope(fields);
+    }
+    if event.part() == Part::Transforms {
+        let text = text("text")?.ok_or("the answer has no `text`")?;
+        return Ok(Answer::Text(text.to_owned()));
+    }
+    if matches!(event, HookEvent::RouteSelect | HookEvent::PreGatewayDispatch)
+        && let Some(action) = action
+    {
+        return match action {
+            "allow" => Ok(Answer::Nothing),
+            "skip" | "rewrite" | "route" => {
+                Ok(Answer::Action(action.to_owned(), Value::Object(fields.clone())))
+            }
+            other => Err(format!("`{}` is no action", super::clip(other, 60))),
+        };
+    }
+    if let Some(added) = text("context")? {
+        return context(added.to_owned());
+    }
+    match (fields.contains_key("decision"), action) {
+        (true, _) | (false, Some("allow")) => Ok(Answer::Nothing),
+        // A misspelt `decision` must not be an agreement.
+        _ => Err("the answer has neither `decision` nor `action` nor `context`".to_owned()),
+    }
+}
+
+fn context(text: String) -> Result<Answer, String> {
+    if text.len() > CONTEXT_BYTES_MAX {
+        return Err(format!("the context has more than {CONTEXT_BYTES_MAX} bytes"));
+    }
+    Ok(if text.is_empty() { Answer::Nothing } else { Answer::Context(text) })
+}
+
+fn scope(fields: &Map<String, Value>) -> Result<Answer, String> {
+    let context = match fields.get("context_id") {
+        None => return Err("the answer has no `context_id`".to_owned()),
+        Some(Value::Null) => None,
+        Some(Value::String(id)) => Some(custom(id)?),
+        Some(_) => return Err("`context_id` is neither a text nor null".to_owned()),
+    };
+    let read = match fields.get("read") {
+        None | Some(Value::Null) => Vec::new(),
+        Some(Value::Array(ids)) if ids.len() <= READ_MAX => {
+            let id =
+                |id: &Value| custom(id.as_str().ok_or("`read` has something that is no text")?);
+            ids.iter().map(id).collect::<Result<_, _>>()?
+        }
+        Some(_) => return Err(format!("`read` is no list of at most {READ_MAX} ids")),
+    };
+    Ok(Answer::Scope(ScopeAnswer { context, read }))
+}
+
+fn custom(id: &str) -> Result<CustomId, String> {
+    CustomId::new(id).ok_or_else(|| "a context id is empty or too long".to_owned())
+}

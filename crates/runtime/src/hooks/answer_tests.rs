@@ -1,0 +1,102 @@
+//! What hooks may answer, and what is nonsense.
+
+use super::answer::{Answer, ScopeAnswer, of_expression, of_text};
+use insula_domain::CustomId;
+use insula_domain::expr;
+use insula_domain::hook::HookEvent::{
+    self, MemoryScope, PostToolCall, PreLlmCall, PreToolCall, RouteSelect, TransformToolResult,
+};
+
+fn said(event: HookEvent, text: &str) -> Result<Answer, String> {
+    of_text(event, text.as_bytes())
+}
+
+fn scope(context: Option<&str>, read: &[&str]) -> Answer {
+    let id = |id: &&str| CustomId::new(id).unwrap();
+    Answer::Scope(ScopeAnswer {
+        context: context.as_ref().map(id),
+        read: read.iter().map(id).collect(),
+    })
+}
+
+#[test]
+fn every_form_of_an_answer_is_read() {
+    let block = |why: &str| Ok(Answer::Block(why.to_owned()));
+    for (event, text, expected) in [
+        (PreToolCall, "", Ok(Answer::Nothing)),
+        (PreToolCall, " {} \n", Ok(Answer::Nothing)),
+        (PreToolCall, r#"{"decision": "allow"}"#, Ok(Answer::Nothing)),
+        (PreToolCall, r#"{"decision": "block", "reason": "no"}"#, block("no")),
+        (PreToolCall, r#"{"action": "block", "message": "no"}"#, block("no")),
+        (
+            PreToolCall,
+            r#"{"decision": "approve", "reason": "sure?"}"#,
+            Ok(Answer::Approve("sure?".into())),
+        ),
+        (
+            PreLlmCall,
+            r#"{"context": "it is raining"}"#,
+            Ok(Answer::Context("it is raining".into())),
+        ),
+        (TransformToolResult, r#"{"text": ""}"#, Ok(Answer::Text(String::new()))),
+        (
+            MemoryScope,
+            r#"{"context_id": "org:acme", "read": ["all"]}"#,
+            Ok(scope(Some("org:acme"), &["all"])),
+        ),
+        (MemoryScope, r#"{"context_id": null}"#, Ok(scope(None, &[]))),
+        (RouteSelect, r#"{"action": "allow"}"#, Ok(Answer::Nothing)),
+        (PostToolCall, "whatever", Ok(Answer::Nothing)),
+    ] {
+        assert_eq!(said(event, text), expected, "{event}: {text}");
+    }
+    let route = said(RouteSelect, r#"{"action": "route", "agent": "b"}"#).unwrap();
+    assert!(
+        matches!(route, Answer::Action(action, parts) if action == "route" && parts["agent"] == "b")
+    );
+}
+
+#[test]
+fn nonsense_is_a_failure_and_never_an_agreement() {
+    for (event, text) in [
+        (PreToolCall, "yes"),
+        (PreToolCall, "[]"),
+        (PreToolCall, "null"),
+        (PreToolCall, r#"{"decison": "block"}"#),
+        (PreToolCall, r#"{"decision": "maybe"}"#),
+        (PreToolCall, r#"{"decision": true}"#),
+        (PreToolCall, r#"{"decision": "block", "#),
+        (PreToolCall, "\u{0}"),
+        (MemoryScope, ""),
+        (MemoryScope, "{}"),
+        (MemoryScope, r#"{"context": "x"}"#),
+        (MemoryScope, r#"{"context_id": 7}"#),
+        (MemoryScope, r#"{"context_id": ""}"#),
+        (MemoryScope, r#"{"context_id": "x", "read": "y"}"#),
+        (MemoryScope, r#"{"context_id": "x", "read": [1]}"#),
+        (TransformToolResult, ""),
+        (TransformToolResult, "{}"),
+        (TransformToolResult, r#"{"decision": "allow"}"#),
+        (PreLlmCall, r#"{"decision": "approve"}"#),
+        (RouteSelect, r#"{"action": "everywhere"}"#),
+    ] {
+        assert!(said(event, text).is_err(), "{event}: {text}");
+    }
+    assert!(of_text(PreToolCall, &[0xff, 0xfe]).is_err());
+}
+
+#[test]
+fn an_expression_answers_as_the_event_asks() {
+    let text = |text: &str| expr::Answer::Text(text.to_owned());
+    let yes = expr::Answer::Bool(true);
+    assert_eq!(of_expression(PreToolCall, yes.clone()), Ok(Answer::Nothing));
+    assert!(matches!(of_expression(PreToolCall, expr::Answer::Bool(false)), Ok(Answer::Block(_))));
+    assert!(of_expression(PreToolCall, text("x")).is_err());
+    assert_eq!(of_expression(MemoryScope, text("a")), Ok(scope(Some("a"), &[])));
+    assert_eq!(of_expression(MemoryScope, expr::Answer::Global), Ok(scope(None, &[])));
+    assert!(of_expression(MemoryScope, yes.clone()).is_err());
+    assert!(of_expression(MemoryScope, text("")).is_err());
+    assert!(of_expression(MemoryScope, expr::Answer::Texts(vec![])).is_err());
+    assert_eq!(of_expression(TransformToolResult, text("x")), Ok(Answer::Text("x".into())));
+    assert!(of_expression(TransformToolResult, yes).is_err());
+}

@@ -1,0 +1,135 @@
+//! What is known of a turn and of a call, in the words that argument rules, hooks and their
+//! expressions use.
+
+use crate::context::AgentContext;
+use crate::turn::desk::text_of;
+use crate::turn::run::TurnContext;
+use insula_domain::argument::{Call, Found, mentions};
+use insula_domain::expr::{Record, Value};
+use insula_domain::{Metadata, Platform, SessionKey, Standing, UserId};
+use insula_store::{Message, Role};
+use serde_json::Value as Json;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+/// The principal of the local command line, admin of every agent.
+const LOCAL: &str = "cli:local";
+
+/// A JSON value as expressions see it.
+pub fn expression_value(json: &Json) -> Value {
+    match json {
+        Json::Null => Value::null(),
+        Json::Bool(value) => Value::bool(*value),
+        Json::Number(number) => match number.as_i64() {
+            Some(whole) => Value::int(whole),
+            None => Value::double(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Json::String(text) => Value::text(text.as_str()),
+        Json::Array(items) => Value::list(items.iter().map(expression_value)),
+        Json::Object(fields) => {
+            let fields = fields.iter().fold(Record::new(), |record, (name, value)| {
+                record.with(name.as_str(), expression_value(value))
+            });
+            fields.build()
+        }
+    }
+}
+
+/// Metadata as expressions see it.
+pub fn metadata_value(metadata: &Metadata) -> Value {
+    let mut record = Record::new();
+    for (name, value) in metadata.iter() {
+        record.insert(&**name, Value::text(&**value));
+    }
+    record.build()
+}
+
+/// Whether somebody may approve for and change an agent. Roles, which only a platform knows,
+/// make nobody one here.
+pub(crate) fn is_admin(agent: &AgentContext, principal: &str) -> bool {
+    if principal == LOCAL {
+        return true;
+    }
+    let Some((platform, user)) = principal.split_once(':') else { return false };
+    let (Ok(platform), Ok(user)) = (Platform::new(platform), UserId::new(user)) else {
+        return false;
+    };
+    let person = agent.conversations.people.person(platform, &user);
+    agent.admins.standing((platform, &user), person, &[]) == Standing::Admin
+}
+
+/// The fields of a turn, as [`insula_domain::argument::TURN_FIELDS`] names them. What people
+/// said in it is `said`; what tools and models said is no part of it.
+pub(crate) fn turn_value(cx: &TurnContext, said: &str) -> Value {
+    let text = |text: &str| Value::text(text);
+    let maybe = |text: Option<&str>| text.map_or_else(Value::null, Value::text);
+    let session = cx.live.voice.session();
+    let key = session.parse::<SessionKey>().ok();
+    let user = cx.principal.split_once(':').map(|(_, user)| user);
+    let found = mentions(said);
+    Record::new()
+        .with("agent", text(cx.agent.id.as_str()))
+        .with("session", text(session))
+        .with("scope", text(&cx.scope))
+        .with("principal", text(&cx.principal))
+        .with("platform", maybe(key.as_ref().map(|key| key.platform.as_str())))
+        .with("account", maybe(key.as_ref().map(|key| key.account.as_str())))
+        .with("chat", maybe(key.as_ref().map(|key| key.chat.as_str())))
+        .with("topic", maybe(key.as_ref().and_then(|key| Some(key.topic.as_ref()?.as_str()))))
+        .with("user", maybe(user))
+        .with("admin", Value::bool(is_admin(&cx.agent, &cx.principal)))
+        .with("text", text(said))
+        .with("mentioned_addresses", Value::texts(found.addresses))
+        .with("mentioned_urls", Value::texts(found.urls))
+        .with("mentioned_hosts", Value::texts(found.hosts))
+        .with("metadata", metadata_value(&cx.agent.config.metadata))
+        .build()
+}
+
+/// What people said in a turn so far.
+pub(crate) fn said(cx: &TurnContext, history: &[Message]) -> String {
+    let own = |it: &&Message| it.turn == Some(cx.turn) && it.role == Role::User;
+    let said: Vec<String> = history.iter().filter(own).map(|it| text_of(&it.parts)).collect();
+    said.join("\n")
+}
+
+/// A call in a turn, as argument rules see it. What only an expression asks for is made when
+/// one does.
+pub(crate) struct CallFacts<'c> {
+    arguments: &'c Json,
+    turn: &'c dyn Fn() -> Value,
+    made: RefCell<Option<Arc<Value>>>,
+}
+
+impl<'c> CallFacts<'c> {
+    pub(crate) fn new(arguments: &'c Json, turn: &'c dyn Fn() -> Value) -> Self {
+        Self { arguments, turn, made: RefCell::default() }
+    }
+}
+
+impl Call for CallFacts<'_> {
+    fn at(&self, path: &[Box<str>]) -> Found<'_> {
+        let at = path.iter().try_fold(self.arguments, |json, name| json.get(&**name));
+        at.map_or(Found::Absent, found)
+    }
+
+    fn arguments(&self) -> Value {
+        expression_value(self.arguments)
+    }
+
+    fn turn(&self) -> Arc<Value> {
+        let mut made = self.made.borrow_mut();
+        made.get_or_insert_with(|| Arc::new((self.turn)())).clone()
+    }
+}
+
+fn found(json: &Json) -> Found<'_> {
+    match json {
+        Json::Null => Found::Absent,
+        Json::Bool(value) => Found::Bool(*value),
+        Json::Number(number) => Found::Number(number.as_f64().unwrap_or(f64::NAN)),
+        Json::String(text) => Found::Text(text.as_str().into()),
+        Json::Array(items) => Found::List(items.iter().map(found).collect()),
+        Json::Object(_) => Found::Fields,
+    }
+}
