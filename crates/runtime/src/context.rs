@@ -4,6 +4,7 @@
 //! keeps it to the end of their turn.
 
 use crate::secrets::{GrantedSecrets, SecretBook};
+use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
 use insula_config::model::ModelRef;
@@ -43,6 +44,8 @@ pub struct AgentContext {
     pub config: ConfigView,
     /// What it may do; its tool table is the one the model is shown and the gate runs.
     pub boundary: Boundary,
+    /// The tools that only this agent has, and what its model is shown of all it has.
+    pub toolbox: Toolbox,
     /// How its programs are confined, and what they are given.
     pub programs: Programs,
     /// How it remembers; `None` for agents that do not.
@@ -188,6 +191,7 @@ impl AgentContext {
                 metadata: config.metadata,
             },
             boundary,
+            toolbox: Toolbox::default(),
             programs: config.programs,
             memory: config.memory.map(|memory| Memory {
                 also_read: memory.also_read,

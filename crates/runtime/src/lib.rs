@@ -24,6 +24,7 @@ pub mod registry;
 pub mod routing;
 pub mod secrets;
 pub mod tokens;
+pub mod toolbox;
 pub mod turn;
 pub mod watch;
 pub mod workspace;

@@ -39,18 +39,20 @@ pub use write_file::WriteFile;
 use async_trait::async_trait;
 use serde_json::Value;
 use std::borrow::Cow;
+use std::ops::Deref;
+use std::sync::Arc;
 
 /// One tool.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// Its name, as in the catalogue.
-    fn name(&self) -> &'static str;
+    /// Its name, as in the catalogue, or as an MCP server's tool is called.
+    fn name(&self) -> &str;
 
     /// What the model is told it is for. Short: it stands in every prompt.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
 
     /// The JSON schema of its arguments, as JSON text. Short for the same reason.
-    fn parameters(&self) -> &'static str;
+    fn parameters(&self) -> &str;
 
     /// Whether it goes on from what it last gave back in the same session.
     fn recall(&self) -> Recall {
@@ -69,6 +71,26 @@ pub trait Tool: Send + Sync {
 
     /// Does it, for arguments the gate admitted.
     async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError>;
+}
+
+/// A tool to be called: one that every agent could have, or one that was made for an agent.
+#[derive(Clone)]
+pub enum ToolRef {
+    /// Part of this program.
+    BuiltIn(&'static dyn Tool),
+    /// Of one generation of one agent.
+    Own(Arc<dyn Tool>),
+}
+
+impl Deref for ToolRef {
+    type Target = dyn Tool;
+
+    fn deref(&self) -> &Self::Target {
+        match self {
+            Self::BuiltIn(tool) => *tool,
+            Self::Own(tool) => &**tool,
+        }
+    }
 }
 
 /// What a call would run.

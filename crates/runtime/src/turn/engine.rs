@@ -101,7 +101,7 @@ pub(crate) struct Shop {
     providers: ArcSwap<Built>,
     /// The tools that this engine runs.
     pub(crate) built: Tools,
-    pub(crate) schemas: BTreeMap<&'static str, ToolSchema>,
+    pub(crate) schemas: BTreeMap<Box<str>, ToolSchema>,
     pub(crate) house_text: Arc<str>,
     pub(crate) shelf: Shelf,
     pub(crate) budgets: Budgets,
@@ -135,7 +135,7 @@ impl Engine {
             // The tools' own tests parse every schema.
             let schema =
                 ToolSchema::new(tool.name(), tool.description(), tool.parameters()).ok()?;
-            Some((tool.name(), schema))
+            Some((tool.name().into(), schema))
         });
         let from = house.snapshot().daemon.clone();
         let keys = house.secrets.known().daemon().clone();
@@ -422,6 +422,6 @@ impl Shop {
 
     /// The tools the model is shown: those the table exposes and this version runs.
     pub(crate) fn tools(&self, agent: &AgentContext) -> Arc<[ToolSchema]> {
-        agent.tools().exposed().filter_map(|name| self.schemas.get(name).cloned()).collect()
+        agent.toolbox.shown(agent.tools(), &self.schemas)
     }
 }

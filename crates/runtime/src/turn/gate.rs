@@ -9,7 +9,7 @@
 use crate::context::AgentContext;
 use insula_domain::command::{Assessment, Finding, classify, classify_code, runs_its_input};
 use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
-use insula_tools::{Risk, Tool};
+use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub const ARGUMENTS_BYTES_MAX: usize = 512 * 1024;
 /// A call the gate let through.
 pub struct Admitted {
     /// The tool.
-    pub tool: &'static dyn Tool,
+    pub tool: ToolRef,
     /// Its arguments.
     pub arguments: Value,
     /// Why somebody has to agree before it runs.
@@ -161,10 +161,10 @@ impl fmt::Display for Denial {
     }
 }
 
-/// The tools there are.
+/// The tools that any agent could have.
 pub type Tools = &'static [&'static dyn Tool];
 
-/// Decides about one call of a built-in tool.
+/// Decides about one call of a built-in tool, or of one of the agent's own.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
     admit_among(insula_tools::BUILT_IN, agent, name, arguments, &|_| None)
 }
@@ -172,7 +172,7 @@ pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitt
 /// The command line of a process of this conversation, by the process's name.
 pub(super) type Running<'r> = &'r (dyn Fn(&str) -> Option<String> + Sync);
 
-/// Decides about one call of one of these tools.
+/// Decides about one call of one of these tools, or of one of the agent's own.
 pub(super) fn admit_among(
     tools: Tools,
     agent: &AgentContext,
@@ -183,7 +183,8 @@ pub(super) fn admit_among(
     if let Verdict::Out(rule) = agent.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule });
     }
-    let Some(tool) = tools.iter().copied().find(|tool| tool.name() == name) else {
+    let built_in = tools.iter().copied().find(|tool| tool.name() == name).map(ToolRef::BuiltIn);
+    let Some(tool) = built_in.or_else(|| agent.toolbox.find(name)) else {
         return Err(Denial::NotBuilt { name: name.to_owned() });
     };
     if let Some(effect) = beyond(&agent.boundary, name) {
@@ -206,7 +207,7 @@ pub(super) fn admit_among(
 /// What the classifier says about what the call would run.
 fn judged(
     agent: &AgentContext,
-    tool: &'static dyn Tool,
+    tool: ToolRef,
     arguments: Value,
     running: Running<'_>,
 ) -> Result<Admitted, Denial> {
