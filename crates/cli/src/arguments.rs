@@ -41,6 +41,9 @@ pub enum Command {
     Context(Context),
     /// Show an agent's tools, and why each is in or out
     Tools(OneAgent),
+    /// List, test and approve an agent's MCP servers and their tools
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Show how the daemon stands; exit 1 when none runs
     Status,
     /// Read the configuration again and apply it
@@ -382,6 +385,29 @@ pub enum Token {
     Revoke {
         /// Its id
         id: String,
+    },
+}
+
+/// An agent's MCP servers.
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// List an agent's servers and tools, and why each tool is in or out
+    List(OneAgent),
+    /// Connect to an agent's servers and ask for their tools; exit 1 when one fails
+    Test {
+        /// The agent's id
+        agent: String,
+        /// One server; without it all
+        server: Option<String>,
+    },
+    /// Let the model see tools that are new or described otherwise than before
+    Approve {
+        /// The agent's id
+        agent: String,
+        /// The server
+        server: String,
+        /// One tool, also one that reads as if it gave orders; without it all that wait
+        tool: Option<String>,
     },
 }
 

@@ -30,11 +30,6 @@ pub static UNENFORCED: &[Unenforced] = &[
         restricts: |node| node.text() == Some("deny"),
     },
     Unenforced {
-        path: "mcp_servers.*.tools",
-        when: "",
-        restricts: |node| !node.entries().is_empty(),
-    },
-    Unenforced {
         path: "isolation",
         when: ": `process` or `container`",
         restricts: |node| node.text() != Some("context"),
@@ -46,7 +41,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("skills", "skills are not loaded yet"),
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
-    ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),
     ("access.allow", "no message arrives from a platform yet"),
     ("links", "agents can't ask each other yet"),

@@ -14,6 +14,9 @@ pub const CONFIG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Largest SOUL.md: it stands in every prompt.
 pub const SOUL_BYTES_MAX: u64 = 64 * 1024;
 
+/// Largest `mcp.json`: what the tools of all servers of an agent may be described in.
+pub const PINS_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 /// Opening a pipe somebody left in place of a file must not wait for a writer.
 const O_NONBLOCK: i32 = 0o4000;
 
@@ -42,6 +45,8 @@ pub struct Folder {
     pub config: FileState,
     /// `SOUL.md`.
     pub soul: FileState,
+    /// `mcp.json`: what the daemon knows of the tools of the agent's MCP servers.
+    pub mcp: FileState,
 }
 
 /// One file.
@@ -75,7 +80,11 @@ impl Snapshot {
                         let why = "says nothing, as while it is being written; write `{}` into it to mean an agent without settings of its own";
                         config = FileState::Unreadable(why.to_owned());
                     }
-                    let folder = Folder { config, soul: read("SOUL.md", SOUL_BYTES_MAX) };
+                    let folder = Folder {
+                        config,
+                        soul: read("SOUL.md", SOUL_BYTES_MAX),
+                        mcp: read("mcp.json", PINS_BYTES_MAX),
+                    };
                     folders.insert(name, folder);
                 }
             }
@@ -135,6 +144,7 @@ impl Snapshot {
             file(&FileState::Text(name.as_str().into()));
             file(&folder.config);
             file(&folder.soul);
+            file(&folder.mcp);
         }
         *hasher.finalize().as_bytes()
     }

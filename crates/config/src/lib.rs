@@ -16,6 +16,7 @@ pub mod files;
 pub mod json_schema;
 mod layers;
 pub mod load;
+pub mod mcp;
 pub mod model;
 pub mod programs;
 pub mod reference;

@@ -14,6 +14,7 @@ mod events;
 mod grants;
 mod id;
 mod limits;
+mod mcp;
 mod messages;
 mod metrics;
 mod openapi;
@@ -81,6 +82,9 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/reload", post(agents::reload))
         .route("/agents/{id}/context", get(agents::context))
         .route("/agents/{id}/tools", get(agents::tools))
+        .route("/agents/{id}/mcp", get(mcp::list))
+        .route("/agents/{id}/mcp/{server}/test", post(mcp::test))
+        .route("/agents/{id}/mcp/{server}/approve", post(mcp::approve))
         .route("/agents/{id}/messages", post(messages::say))
         .route("/agents/{id}/retry", post(messages::retry))
         .route("/agents/{id}/stop", post(messages::stop))

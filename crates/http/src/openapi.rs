@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, grants, messages, metrics, route, secrets, sessions, system,
-    tokens, usage, v1,
+    agents, approvals, audit, events, grants, mcp, messages, metrics, route, secrets, sessions,
+    system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -28,6 +28,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         tokens::list,
         tokens::create,
         tokens::revoke,
+        mcp::list,
+        mcp::test,
+        mcp::approve,
         secrets::list_all,
         secrets::list_daemon,
         secrets::set_daemon,

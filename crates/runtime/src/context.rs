@@ -3,6 +3,7 @@
 //! Immutable. A change makes a new one with a higher generation; whoever holds the old one
 //! keeps it to the end of their turn.
 
+use crate::mcp::Mcp;
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
@@ -46,6 +47,8 @@ pub struct AgentContext {
     pub boundary: Boundary,
     /// The tools that only this agent has, and what its model is shown of all it has.
     pub toolbox: Toolbox,
+    /// Its MCP servers, and what is known of their tools.
+    pub mcp: Mcp,
     /// How its programs are confined, and what they are given.
     pub programs: Programs,
     /// How it remembers; `None` for agents that do not.
@@ -169,6 +172,7 @@ impl AgentContext {
             shared.path = around.full(&shared.path).to_string_lossy().into();
         }
         let vault = &around.secrets.vault;
+        let mcp = Mcp::new(config.mcp_servers, config.mcp_pins.as_deref());
         let workspace = Workspace::new(
             around.home,
             around.user_home,
@@ -190,8 +194,9 @@ impl AgentContext {
                 digest: config.digest,
                 metadata: config.metadata,
             },
+            toolbox: Toolbox::new(&boundary.tools, mcp.tools()),
+            mcp,
             boundary,
-            toolbox: Toolbox::default(),
             programs: config.programs,
             memory: config.memory.map(|memory| Memory {
                 also_read: memory.also_read,

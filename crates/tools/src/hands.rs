@@ -2,6 +2,7 @@
 //! made. No method takes an agent, a session key or a scope.
 
 use crate::files::Files;
+use crate::mcp::Servers;
 use crate::shell::Shell;
 use async_trait::async_trait;
 
@@ -15,6 +16,8 @@ pub struct Hands<'h> {
     pub files: Option<&'h Files>,
     /// Programs in this conversation, where the agent may run any.
     pub shell: Option<&'h dyn Shell>,
+    /// The MCP servers of the agent, where it has any.
+    pub servers: Option<&'h dyn Servers>,
 }
 
 impl Hands<'_> {
@@ -26,6 +29,11 @@ impl Hands<'_> {
     /// The shell, or why there is none.
     pub(crate) fn shell(&self) -> Result<&dyn Shell, HandError> {
         self.shell.ok_or_else(|| HandError("no programs are run here".to_owned()))
+    }
+
+    /// The servers, or why there are none.
+    pub(crate) fn servers(&self) -> Result<&dyn Servers, HandError> {
+        self.servers.ok_or_else(|| HandError("there are no MCP servers here".to_owned()))
     }
 }
 

@@ -5,6 +5,7 @@ pub mod approvals;
 mod audit;
 mod check;
 mod context;
+mod mcp;
 mod route;
 mod secret;
 pub mod sessions;
@@ -13,7 +14,9 @@ mod token;
 mod tools;
 mod usage;
 
-use crate::arguments::{Agents, Approvals, Arguments, Command, Config, Secret, Sessions, Token};
+use crate::arguments::{
+    Agents, Approvals, Arguments, Command, Config, Mcp, Secret, Sessions, Token,
+};
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
 use crate::output;
@@ -79,6 +82,8 @@ fn purpose(command: &Command) -> Purpose {
         Command::Token(_) => Purpose::Change,
         Command::Secret(Secret::List { .. }) => Purpose::Look,
         Command::Secret(_) => Purpose::Change,
+        Command::Mcp(Mcp::List(_)) => Purpose::Look,
+        Command::Mcp(_) => Purpose::Change,
         Command::Sessions(Sessions::Forget { .. }) => Purpose::Change,
         Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
         Command::Agents(agents) => match agents {
@@ -101,6 +106,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Agents(agents) => agents::run(reach, answer, agents).await,
         Command::Context(context) => context::run(reach, answer, context).await,
         Command::Tools(tools) => tools::run(reach, answer, tools).await,
+        Command::Mcp(mcp) => mcp::run(reach, answer, mcp).await,
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,

@@ -22,6 +22,7 @@ mod http;
 mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
+mod mcp;
 mod messages;
 mod newcomer;
 mod programs;

@@ -2,6 +2,7 @@
 
 use super::run::{Broken, Turn, calls};
 use crate::children::SessionShell;
+use crate::mcp::AgentServers;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::gate::{Denial, admit_among};
@@ -98,8 +99,14 @@ impl Turn<'_> {
         };
         let shell =
             SessionShell::new(&self.shop.house, &cx.agent, cx.session, &cx.principal, &cx.files);
-        let hands =
-            Hands { history: &scoped, previous, files: Some(&cx.files), shell: Some(&shell) };
+        let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };
+        let hands = Hands {
+            history: &scoped,
+            previous,
+            files: Some(&cx.files),
+            shell: Some(&shell),
+            servers: Some(&servers),
+        };
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled() => {
