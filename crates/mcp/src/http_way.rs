@@ -63,7 +63,13 @@ impl HttpWay {
             headers.insert(name.clone(), value.clone());
         }
         let fetch = Fetch { method, url: url.to_owned(), headers, body };
-        client.fetch(fetch).await.map_err(StreamableHttpError::Client)
+        client.fetch(fetch).await.map_err(|error| match error {
+            FetchError::Redirects(to, _) => {
+                let what = format!("it redirects to `{to}`, which is not followed; if that is right, write the new address under `url`");
+                StreamableHttpError::UnexpectedServerResponse(what.into())
+            }
+            error => StreamableHttpError::Client(error),
+        })
     }
 }
 

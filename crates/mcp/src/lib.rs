@@ -18,6 +18,7 @@ mod name;
 mod offer;
 mod pins;
 mod server;
+mod words;
 
 pub use breaker::{Breaker, Pause};
 pub use content::{Outcome, RESULT_BYTES_MAX};

@@ -7,6 +7,7 @@ use crate::handler::OurSide;
 use crate::http_way::HttpWay;
 use crate::lines::{FRAME_BYTES_MAX, Lines, Reading, Writing};
 use crate::offer::{Offer, TOOLS_MAX};
+use crate::words::{is_unknown, last_words, plain, said, without_prefix};
 use async_trait::async_trait;
 use http::HeaderMap;
 use insula_sandbox::Capture;
@@ -14,12 +15,10 @@ use insula_sandbox::egress::{ClientLimits, Egress};
 use insula_world::Clock;
 use rmcp::RoleClient;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorCode, JsonObject, PaginatedRequestParams,
-    ProtocolVersion,
+    CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams, ProtocolVersion,
 };
 use rmcp::service::{
-    ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError,
-    serve_client_with_lifecycle,
+    ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::common::client_side_sse::NeverRetry;
@@ -35,8 +34,6 @@ pub const IDLE: Duration = Duration::from_secs(15 * 60);
 const PROGRESS_FACTOR: u32 = 10;
 /// Pages of a list of tools that are read.
 const PAGES_MAX: usize = 64;
-/// How much of what a program said last is kept for its operator, in bytes.
-const SAID_BYTES_MAX: usize = 600;
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -461,12 +458,12 @@ impl Server {
         connection.used.store(self.now(), Ordering::Relaxed);
         match answered {
             Ok(answer) => {
-                self.breaker().succeeded();
+                self.succeeded();
                 Ok(answer)
             }
             // It answered: there is nothing wrong with the connection.
             Err(ServiceError::McpError(error)) => {
-                self.breaker().succeeded();
+                self.succeeded();
                 Err(ServerError::Answered(plain(&error.message)))
             }
             Err(ServiceError::UnexpectedResponse) => {
@@ -476,13 +473,21 @@ impl Server {
                 let why = match connection.ending.why() {
                     Some(why) => why,
                     None if connection.is_over() => connection.why(),
-                    None => plain(&error.to_string()),
+                    None => match &error {
+                        ServiceError::TransportSend(error) => without_prefix(&*error.error),
+                        error => plain(&error.to_string()),
+                    },
                 };
                 let error = ServerError::Closed(why);
                 self.failed(&error, Some(connection));
                 Err(error)
             }
         }
+    }
+
+    fn succeeded(&self) {
+        self.breaker().succeeded();
+        self.facts().trouble = None;
     }
 
     /// Counts a failure. One too often, and what is left of the connection goes too.
@@ -527,38 +532,4 @@ impl Greeting {
             Self::Failed(error) => error,
         }
     }
-}
-
-fn is_unknown(error: &ClientInitializeError) -> bool {
-    matches!(error, ClientInitializeError::JsonRpcError(error)
-        if [ErrorCode::METHOD_NOT_FOUND, ErrorCode::UNSUPPORTED_PROTOCOL_VERSION].contains(&error.code))
-}
-
-/// What went wrong while connecting, without what the server had to say.
-fn said(error: &ClientInitializeError) -> String {
-    match error {
-        ClientInitializeError::TransportError { error, .. } => plain(&error.error.to_string()),
-        ClientInitializeError::ConnectionClosed(_) => "it ended before it answered".to_owned(),
-        ClientInitializeError::JsonRpcError(error) => {
-            format!("it answered the greeting with an error: {}", plain(&error.message))
-        }
-        ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
-            "it speaks no version we know".to_owned()
-        }
-        _ => "its answer to the greeting is not MCP".to_owned(),
-    }
-}
-
-/// A server's words on one line, shortened.
-fn plain(text: &str) -> String {
-    text.chars().map(|it| if it.is_control() { ' ' } else { it }).take(SAID_BYTES_MAX).collect()
-}
-
-/// The end of what a program said on its error stream.
-fn last_words(errors: &Capture) -> Option<String> {
-    let bytes = errors.snapshot().bytes();
-    let text = String::from_utf8_lossy(&bytes);
-    let start = text.ceil_char_boundary(text.len().saturating_sub(SAID_BYTES_MAX));
-    let words = plain(text[start..].trim());
-    (!words.is_empty()).then_some(words)
 }

@@ -67,7 +67,8 @@ async fn test(
                 )),
                 false => output::line(&format!("{name}: failed: {}", text(result, "error"))),
             }
-            if let Some(trouble) = server["trouble"].as_str() {
+            let error = result["error"].as_str().unwrap_or_default();
+            if let Some(trouble) = server["trouble"].as_str().filter(|it| *it != error) {
                 output::line(&format!("  {trouble}"));
             }
         }

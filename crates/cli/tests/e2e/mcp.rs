@@ -189,7 +189,7 @@ fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
         assert_eq!(said["shown"], false, "{said}");
         assert!(said["why"].as_str().unwrap().starts_with("waits for approval"), "{said}");
         let refused = x(&home, "a", tool, "");
-        assert!(refused.contains("refused"), "{refused}");
+        assert!(refused.contains("does not offer me"), "{refused}");
     }
     assert!(kinds(&home, "a").contains(&"mcp.changed".to_owned()));
     let said = insula(&home, &["mcp", "approve", "a", "x"]).ok().stdout;
@@ -208,7 +208,7 @@ fn orders_in_a_description_hide_the_tool_and_those_in_a_result_are_marked() {
     );
     let home = house(&config, &["a", "b"]);
     let _daemon = start_still(&home);
-    assert!(x(&home, "a", "add", "").contains("refused"));
+    assert!(x(&home, "a", "add", "").contains("does not offer me"));
     let said = listed(&home, "a", "add");
     assert!(said["why"].as_str().unwrap().contains("instruction override"), "{said}");
     assert_eq!(listed(&home, "a", "fine")["shown"], true);
@@ -227,7 +227,7 @@ fn orders_in_a_description_hide_the_tool_and_those_in_a_result_are_marked() {
     {
         let listed = listed(&home, "b", tool);
         assert!(listed["why"].as_str().unwrap().contains(why), "{listed}");
-        assert!(x(&home, "b", tool, "").contains("refused"), "{tool}");
+        assert!(x(&home, "b", tool, "").contains("does not offer me"), "{tool}");
     }
     assert!(!home.has("agents/b/workspace/written"));
 }
@@ -291,7 +291,7 @@ fn a_server_over_http_is_asked_with_its_own_key_and_within_the_agents_network() 
     let _daemon = start_still(&home);
     let said = x(&home, "a", "echo", "hi");
     assert!(said.contains("heard over http"), "{said}");
-    for (agent, why) in [("b", "401"), ("c", "network"), ("d", "redirects")] {
+    for (agent, why) in [("b", "401"), ("c", "network.allow"), ("d", "which is not followed")] {
         let tested = insula(&home, &["mcp", "test", agent, "--json"]);
         assert_eq!(tested.code, Some(1), "{agent}: {tested:?}");
         let error = tested.json()[0]["error"].as_str().unwrap().to_owned();
