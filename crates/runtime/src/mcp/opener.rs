@@ -94,7 +94,7 @@ impl AgentOpener<'_> {
             // Whatever came first, the program ends here.
             drop((child, proxy));
             if let Some(over) = over
-                && let Err(error) = audit.append(&actor, "program.ended", over.record()).await
+                && let Err(error) = audit.append(&actor, "sandbox.disk", over.record()).await
             {
                 tracing::error!(%error, "the end of an MCP server could not be recorded");
             }
