@@ -41,6 +41,9 @@ pub enum Command {
     Context(Context),
     /// Show an agent's tools, and why each is in or out
     Tools(OneAgent),
+    /// Work with the Model Context Protocol: an agent's servers, and an agent as a server
+    #[command(subcommand)]
+    Mcp(Mcp),
     /// Show how the daemon stands; exit 1 when none runs
     Status,
     /// Read the configuration again and apply it
@@ -61,9 +64,6 @@ pub enum Command {
     /// List and answer what waits for approval
     #[command(subcommand)]
     Approvals(Approvals),
-    /// Work with the Model Context Protocol
-    #[command(subcommand)]
-    Mcp(Mcp),
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
@@ -81,13 +81,6 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
-}
-
-/// Work with the Model Context Protocol.
-#[derive(Debug, Subcommand)]
-pub enum Mcp {
-    /// Offer an agent as an MCP server on standard input and output
-    Serve(McpServe),
 }
 
 /// Offer an agent as an MCP server.
@@ -407,6 +400,31 @@ pub enum Token {
         /// Its id
         id: String,
     },
+}
+
+/// Work with the Model Context Protocol.
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// List an agent's servers and tools, and why each tool is in or out
+    List(OneAgent),
+    /// Connect to an agent's servers and ask for their tools; exit 1 when one fails
+    Test {
+        /// The agent's id
+        agent: String,
+        /// One server; without it all
+        server: Option<String>,
+    },
+    /// Let the model see tools that are new or described otherwise than before
+    Approve {
+        /// The agent's id
+        agent: String,
+        /// The server
+        server: String,
+        /// One tool, also one that reads as if it gave orders; without it all that wait
+        tool: Option<String>,
+    },
+    /// Offer an agent as an MCP server on standard input and output
+    Serve(McpServe),
 }
 
 /// Set, list and remove secrets.

@@ -12,6 +12,10 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
+/// What is not logged at any level: the MCP client repeats what servers say, and the log has
+/// no content.
+const UNHEARD: &str = "rmcp=off";
+
 /// Begins to log as the configuration says; `secrets` knows what must not show.
 pub fn start(
     logging: &Logging,
@@ -36,7 +40,7 @@ pub fn start(
         .with_writer(Redacting { writer, secrets })
         .with_target(false)
         .with_ansi(colours)
-        .with_env_filter(EnvFilter::new(&*logging.level));
+        .with_env_filter(EnvFilter::new(format!("{},{UNHEARD}", logging.level)));
     // A second call in one process changes nothing: the first log stays.
     let _ = match logging.format {
         LogFormat::Text => builder.try_init(),

@@ -1,6 +1,7 @@
 //! One agent's configuration, resolved: every layer applied, every reference followed.
 
 use crate::hook::Hook;
+use crate::mcp::McpServer;
 use crate::model::ModelRef;
 use crate::programs::Programs;
 use crate::settings::Setting;
@@ -45,8 +46,10 @@ pub struct AgentConfig {
     pub search: Option<SearchConfig>,
     /// Another folder than the usual one for its files.
     pub workspace_path: Option<Box<str>>,
-    /// Its MCP servers, by name.
-    pub mcp_servers: Vec<Box<str>>,
+    /// Its MCP servers.
+    pub mcp_servers: Vec<McpServer>,
+    /// What is known of their tools: the text of its `mcp.json`, where there is one.
+    pub mcp_pins: Option<Arc<str>>,
     /// The boards it may use.
     pub boards: Vec<Box<str>>,
     /// How its conversations are kept apart.
@@ -63,6 +66,21 @@ pub struct AgentConfig {
     pub settings: Box<[Setting]>,
     /// Changes when anything above changes in meaning.
     pub digest: [u8; 32],
+}
+
+impl AgentConfig {
+    /// The same agent with what is known of its servers' tools, which are a part of what it
+    /// is: when they change, it does.
+    pub(crate) fn with_pins(mut self, pins: &Arc<str>) -> Self {
+        if !self.mcp_servers.is_empty() {
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&self.digest);
+            hasher.update(pins.as_bytes());
+            self.digest = *hasher.finalize().as_bytes();
+            self.mcp_pins = Some(pins.clone());
+        }
+        self
+    }
 }
 
 /// Who an agent is, in its own words.

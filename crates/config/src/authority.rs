@@ -7,6 +7,7 @@
 //! [`crate::changes`].
 
 pub use crate::changes::{Change, ChangeKind, diff};
+use crate::mcp::{McpSends, OnChange};
 
 use crate::agent::AgentConfig;
 use crate::budget::{DaemonBudget, ModelPrice};
@@ -141,8 +142,16 @@ impl Authority {
         let models: Vec<String> = config.models.iter().map(ToString::to_string).collect();
         models.iter().for_each(|model| authority.grant("model", model));
         authority.set("order of models", models.join(", "));
-        config.mcp_servers.iter().for_each(|server| authority.grant("MCP server", &**server));
         config.skills.bundles.iter().for_each(|bundle| authority.grant("skill bundle", &**bundle));
+        for server in &config.mcp_servers {
+            authority.grant("MCP server", &*server.name);
+            if server.sends == McpSends::No {
+                authority.grant("MCP server that does not send", &*server.name);
+            }
+            if server.on_change == OnChange::Report {
+                authority.grant("MCP server that may change its tools", &*server.name);
+            }
+        }
         config.boards.iter().for_each(|board| authority.grant("board", &**board));
         if config.memory.is_some() {
             authority.grant("memory", "");

@@ -35,11 +35,6 @@ pub static UNENFORCED: &[Unenforced] = &[
         restricts: |node| node.text() == Some("deny"),
     },
     Unenforced {
-        path: "mcp_servers.*.tools",
-        when: "",
-        restricts: |node| !node.entries().is_empty(),
-    },
-    Unenforced {
         path: "isolation",
         when: ": `process` or `container`",
         restricts: |node| node.text() != Some("context"),
@@ -62,7 +57,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
-    ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),
     ("access.allow", "no message arrives from a platform yet"),
     ("links", "agents can't ask each other yet"),

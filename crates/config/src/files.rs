@@ -15,6 +15,9 @@ pub const CONFIG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 /// Largest SOUL.md: it stands in every prompt.
 pub const SOUL_BYTES_MAX: u64 = 64 * 1024;
 
+/// Largest `mcp.json`: what the tools of all servers of an agent may be described in.
+pub const PINS_BYTES_MAX: u64 = 16 * 1024 * 1024;
+
 /// Opening a pipe somebody left in place of a file must not wait for a writer.
 const O_NONBLOCK: i32 = 0o4000;
 
@@ -47,6 +50,8 @@ pub struct Folder {
     pub soul: FileState,
     /// `skills/`.
     pub skills: Arc<SkillFolder>,
+    /// `mcp.json`: what the daemon knows of the tools of the agent's MCP servers.
+    pub mcp: FileState,
 }
 
 /// One file.
@@ -81,8 +86,12 @@ impl Snapshot {
                         config = FileState::Unreadable(why.to_owned());
                     }
                     let skills = skill_files::read(&entry.path().join("skills"), Top::IsFolder);
-                    let soul = read("SOUL.md", SOUL_BYTES_MAX);
-                    let folder = Folder { config, soul, skills: Arc::new(skills) };
+                    let folder = Folder {
+                        config,
+                        soul: read("SOUL.md", SOUL_BYTES_MAX),
+                        mcp: read("mcp.json", PINS_BYTES_MAX),
+                        skills: Arc::new(skills),
+                    };
                     folders.insert(name, folder);
                 }
             }
@@ -143,6 +152,7 @@ impl Snapshot {
             file(&FileState::Text(name.as_str().into()));
             file(&folder.config);
             file(&folder.soul);
+            file(&folder.mcp);
             skills(&mut file, &folder.skills);
         }
         for (name, folder) in &self.bundles {

@@ -17,6 +17,7 @@ pub mod hook;
 pub mod json_schema;
 mod layers;
 pub mod load;
+pub mod mcp;
 pub mod model;
 pub mod programs;
 pub mod reference;

@@ -113,6 +113,11 @@ impl Loader<'_> {
         for (id, draft) in drafts {
             let soul = soul(self.report, &draft, &home_soul);
             let config = resolve(self.report, &mut shared, &around, &id, &draft.node, soul);
+            let folder = self.snapshot.folders.get(id.as_str());
+            let config = match folder.map(|folder| &folder.mcp) {
+                Some(FileState::Text(pins)) => config.map(|config| config.with_pins(pins)),
+                _ => config,
+            };
             ready.extend(config.map(|config| (id, Arc::new(config))));
         }
         self.drop_failed(&mut ready);
@@ -276,12 +281,18 @@ impl Loader<'_> {
             FileState::Text(text) => {
                 draft.soul = Some(Soul { text: text.clone(), origin: file.into() });
             }
-            FileState::Unreadable(why) => {
-                let source = self.report.sources.add(file.clone(), "");
-                let message = format!("{file} {why}");
-                self.report.push(Diagnostic::error(&owner, Sources::whole(source), message));
-            }
+            FileState::Unreadable(why) => self.unusable(&owner, &file, why),
         }
+        if let FileState::Unreadable(why) = &folder.mcp {
+            self.unusable(&owner, &format!("agents/{name}/mcp.json"), why);
+        }
+    }
+
+    /// A file that can't be used fails whose it is.
+    fn unusable(&mut self, owner: &Owner, file: &str, why: &str) {
+        let source = self.report.sources.add(file.to_owned(), "");
+        let message = format!("{file} {why}");
+        self.report.push(Diagnostic::error(owner, Sources::whole(source), message));
     }
 
     fn home_soul(&mut self) -> Soul {

@@ -4,6 +4,7 @@ mod arguments;
 mod boundary;
 mod credentials;
 mod hooks;
+mod mcp;
 mod references;
 mod web;
 
@@ -11,6 +12,7 @@ use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
 use crate::files::Snapshot;
+use crate::mcp::McpSends;
 use crate::model::{BUILT_IN_MODEL, ModelRef, Providers};
 use crate::rules;
 use crate::settings::flatten;
@@ -19,7 +21,6 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
-use insula_domain::selector::is_mcp_server_name;
 use insula_domain::{
     Admins, AgentId, Backend, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible,
     Profile, RoleId, Rule, Selector, Switch, ToolPolicy, ToolTable, UserId, Verdict,
@@ -107,10 +108,19 @@ pub fn resolve(
         mcp: switch(!mcp_servers.is_empty()),
         search: switch(search.is_some()),
     };
-    let table = shared.table(&tools, possible);
+    let mut table = shared.table(&tools, possible);
+    let quiet: Vec<&str> = mcp_servers
+        .iter()
+        .filter(|server| server.sends == McpSends::No)
+        .map(|server| &*server.name)
+        .collect();
+    if !quiet.is_empty() {
+        table = Arc::new(table.with_quiet_servers(quiet));
+    }
     reader.warn_of_impossible_tools(&table);
     let rules = reader.argument_rules();
     let boundary = Boundary { rules, ..reader.boundary(table, &models, send) };
+    reader.warn_of_unreachable_servers(&mcp_servers, &boundary.network);
     let scope = reader.text("memory.scope").and_then(MemoryScope::parse).unwrap_or_default();
     let memory = memory_on.then(|| MemoryConfig {
         also_read: reader.texts("memory.also_read"),
@@ -145,6 +155,7 @@ pub fn resolve(
         search,
         workspace_path: reader.text("workspace.path").map(Into::into),
         mcp_servers,
+        mcp_pins: None,
         boards: around.boards.get(id).cloned().unwrap_or_default(),
         sessions: reader.sessions(),
         people,
@@ -404,55 +415,6 @@ impl<'r> Reader<'r> {
             // Listing the tool in the agent's own part says more than a switch in `defaults`.
             (Some((_, Layer::Own)), false) => true,
             _ => on,
-        }
-    }
-
-    fn mcp_servers(&mut self, tools: &ToolPolicy) -> Vec<Box<str>> {
-        let mut servers = Vec::new();
-        for entry in self.at("mcp_servers").map(Node::entries).unwrap_or_default() {
-            let name = &entry.key;
-            if !is_mcp_server_name(name) {
-                let message = format!("`{name}` can't be the name of an MCP server");
-                let help = "its tools are called `mcp__<name>__<tool>`: use letters, digits, `-` and single `_`";
-                self.error(entry.key_span, message, Some(help.to_owned()));
-            }
-            let server = &entry.value;
-            match (server.get("command"), server.get("url")) {
-                (Some(_), Some(url)) => {
-                    let message = format!("MCP server `{name}` has both `command` and `url`");
-                    self.error(url.span, message, Some("keep one of them".to_owned()));
-                }
-                (None, None) if !self.has_error_within(server.span) => {
-                    let message = format!("MCP server `{name}` needs `command` or `url`");
-                    self.error(entry.key_span, message, None);
-                }
-                _ => {}
-            }
-            if server.get("enabled").and_then(Node::bool) != Some(false) {
-                servers.push(name.clone());
-            }
-        }
-        self.warn_of_unknown_servers(tools, &servers);
-        servers
-    }
-
-    fn warn_of_unknown_servers(&mut self, tools: &ToolPolicy, servers: &[Box<str>]) {
-        let named = tools.allow.iter().flatten().chain(&tools.also_allow);
-        for selector in named {
-            if let Selector::Mcp(pattern) = selector
-                && let Some(server) = pattern.server()
-                && !servers.iter().any(|known| &**known == server)
-            {
-                let text = pattern.to_string();
-                let lists = self.nodes("tools.allow").iter().chain(self.nodes("tools.also_allow"));
-                let item = lists.into_iter().find(|item| item.text() == Some(&text));
-                let span = item.map_or(self.node.span, |item| item.span);
-                let message = format!(
-                    "`{pattern}` names an MCP server that agent `{}` does not have",
-                    self.id
-                );
-                self.warn(span, message, Some(format!("add `{server}` under `mcp_servers`")));
-            }
         }
     }
 

@@ -185,6 +185,11 @@ impl fmt::Display for McpPattern {
     }
 }
 
+/// Whether a text is like a pattern with `*` for any run of characters.
+pub fn is_like(pattern: &str, text: &str) -> bool {
+    glob(pattern.as_bytes(), text.as_bytes())
+}
+
 /// Matches `*` in `pattern` against any run of bytes. Going back to the last star is enough,
 /// so a pattern can't make it take long.
 fn glob(pattern: &[u8], text: &[u8]) -> bool {

@@ -208,6 +208,9 @@ impl ToolSpec {
 /// nothing.
 pub const MCP_EFFECTS: &[Effect] = &[Effect::Send, Effect::Network];
 
+/// The same where the operator says that a server's tools do not send.
+pub const QUIET_MCP_EFFECTS: &[Effect] = &[Effect::Network];
+
 const fn built_in(name: &'static str, group: Group, effects: &'static [Effect]) -> ToolSpec {
     ToolSpec { name, group, effects, grant: Grant::Profile, backend: Backend::BuiltIn }
 }

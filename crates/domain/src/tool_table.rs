@@ -5,7 +5,9 @@
 
 use crate::policy::{Possible, Profile, Switch, ToolNarrowing, ToolPolicy};
 use crate::selector::{McpName, Selector};
-use crate::tool::{self, Backend, CATALOGUE, Effect, Grant, Group, MCP_EFFECTS, ToolSpec};
+use crate::tool::{
+    self, Backend, CATALOGUE, Effect, Grant, Group, MCP_EFFECTS, QUIET_MCP_EFFECTS, ToolSpec,
+};
 use std::fmt;
 use std::sync::Arc;
 
@@ -140,6 +142,8 @@ pub struct ToolTable {
 struct McpRules {
     policy: ToolPolicy,
     servers: Switch,
+    /// Servers of which the operator says that their tools do not send.
+    quiet: Box<[Box<str>]>,
     narrowings: Box<[Arc<ToolNarrowing>]>,
 }
 
@@ -147,14 +151,14 @@ struct McpRules {
 #[derive(Clone, Copy)]
 enum Subject<'a> {
     Known(&'static ToolSpec),
-    Mcp(McpName<'a>),
+    Mcp(McpName<'a>, &'static [Effect]),
 }
 
 impl Subject<'_> {
     fn is_covered_by(self, selector: &Selector) -> bool {
         match self {
             Self::Known(tool) => selector.covers(tool),
-            Self::Mcp(name) => selector.covers_mcp(name),
+            Self::Mcp(name, _) => selector.covers_mcp(name),
         }
     }
 
@@ -168,7 +172,7 @@ impl Subject<'_> {
     fn first_effect_of(self, effects: &[Effect]) -> Option<Effect> {
         match self {
             Self::Known(tool) => tool.first_of(effects),
-            Self::Mcp(_) => MCP_EFFECTS.iter().copied().find(|effect| effects.contains(effect)),
+            Self::Mcp(_, own) => own.iter().copied().find(|effect| effects.contains(effect)),
         }
     }
 }
@@ -186,8 +190,20 @@ impl ToolTable {
             allow: policy.allow.as_deref().map(concerning),
             deny: concerning(&policy.deny),
         };
-        let mcp = McpRules { policy, servers: possible.mcp, narrowings: Box::default() };
+        let mcp = McpRules {
+            policy,
+            servers: possible.mcp,
+            quiet: Box::default(),
+            narrowings: Box::default(),
+        };
         Self { verdicts, mcp }
+    }
+
+    /// The same table, where the operator says of these servers that their tools do not send.
+    #[must_use]
+    pub fn with_quiet_servers<'s>(&self, servers: impl IntoIterator<Item = &'s str>) -> Self {
+        let quiet = servers.into_iter().map(Into::into).collect();
+        Self { verdicts: self.verdicts.clone(), mcp: McpRules { quiet, ..self.mcp.clone() } }
     }
 
     /// Every tool of the catalogue with its verdict, by name.
@@ -222,12 +238,9 @@ impl ToolTable {
             },
             Verdict::Out(rule) => Verdict::Out(rule.clone()),
         };
-        let McpRules { policy, servers, narrowings } = &self.mcp;
-        let mcp = McpRules {
-            policy: policy.clone(),
-            servers: *servers,
-            narrowings: narrowings.iter().cloned().chain([Arc::new(narrowing.clone())]).collect(),
-        };
+        let narrowings = self.mcp.narrowings.iter().cloned();
+        let narrowings = narrowings.chain([Arc::new(narrowing.clone())]).collect();
+        let mcp = McpRules { narrowings, ..self.mcp.clone() };
         Self { verdicts: self.entries().map(less).collect(), mcp }
     }
 
@@ -243,7 +256,7 @@ impl ToolTable {
 
 impl McpRules {
     fn decide(&self, name: McpName<'_>) -> Verdict {
-        let subject = Subject::Mcp(name);
+        let subject = Subject::Mcp(name, self.effects(name.server));
         let verdict = match self.servers {
             Switch::Off => Verdict::Out(Rule::NoMcpServer),
             Switch::On => match denied(subject, &self.policy) {
@@ -259,9 +272,18 @@ impl McpRules {
         rules.next().map_or(verdict, Verdict::Out)
     }
 
+    /// What the tools of a server are taken to do.
+    fn effects(&self, server: &str) -> &'static [Effect] {
+        match self.quiet.iter().any(|quiet| **quiet == *server) {
+            true => QUIET_MCP_EFFECTS,
+            false => MCP_EFFECTS,
+        }
+    }
+
     fn exceeds(&self, other: &Self) -> bool {
         let narrowed = self.policy == other.policy
             && self.servers <= other.servers
+            && self.quiet == other.quiet
             && self.narrowings.starts_with(&other.narrowings);
         !self.is_surely_empty() && !narrowed
     }
@@ -272,7 +294,9 @@ impl McpRules {
             || self.policy.allow.as_deref().is_some_and(keeps_none)
             || self.narrowings.iter().any(|narrowing| {
                 narrowing.only.as_deref().is_some_and(keeps_none)
-                    || MCP_EFFECTS.iter().any(|it| narrowing.without_effects.contains(it))
+                    || QUIET_MCP_EFFECTS.iter().any(|it| narrowing.without_effects.contains(it))
+                    || self.quiet.is_empty()
+                        && MCP_EFFECTS.iter().any(|it| narrowing.without_effects.contains(it))
             })
     }
 }
@@ -325,7 +349,7 @@ fn decide_lists(subject: Subject<'_>, policy: &ToolPolicy) -> Verdict {
     let profile = policy.profile.unwrap_or(Profile::Full);
     let in_profile = match subject {
         Subject::Known(tool) => profile.has(tool),
-        Subject::Mcp(_) => profile == Profile::Full,
+        Subject::Mcp(..) => profile == Profile::Full,
     };
     let base = match given(&policy.also_allow) {
         Some(selector) if !in_profile => Rule::AlsoAllowed(selector),

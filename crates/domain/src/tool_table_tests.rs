@@ -261,6 +261,24 @@ fn equal_policies_give_tables_that_can_be_shared() {
 }
 
 #[test]
+fn a_server_counts_as_sending_unless_the_operator_says_otherwise() {
+    let table = ToolTable::build(&ToolPolicy::default(), &ALL_ON).with_quiet_servers(["clock"]);
+    let without = |effects: Vec<Effect>| ToolNarrowing {
+        by: "a child".into(),
+        without_effects: effects,
+        without: vec![],
+        only: None,
+    };
+    let leaf = table.narrow(&without(vec![Effect::Send]));
+    assert!(leaf.verdict("mcp__clock__now").is_in());
+    assert!(!leaf.verdict("mcp__mail__send").is_in());
+    let offline = table.narrow(&without(vec![Effect::Network]));
+    assert!(!offline.verdict("mcp__clock__now").is_in());
+    assert!(!leaf.exceeds(&table) && table.exceeds(&leaf));
+    assert!(leaf.exceeds(&offline) && !offline.exceeds(&leaf));
+}
+
+#[test]
 fn a_table_with_an_mcp_tool_more_exceeds_one_without() {
     let without = |text| ToolNarrowing { without: list(&[text]), ..ToolNarrowing::by("x") };
     let table = ToolTable::build(&ToolPolicy::default(), &ALL_ON);

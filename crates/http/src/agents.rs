@@ -184,7 +184,7 @@ pub async fn delete(State(surface): State<Surface>, Id(id): Id) -> Result<Status
 /// One tool, and why it is in or out.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ToolRow {
-    name: &'static str,
+    name: String,
     exposed: bool,
     rule: String,
     group: &'static str,
@@ -201,13 +201,20 @@ pub async fn tools(
 ) -> Result<Json<Vec<ToolRow>>, ApiError> {
     let context = live(&surface, &id)?;
     let rows = context.tools().entries().map(|(tool, verdict)| ToolRow {
-        name: tool.name,
+        name: tool.name.to_owned(),
         exposed: verdict.is_in(),
         rule: verdict.rule().to_string(),
         group: tool.group.as_str(),
         rules: context.boundary.rules.about(tool.name).map(ToString::to_string).collect(),
     });
-    Ok(Json(rows.collect()))
+    let servers = surface.house.mcp_servers(&context.id)?;
+    let of_servers = servers.into_iter().flat_map(|server| server.tools).filter_map(|tool| {
+        let name = tool.name?;
+        let rules = context.boundary.rules.about(&name).map(ToString::to_string).collect();
+        let group = insula_domain::Group::Mcp.as_str();
+        Some(ToolRow { name, exposed: tool.is_shown, rule: tool.why, group, rules })
+    });
+    Ok(Json(rows.chain(of_servers).collect()))
 }
 
 /// The live context object, secrets by name only.
@@ -226,7 +233,7 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
             "soul_origin": &*context.identity.soul.origin,
         },
         "boundary": boundary(&context.boundary),
-        "tools": context.tools().exposed().collect::<Vec<_>>(),
+        "tools": context.tools().exposed().map(str::to_owned).chain(context.toolbox.names().map(str::to_owned)).collect::<Vec<_>>(),
         "memory": context.memory.as_ref().map(|memory| json!({
             "scope": conversations.scope.as_str(),
             "also_read": memory.also_read,

@@ -144,7 +144,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     let what = rest.trim_start_matches('/').split('/').next()?;
     let reads = method == Method::GET || method == Method::HEAD;
     match what {
-        "" | "context" | "tools" | "audit" | "sessions" | "sessions-search" | "usage"
+        "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "sessions-search" | "usage"
         | "events" | "skills" | "skills-verify"
             if reads =>
         {

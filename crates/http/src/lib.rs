@@ -15,6 +15,7 @@ mod grants;
 mod id;
 mod limits;
 mod mcp;
+mod mcp_servers;
 mod messages;
 mod metrics;
 mod openapi;
@@ -83,6 +84,9 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/reload", post(agents::reload))
         .route("/agents/{id}/context", get(agents::context))
         .route("/agents/{id}/tools", get(agents::tools))
+        .route("/agents/{id}/mcp", get(mcp_servers::list))
+        .route("/agents/{id}/mcp/{server}/test", post(mcp_servers::test))
+        .route("/agents/{id}/mcp/{server}/approve", post(mcp_servers::approve))
         .route("/agents/{id}/messages", post(messages::say))
         .route("/agents/{id}/retry", post(messages::retry))
         .route("/agents/{id}/stop", post(messages::stop))

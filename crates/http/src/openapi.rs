@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, grants, mcp, messages, metrics, route, secrets, sessions,
-    skills, system, tokens, usage, v1,
+    agents, approvals, audit, events, grants, mcp, mcp_servers, messages, metrics, route, secrets,
+    sessions, skills, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -28,6 +28,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         tokens::list,
         tokens::create,
         tokens::revoke,
+        mcp_servers::list,
+        mcp_servers::test,
+        mcp_servers::approve,
         secrets::list_all,
         secrets::list_daemon,
         secrets::set_daemon,

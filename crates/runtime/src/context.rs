@@ -4,6 +4,7 @@
 //! keeps it to the end of their turn.
 
 use crate::hooks::AgentHooks;
+use crate::mcp::Mcp;
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
@@ -48,6 +49,8 @@ pub struct AgentContext {
     pub boundary: Boundary,
     /// The tools that only this agent has, and what its model is shown of all it has.
     pub toolbox: Toolbox,
+    /// Its MCP servers, and what is known of their tools.
+    pub mcp: Mcp,
     /// How its programs are confined, and what they are given.
     pub programs: Programs,
     /// The search of the web that it asks.
@@ -171,6 +174,7 @@ impl AgentContext {
             shared.path = around.full(&shared.path).to_string_lossy().into();
         }
         let vault = &around.secrets.vault;
+        let mcp = Mcp::new(config.mcp_servers, config.mcp_pins.as_deref());
         let workspace = Workspace::new(
             around.home,
             around.user_home,
@@ -192,8 +196,9 @@ impl AgentContext {
                 digest: config.digest,
                 metadata: config.metadata,
             },
+            toolbox: Toolbox::new(&boundary.tools, mcp.tools()),
+            mcp,
             boundary,
-            toolbox: Toolbox::default(),
             programs: config.programs,
             search: config.search,
             memory: config.memory.map(|memory| Memory {

@@ -1,6 +1,7 @@
 //! What this machine and this home can do, measured, and what is off.
 
 mod confinement;
+mod mcp;
 
 use crate::house::House;
 use crate::registry::State;
@@ -56,6 +57,7 @@ pub async fn examine(house: &House) -> Vec<Finding> {
     findings.push(secrets(house));
     findings.extend(without_effect(house));
     findings.extend(tools(house));
+    findings.extend(mcp::examine(house));
     findings.extend(confinement::examine(house).await);
     findings
 }
@@ -193,8 +195,9 @@ fn tools(house: &House) -> Option<Finding> {
     let snapshot = house.snapshot();
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
     let granted: BTreeSet<&str> = contexts.flat_map(|context| context.tools().exposed()).collect();
-    let idle: Vec<&str> =
-        granted.into_iter().filter(|name| insula_tools::find(name).is_none()).collect();
+    // The search comes with tools to search for.
+    let runs = |name: &&str| insula_tools::find(name).is_some() || *name == "tool_search";
+    let idle: Vec<&str> = granted.into_iter().filter(|name| !runs(name)).collect();
     let detail = format!("granted to some agent and not run yet: {}", idle.join(", "));
     (!idle.is_empty()).then(|| finding("tools", Status::Off, detail))
 }

@@ -17,6 +17,9 @@ use std::path::{Path, PathBuf};
 /// The layout this version writes. A home with a higher one is left alone.
 pub const FORMAT: u32 = 1;
 
+/// The file of an agent that says what is known of the tools of its MCP servers.
+const PINS: &str = "mcp.json";
+
 /// Where what programs printed is kept, in an agent's folder, by conversation.
 pub(crate) const OUTPUT: &str = "output";
 
@@ -67,6 +70,24 @@ impl Home {
     pub fn remove_output(&self, id: &AgentId, session: &str) -> Result<(), RuntimeError> {
         let path = self.agent(id).join(OUTPUT).join(session);
         remove_whole(&path).map_err(|error| file_error(&path, "can't be removed", &error))
+    }
+
+    /// What is known of the tools of an agent's MCP servers, as it was last written.
+    pub fn read_pins(&self, id: &AgentId) -> Result<Option<String>, RuntimeError> {
+        let path = self.agent(id).join(PINS);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(file_error(&path, "can't be read", &error)),
+        }
+    }
+
+    /// Writes what is known of the tools of an agent's MCP servers.
+    pub fn write_pins(&self, id: &AgentId, text: &str) -> Result<(), RuntimeError> {
+        let path = self.agent(id).join(PINS);
+        private_folder(&self.agent(id))
+            .and_then(|()| write_whole(&path, text.as_bytes(), Mode::Private))
+            .map_err(|error| file_error(&path, "can't be written", &error))
     }
 
     /// Whether the folder exists.

@@ -19,6 +19,7 @@ pub mod home;
 pub mod hooks;
 pub mod house;
 pub mod lifecycle;
+pub mod mcp;
 mod opening;
 pub mod providers;
 pub mod registry;

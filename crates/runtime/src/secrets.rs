@@ -145,6 +145,7 @@ impl House {
             Owner::Daemon => self.secrets.vault.daemon().set(name, value).await?,
         }
         self.read_secrets().await;
+        self.close_servers(owner);
         self.record_secret(owner, name, "secret.set", actor).await
     }
 
@@ -167,6 +168,7 @@ impl House {
             return Err(RuntimeError::NoSuchSecret { name: name.clone(), owner: owner.clone() });
         }
         self.read_secrets().await;
+        self.close_servers(owner);
         self.record_secret(owner, name, "secret.removed", actor).await
     }
 
@@ -230,6 +232,13 @@ impl House {
             KeyExposure::Exposed { mode } => Some(format!(
                 "others on this machine could read vault/key (mode {mode:03o}); run `chmod 600` on it and replace the secrets"
             )),
+        }
+    }
+
+    /// A server that was given a secret goes on with the one it was given; it begins anew.
+    fn close_servers(&self, owner: &Owner) {
+        if let Owner::Agent(id) = owner {
+            self.children.servers.close_with_secrets(id);
         }
     }
 

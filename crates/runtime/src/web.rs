@@ -61,7 +61,7 @@ impl<'c> SessionWeb<'c> {
         let ledger = Audited {
             audit: self.agent.audit.clone(),
             principal: self.principal.into(),
-            session: self.session,
+            session: Some(self.session),
         };
         let tls = self.house.children.tls().map_err(|error| failed(&error))?;
         let policy = Policy::new(NetworkGrants::allow([search.host.clone()]));

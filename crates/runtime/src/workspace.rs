@@ -99,6 +99,14 @@ impl Workspace {
             .leaving(self.floor)
     }
 
+    /// The hand for what all conversations have in common, and no one of them: the folder
+    /// that they share, as each may use it, and granted paths.
+    pub fn common_files(&self, world: &World) -> Files {
+        let (place, states) = (self.place.clone(), self.states.clone());
+        let reader = Reader::new("all");
+        Files::new(place, None, states, reader, self.stale_writes, None, world.clone())
+    }
+
     /// The folder of a conversation below the home, where conversations have their own.
     fn conversation(&self, key: &SessionKey) -> Option<PathBuf> {
         let key = match self.scope {

@@ -2,6 +2,7 @@
 //! made. No method takes an agent, a session key or a scope.
 
 use crate::files::Files;
+use crate::mcp::Servers;
 use crate::shell::Shell;
 use crate::skills::Skills;
 use crate::web::Web;
@@ -21,12 +22,22 @@ pub struct Hands<'h> {
     pub web: Option<&'h dyn Web>,
     /// The agent's skills.
     pub skills: Option<&'h dyn Skills>,
+    /// The MCP servers of the agent, where it has any.
+    pub servers: Option<&'h dyn Servers>,
 }
 
 impl<'h> Hands<'h> {
     /// Nothing but what was said before.
     pub fn bare(history: &'h dyn History) -> Self {
-        Self { history, previous: None, files: None, shell: None, web: None, skills: None }
+        Self {
+            history,
+            previous: None,
+            files: None,
+            shell: None,
+            web: None,
+            skills: None,
+            servers: None,
+        }
     }
 }
 
@@ -49,6 +60,11 @@ impl Hands<'_> {
     /// The web, or why there is none.
     pub(crate) fn web(&self) -> Result<&dyn Web, HandError> {
         self.web.ok_or_else(|| HandError("there is no network here".to_owned()))
+    }
+
+    /// The servers, or why there are none.
+    pub(crate) fn servers(&self) -> Result<&dyn Servers, HandError> {
+        self.servers.ok_or_else(|| HandError("there are no MCP servers here".to_owned()))
     }
 }
 

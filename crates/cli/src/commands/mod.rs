@@ -5,6 +5,7 @@ pub mod approvals;
 mod audit;
 mod check;
 mod context;
+mod mcp;
 mod mcp_serve;
 mod route;
 mod secret;
@@ -84,6 +85,8 @@ fn purpose(command: &Command) -> Purpose {
         Command::Secret(Secret::List { .. }) => Purpose::Look,
         Command::Secret(_) => Purpose::Change,
         Command::Skills(Skills::Install { .. } | Skills::Remove { .. }) => Purpose::Change,
+        Command::Mcp(Mcp::List(_) | Mcp::Serve(_)) => Purpose::Look,
+        Command::Mcp(_) => Purpose::Change,
         Command::Sessions(Sessions::Forget { .. }) => Purpose::Change,
         Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
         Command::Agents(agents) => match agents {
@@ -106,11 +109,11 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Agents(agents) => agents::run(reach, answer, agents).await,
         Command::Context(context) => context::run(reach, answer, context).await,
         Command::Tools(tools) => tools::run(reach, answer, tools).await,
+        Command::Mcp(mcp) => mcp::run(reach, setting, mcp).await,
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
-        Command::Mcp(Mcp::Serve(serve)) => mcp_serve::run(reach, setting, serve).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
         Command::Skills(command) => skills::run(setting, reach, answer, command).await,

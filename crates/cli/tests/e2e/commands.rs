@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 56] = [
+const COMMANDS: [&str; 60] = [
     "",
     "up",
     "check",
@@ -29,6 +29,10 @@ const COMMANDS: [&str; 56] = [
     "context",
     "context show",
     "tools",
+    "mcp",
+    "mcp list",
+    "mcp test",
+    "mcp approve",
     "status",
     "reload",
     "doctor",

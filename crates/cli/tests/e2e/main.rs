@@ -23,6 +23,7 @@ mod http;
 mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
+mod mcp;
 mod mcp_server;
 mod messages;
 mod newcomer;

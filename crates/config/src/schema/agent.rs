@@ -351,27 +351,43 @@ static MCP_SERVER: Object = Object {
         Field::new(
             "env",
             Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
-            "Its whole environment.",
+            "Its environment, beside `PATH`, `HOME` and `LANG`; `${secret:NAME}` where it was granted.",
         ),
         Field::new("url", Text(&rules::URL), "A server that speaks MCP over HTTP."),
         Field::new(
             "headers",
             Map { keys: &rules::LINE, values: &Text(&rules::TEXT) },
-            "Headers sent to it.",
+            "Headers sent to it; `${secret:NAME}` where it was granted.",
         ),
         Field::new("timeout", Text(&rules::DURATION), "How long a call may take.").default("`60s`"),
         Field::new("connect_timeout", Text(&rules::DURATION), "How long connecting may take.")
             .default("`30s`"),
         Field::new("enabled", Bool, "Whether it is used.").default("true"),
         Field::new("tools", Object(&MCP_TOOLS), "Which of its tools are used."),
+        Field::new(
+            "sends",
+            Bool,
+            "Whether its tools count as saying something outside of the conversation.",
+        )
+        .default("true"),
+        Field::new(
+            "on_change",
+            Choice(&["approve", "report"]),
+            "What becomes of a tool that it adds or describes otherwise than before: hidden until `insula mcp approve`, or shown and reported.",
+        )
+        .default("`approve`"),
     ],
 };
 
 static MCP_TOOLS: Object = Object {
     required: &[],
     fields: &[
-        Field::new("include", List(&Text(&rules::LINE)), "Only these."),
-        Field::new("exclude", List(&Text(&rules::LINE)), "Not these."),
+        Field::new(
+            "include",
+            List(&Text(&rules::LINE)),
+            "Only these; `*` stands for any run of characters.",
+        ),
+        Field::new("exclude", List(&Text(&rules::LINE)), "Not these, in the same way."),
     ],
 };
 

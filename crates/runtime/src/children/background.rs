@@ -21,13 +21,13 @@ const COMMAND_CHARS_MAX: usize = 200;
 /// What an agent's programs were given when a process started. A process whose agent is given
 /// something else by now is ended: it would keep what was taken away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rights {
+pub(crate) struct Rights {
     boundary: Boundary,
     programs: Programs,
 }
 
 impl Rights {
-    pub(super) fn of(agent: &AgentContext) -> Self {
+    pub(crate) fn of(agent: &AgentContext) -> Self {
         Self { boundary: agent.boundary.clone(), programs: agent.programs.clone() }
     }
 }

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 pub(crate) struct Audited {
     pub(crate) audit: AuditLog,
     pub(crate) principal: Box<str>,
-    pub(crate) session: SessionId,
+    /// The conversation, where it is of one.
+    pub(crate) session: Option<SessionId>,
 }
 
 impl Audited {
@@ -20,7 +21,7 @@ impl Audited {
             "host": place.map(|place| place.host.to_string()),
             "port": place.map(|place| place.port),
             "address": decision.address.map(|address| address.ip().to_string()),
-            "session": self.session.0,
+            "session": self.session.map(|session| session.0),
         })
     }
 }

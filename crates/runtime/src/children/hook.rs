@@ -76,7 +76,8 @@ pub(crate) async fn post(
     body: Vec<u8>,
     timeout: Duration,
 ) -> Result<Vec<u8>, String> {
-    let ledger = Audited { audit: agent.audit.clone(), principal: principal.into(), session };
+    let ledger =
+        Audited { audit: agent.audit.clone(), principal: principal.into(), session: Some(session) };
     let tls = house.children.tls().map_err(|error| error.to_string())?;
     let policy = Policy::new(NetworkGrants::allow([host]));
     let egress = Egress::new(house.world.clone(), policy, Arc::new(ledger), tls, Vec::new());

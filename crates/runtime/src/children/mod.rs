@@ -12,18 +12,24 @@ mod hook;
 mod outfit;
 mod owners;
 mod shell;
+mod start;
 mod watchdog;
 pub(crate) mod way_out;
 
+pub(crate) use background::Rights;
 pub use here::refused_here;
 pub(crate) use here::starts_programs;
 pub(crate) use hook::{HookProgram, post};
+pub(crate) use outfit::outfit;
 pub(crate) use shell::SessionShell;
+pub(crate) use start::{Principal, spawn};
+pub(crate) use watchdog::Watchdog;
 
 use crate::error::RuntimeError;
 use crate::house::House;
+use crate::mcp::Connections;
 use crate::registry::{Snapshot, State};
-use background::{Background, Rights, Running};
+use background::{Background, Running};
 use insula_domain::AgentId;
 use insula_sandbox::egress::{Tls, TlsError};
 use insula_sandbox::{Error, Examination, Helper, Sandbox};
@@ -53,6 +59,8 @@ pub struct Children {
     /// Folders that were given to their agent's user since the start.
     given: Mutex<BTreeSet<(PathBuf, u32)>>,
     sessions: Mutex<BTreeMap<(AgentId, SessionId), Session>>,
+    /// The MCP servers that run, or are talked to.
+    pub(crate) servers: Connections,
 }
 
 /// What one conversation has of programs.
@@ -80,6 +88,7 @@ impl Children {
             owners: Owners::default(),
             given: Mutex::default(),
             sessions: Mutex::default(),
+            servers: Connections::default(),
         }
     }
 
@@ -113,9 +122,10 @@ impl Children {
         ended.into_iter().flat_map(|session| session.processes).for_each(|(_, it)| it.end());
     }
 
-    /// Ends the processes of every agent that serves no more, or whose programs would be given
+    /// Ends the processes and servers of every agent that serves no more, or whose programs would be given
     /// something else by now.
     pub(crate) fn keep_only(&self, now: &Snapshot) {
+        self.servers.keep_only(now);
         self.sessions().retain(|(agent, _), session| {
             let State::Ready(context) = (match now.agents.get(agent) {
                 Some(entry) => &entry.state,
@@ -141,6 +151,7 @@ impl Children {
 
     /// Ends everything.
     pub(crate) fn end_all(&self) {
+        self.servers.close_all();
         let sessions = std::mem::take(&mut *self.sessions());
         for process in sessions.into_values().flat_map(|session| session.processes.into_values()) {
             process.end();

@@ -22,9 +22,9 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 const PROXY_PORT: u16 = 3128;
 
 /// What a program of an agent is given.
-pub(super) struct Outfit {
+pub(crate) struct Outfit {
     /// The sandbox's part, all but what is run.
-    pub(super) spec: Spec,
+    pub(crate) spec: Spec,
     /// What could not be given, for the model to be told when something fails.
     pub(super) withheld: Vec<String>,
 }
@@ -35,7 +35,7 @@ pub(super) fn wall_clock(programs: &Programs) -> Duration {
 }
 
 /// What a program of `agent` is given, in the conversation that has these files.
-pub(super) async fn outfit(
+pub(crate) async fn outfit(
     house: &House,
     agent: &AgentContext,
     files: &Files,

@@ -3,24 +3,21 @@
 use super::background::{Rights, Running};
 use super::hint::hints;
 use super::outfit::{Outfit, outfit, wall_clock};
+use super::start::{Principal, spawn};
 use super::watchdog::{Over, Watchdog};
-use super::way_out::way_out;
 use super::{PER_AGENT_MAX, PER_SESSION_MAX, TooMany};
 use crate::context::{AgentContext, AuditLog};
 use crate::house::House;
 use async_trait::async_trait;
 use insula_domain::AgentId;
-use insula_sandbox::egress::{Proxy, ProxyLimits};
-use insula_sandbox::{
-    Child, Error, Exit, Finished, Limit, Limits, Network, Outcome, Output, Spec, Stdin,
-};
+use insula_sandbox::{Child, Error, Exit, Finished, Limit, Limits, Outcome, Output, Spec, Stdin};
 use insula_store::SessionId;
 use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
 use insula_tools::{Files, HandError, Shell, ToolError};
 use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 /// How long a command may run, unless its caller says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(180);
@@ -104,31 +101,8 @@ impl<'c> SessionShell<'c> {
 
     /// Starts a process with its way to the network.
     pub(super) async fn spawn(&self, spec: Spec) -> Result<(Child, Option<DropGuard>), ToolError> {
-        let refused = |error: Error| {
-            tracing::warn!(agent = %self.agent.id, %error, "a program was not started");
-            match error {
-                Error::Setup { .. } | Error::Stopped => {
-                    ToolError::Hand(HandError(error.to_string()))
-                }
-                error => ToolError::Refused(error.to_string()),
-            }
-        };
-        let egress = match spec.network {
-            Network::None => None,
-            _ => {
-                let out = way_out(self.house, self.agent, self.key.1, self.principal);
-                Some(out.await?)
-            }
-        };
-        let sandbox = self.house.children.sandbox().map_err(refused)?;
-        let mut child = sandbox.spawn(spec).await.map_err(refused)?;
-        let (Some(listener), Some(egress)) = (child.take_listener(), egress) else {
-            return Ok((child, None));
-        };
-        let cancel = CancellationToken::new();
-        let proxy = Proxy::new(egress, ProxyLimits::default(), cancel.clone());
-        tokio::spawn(proxy.serve(listener));
-        Ok((child, Some(cancel.drop_guard())))
+        let principal = Principal::Person { name: self.principal, session: self.key.1 };
+        spawn(self.house, self.agent, &principal, spec).await
     }
 
     /// Who looks after the disks of a program that is about to start.

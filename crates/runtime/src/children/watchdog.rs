@@ -30,7 +30,7 @@ const STRIKES_MAX: u32 = 20;
 
 /// Why a program was ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Over {
+pub(crate) enum Over {
     /// The disk has less left than is kept free.
     Floor(Scarce, u64),
     /// It took more than one program may.
@@ -41,7 +41,7 @@ pub(super) enum Over {
 
 impl Over {
     /// In words, for the model.
-    pub(super) fn words(self) -> String {
+    pub(crate) fn words(self) -> String {
         let mb = |bytes: u64| bytes / 1_000_000;
         match self {
             Self::Floor(Scarce::Bytes, floor) => format!(
@@ -64,7 +64,7 @@ impl Over {
     }
 
     /// For the audit trail.
-    pub(super) fn record(self) -> Value {
+    pub(crate) fn record(self) -> Value {
         let (limit, value) = match self {
             Self::Floor(Scarce::Bytes, floor) => ("free_space", floor),
             Self::Floor(Scarce::Files, floor) => ("free_files", floor),
@@ -76,7 +76,7 @@ impl Over {
 }
 
 /// Watches the disks of one program.
-pub(super) struct Watchdog {
+pub(crate) struct Watchdog {
     world: World,
     since: Timestamp,
     limits: DiskLimits,
@@ -95,7 +95,7 @@ struct Folder {
 
 impl Watchdog {
     /// Notes what the disks of these folders have, before the program begins.
-    pub(super) async fn new(world: &World, folders: &[PathBuf], limits: DiskLimits) -> Self {
+    pub(crate) async fn new(world: &World, folders: &[PathBuf], limits: DiskLimits) -> Self {
         let since = world.clock.now();
         let paths = folders.to_vec();
         let look = move || -> Vec<Folder> {
@@ -110,7 +110,7 @@ impl Watchdog {
     }
 
     /// Comes when the program has to end.
-    pub(super) async fn barks(mut self) -> Over {
+    pub(crate) async fn barks(mut self) -> Over {
         loop {
             self.world.clock.sleep(TICK).await;
             let (since, limits) = (self.since, self.limits);

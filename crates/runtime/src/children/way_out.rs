@@ -19,8 +19,26 @@ pub(crate) async fn way_out(
     session: SessionId,
     principal: &str,
 ) -> Result<Egress, ToolError> {
+    egress(house, agent, Some(session), principal.into()).await
+}
+
+/// The way out of one of an agent's MCP servers, which its conversations have in common.
+pub(crate) async fn server_way_out(
+    house: &House,
+    agent: &AgentContext,
+    server: &str,
+) -> Result<Egress, ToolError> {
+    egress(house, agent, None, format!("mcp:{server}").into()).await
+}
+
+async fn egress(
+    house: &House,
+    agent: &AgentContext,
+    session: Option<SessionId>,
+    principal: Box<str>,
+) -> Result<Egress, ToolError> {
     let injections = injections(agent).await?;
-    let ledger = Audited { audit: agent.audit.clone(), principal: principal.into(), session };
+    let ledger = Audited { audit: agent.audit.clone(), principal, session };
     let tls = house.children.tls();
     let tls = tls.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
     let policy = Policy::new(agent.boundary.network.clone());

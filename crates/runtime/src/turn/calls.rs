@@ -2,6 +2,7 @@
 
 use super::run::{Broken, Turn, calls};
 use crate::children::SessionShell;
+use crate::mcp::AgentServers;
 use crate::skills::AgentSkills;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
@@ -119,6 +120,7 @@ impl Turn<'_> {
                 .with_variables(self.variables_in_use(history));
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.house, &cx.agent);
+        let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };
         let hands = Hands {
             history: &scoped,
             previous,
@@ -126,6 +128,7 @@ impl Turn<'_> {
             shell: Some(&shell),
             web: Some(&web),
             skills: Some(&skills),
+            servers: Some(&servers),
         };
         let outcome = tokio::select! {
             biased;

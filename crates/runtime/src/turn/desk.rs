@@ -78,6 +78,24 @@ pub fn text_of(parts: &[Part]) -> String {
     words.collect::<Vec<_>>().join("\n")
 }
 
+/// What `tool` gave back in all its calls, in order.
+pub fn outputs_of<'h>(history: &'h [Message], tool: &str) -> Vec<&'h str> {
+    let mut called = std::collections::BTreeSet::new();
+    let mut outputs = Vec::new();
+    for part in history.iter().flat_map(|message| &message.parts) {
+        match part {
+            Part::ToolCall { id, name, .. } if **name == *tool => {
+                called.insert(id);
+            }
+            Part::ToolResult { call, text, is_error: false, .. } if called.contains(call) => {
+                outputs.push(text.as_str());
+            }
+            _ => {}
+        }
+    }
+    outputs
+}
+
 /// What `tool` last gave back, by the calls and results of `history`.
 pub fn last_output<'h>(history: &'h [Message], tool: &str) -> Option<&'h str> {
     (0..history.len()).rev().find_map(|at| {

@@ -4,10 +4,11 @@ use crate::approvals::Approvals;
 use crate::budget::{Budgets, Payer, Refusal};
 use crate::context::AgentContext;
 use crate::house::House;
+use crate::mcp::settle;
 use crate::providers;
 use crate::registry::State;
 use crate::secrets::DaemonKeys;
-use crate::turn::desk::text_of;
+use crate::turn::desk::{outputs_of, text_of};
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::gate::Tools;
 use crate::turn::history::{Shelf, text_tokens};
@@ -271,6 +272,9 @@ impl Engine {
         let shop = self.shop.clone();
         let work = async move {
             let _leave = leave;
+            let mut context = context;
+            let stop = context.live.cancel.clone();
+            context.agent = settle(&shop.house, context.agent, &stop).await;
             let running = AssertUnwindSafe(run::run(&shop, &context)).catch_unwind();
             if running.await.is_err() {
                 let (agent, turn) = (&context.agent.id, context.turn);
@@ -423,5 +427,19 @@ impl Shop {
     /// The tools the model is shown: those the table exposes and this version runs.
     pub(crate) fn tools(&self, agent: &AgentContext) -> Arc<[ToolSchema]> {
         agent.toolbox.shown(agent.tools(), &self.schemas)
+    }
+
+    /// The same with what was found in this conversation, where tools are held back.
+    pub(crate) fn tools_in(
+        &self,
+        agent: &AgentContext,
+        history: &[insula_store::Message],
+    ) -> Arc<[ToolSchema]> {
+        let shown = self.tools(agent);
+        if !agent.toolbox.holds_back() {
+            return shown;
+        }
+        let results = outputs_of(history, "tool_search");
+        agent.toolbox.shown_with(shown, results.into_iter().flat_map(insula_tools::found))
     }
 }

@@ -143,6 +143,8 @@ impl Turn<'_> {
             if may_compress && history::is_full(&history, limit) {
                 may_compress = self.compress(&chain, &mut history, limit).await?;
             }
+            // Every call may have found more of them.
+            let tools = self.shop.tools_in(&cx.agent, &history);
             let answered = self.ask(&chain, &tools, &history, limit, step).await;
             let (answer, usage) = match answered {
                 // The provider counts otherwise than we do: once, with half of it.

@@ -1,0 +1,29 @@
+//! The MCP servers of one agent: a connection to each, what is known of its tools, and what
+//! becomes of its answers.
+//!
+//! A [`Server`] is bound to its agent by whoever makes it; nothing here names one. How a
+//! server is started or reached comes in by an [`Opener`]. The protocol itself is the SDK's,
+//! and stays behind this crate: wire types are not part of its surface.
+//!
+//! A server is somebody else's program. All it says is bounded, and none of it decides
+//! anything: its descriptions are pinned and looked at before a model sees them, its requests
+//! are refused, and what goes wrong with it goes wrong for its own agent alone.
+
+mod breaker;
+mod content;
+mod handler;
+mod http_way;
+mod lines;
+mod name;
+mod offer;
+mod pins;
+mod server;
+mod words;
+
+pub use breaker::{Breaker, Pause};
+pub use content::{Outcome, RESULT_BYTES_MAX};
+pub use lines::FRAME_BYTES_MAX;
+pub use name::{NAME_BYTES_MAX, full_name};
+pub use offer::{DESCRIPTION_BYTES_MAX, Offer, PARAMETERS_BYTES_MAX, TOOLS_MAX};
+pub use pins::{Change, ChangeKind, Pinned, Pins, PinsError, ServerPins, Standing, revise};
+pub use server::{Facts, IDLE, Limits, Link, Opener, Patience, Server, ServerError, Way};

@@ -1,0 +1,105 @@
+//! One tool as a server describes it, brought into bounds.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Most tools that are taken from one server.
+pub const TOOLS_MAX: usize = 512;
+/// Longest description, in bytes.
+pub const DESCRIPTION_BYTES_MAX: usize = 16 * 1024;
+/// Longest schema of arguments, in bytes.
+pub const PARAMETERS_BYTES_MAX: usize = 64 * 1024;
+
+/// A tool as its server describes it now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Offer {
+    /// What the server calls it.
+    pub name: String,
+    /// What it says that it is for.
+    pub description: String,
+    /// The JSON schema of its arguments, as JSON text.
+    pub parameters: String,
+    /// Why it can't be used, whatever it says.
+    pub unfit: Option<String>,
+}
+
+impl Offer {
+    pub(crate) fn of(tool: rmcp::model::Tool) -> Self {
+        let said = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
+        Self::new(&tool.name, said, &Value::Object((*tool.input_schema).clone()))
+    }
+
+    /// A tool in bounds, or with the reason why it is not.
+    pub fn new(name: &str, description: &str, schema: &Value) -> Self {
+        let keep = |it: &char| !it.is_control() || matches!(it, '\n' | '\t');
+        let name: String = name.chars().filter(keep).take(256).collect();
+        let description: String = description.chars().filter(keep).collect();
+        let parameters = schema.to_string();
+        let is_object = schema.get("type").and_then(Value::as_str) == Some("object");
+        let unfit = if description.len() > DESCRIPTION_BYTES_MAX {
+            Some(format!("its description is longer than {DESCRIPTION_BYTES_MAX} bytes"))
+        } else if parameters.len() > PARAMETERS_BYTES_MAX {
+            Some(format!("its schema is longer than {PARAMETERS_BYTES_MAX} bytes"))
+        } else if !is_object {
+            Some("its schema is not that of an object".to_owned())
+        } else {
+            None
+        };
+        if unfit.is_some() {
+            // Nobody is shown it, so nothing of it is kept.
+            let empty = r#"{"type":"object"}"#.to_owned();
+            return Self { name, description: String::new(), parameters: empty, unfit };
+        }
+        Self { name, description, parameters, unfit }
+    }
+
+    /// Tells two descriptions apart, whatever order the members of the schema stand in.
+    pub fn mark(&self) -> blake3::Hash {
+        mark(&self.description, &self.parameters)
+    }
+}
+
+/// Tells two descriptions of a tool apart.
+pub(crate) fn mark(description: &str, parameters: &str) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&(description.len() as u64).to_le_bytes());
+    hasher.update(description.as_bytes());
+    match serde_json::from_str::<Value>(parameters) {
+        Ok(mut schema) => {
+            schema.sort_all_objects();
+            hasher.update(schema.to_string().as_bytes());
+        }
+        Err(_) => {
+            hasher.update(parameters.as_bytes());
+        }
+    }
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_too_much_is_unfit_and_not_kept() {
+        let schema = json!({"type": "object"});
+        assert_eq!(Offer::new("a", "fine", &schema).unfit, None);
+        let long = Offer::new("a", &"x".repeat(DESCRIPTION_BYTES_MAX + 1), &schema);
+        assert!(long.unfit.is_some() && long.description.is_empty());
+        let large = json!({"type": "object", "x": "y".repeat(PARAMETERS_BYTES_MAX)});
+        assert!(Offer::new("a", "", &large).unfit.is_some());
+        assert!(Offer::new("a", "", &json!({"type": "string"})).unfit.is_some());
+        assert_eq!(Offer::new("a\u{7}b", "c\u{1b}[0m\n", &schema).description, "c[0m\n");
+    }
+
+    #[test]
+    fn the_order_of_members_makes_no_difference() {
+        let one = Offer::new("a", "d", &json!({"type": "object", "properties": {"x": 1, "y": 2}}));
+        let other =
+            Offer::new("a", "d", &json!({"properties": {"y": 2, "x": 1}, "type": "object"}));
+        assert_ne!(one.parameters, other.parameters);
+        assert_eq!(one.mark(), other.mark());
+        assert_ne!(one.mark(), Offer { description: "e".to_owned(), ..one.clone() }.mark());
+    }
+}

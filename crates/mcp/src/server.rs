@@ -1,0 +1,535 @@
+//! One server of one agent: its connection, opened when it is first needed, kept, and given
+//! up when it is idle, broken or no longer wanted.
+
+use crate::breaker::{Breaker, Pause};
+use crate::content::{Outcome, outcome};
+use crate::handler::OurSide;
+use crate::http_way::HttpWay;
+use crate::lines::{FRAME_BYTES_MAX, Lines, Reading, Writing};
+use crate::offer::{Offer, TOOLS_MAX};
+use crate::words::{is_unknown, last_words, plain, said, without_prefix};
+use async_trait::async_trait;
+use http::HeaderMap;
+use insula_sandbox::Capture;
+use insula_sandbox::egress::{ClientLimits, Egress};
+use insula_world::Clock;
+use rmcp::RoleClient;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams, ProtocolVersion,
+};
+use rmcp::service::{
+    ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::common::client_side_sse::NeverRetry;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How long a connection is kept that nobody uses.
+pub const IDLE: Duration = Duration::from_secs(15 * 60);
+/// How many times its time-out a call may take while the server tells of progress.
+const PROGRESS_FACTOR: u32 = 10;
+/// Pages of a list of tools that are read.
+const PAGES_MAX: usize = 64;
+
+/// How long things may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// A call, counted anew whenever the server tells of progress.
+    pub call: Duration,
+    /// Connecting.
+    pub connect: Duration,
+    /// How long an unused connection is kept.
+    pub idle: Duration,
+}
+
+/// Where a connection leads.
+pub enum Way {
+    /// The streams of a program.
+    Program {
+        /// What it prints.
+        read: Reading,
+        /// What it reads.
+        write: Writing,
+        /// What it says on its error stream.
+        errors: Capture,
+        /// The program: it ends when this is dropped.
+        keeps: Box<dyn Send>,
+    },
+    /// A server over HTTP.
+    Http {
+        /// The agent's way to the network.
+        egress: Egress,
+        /// Where.
+        url: String,
+        /// What is sent with every request.
+        headers: HeaderMap,
+    },
+}
+
+/// A way that is open, or why there is none.
+pub type Link = Result<Way, String>;
+
+/// Opens the way to a server, for the agent it was made for.
+#[async_trait]
+pub trait Opener: Send + Sync {
+    /// Starts the program, or makes ready to ask.
+    async fn open(&self) -> Link;
+}
+
+/// Why a server did not do what it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ServerError {
+    /// it is left alone for a while
+    #[error("it failed before ({why}) and is tried again in {seconds} s at the earliest")]
+    Paused {
+        /// What went wrong last.
+        why: String,
+        /// How long yet.
+        seconds: u64,
+    },
+    /// there is no connection
+    #[error("it can't be reached: {0}")]
+    Unreachable(String),
+    /// it took too long
+    #[error("it did not answer within {0} s")]
+    TimedOut(u64),
+    /// it refused
+    #[error("it answered with an error: {0}")]
+    Answered(String),
+    /// it wants something that is not given
+    #[error("it asks for more than a call: {0}")]
+    Wants(&'static str),
+    /// the connection was given up
+    #[error("its connection was closed: {0}")]
+    Closed(String),
+}
+
+/// How patient whoever asks is with a server that failed before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Patience {
+    /// It is left alone for a while after a failure.
+    Usual,
+    /// An operator wants to know now.
+    Insists,
+}
+
+/// How a server stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Whether there is a connection.
+    pub is_connected: bool,
+    /// How often one was opened.
+    pub starts: u64,
+    /// Calls that were answered.
+    pub calls: u64,
+    /// What it calls itself, and its version.
+    pub says_it_is: Option<String>,
+    /// The version of the protocol.
+    pub protocol: Option<String>,
+    /// What went wrong last, for its operator.
+    pub trouble: Option<String>,
+    /// Failures in a row.
+    pub failures: u32,
+}
+
+/// Why a connection ended, as far as we saw.
+#[derive(Debug, Default)]
+pub(crate) struct Ending(Mutex<Option<String>>);
+
+impl Ending {
+    /// Notes why, the first time.
+    pub(crate) fn note(&self, why: String) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
+    }
+
+    fn why(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// One server of one agent.
+pub struct Server {
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    /// Held while a connection is opened, so that there is one.
+    slot: tokio::sync::Mutex<Option<Arc<Connection>>>,
+    breaker: Mutex<Breaker>,
+    facts: Mutex<Facts>,
+    closed: CancellationToken,
+}
+
+struct Connection {
+    service: RunningService<RoleClient, OurSide>,
+    side: OurSide,
+    ending: Arc<Ending>,
+    errors: Option<Capture>,
+    /// When it was last used, in milliseconds of the clock.
+    used: AtomicU64,
+}
+
+impl Connection {
+    fn is_over(&self) -> bool {
+        self.service.is_closed() || self.service.peer().is_transport_closed()
+    }
+
+    /// Why it ended, for people.
+    fn why(&self) -> String {
+        self.ending.why().unwrap_or_else(|| "the connection ended".to_owned())
+    }
+}
+
+impl Server {
+    /// A server that nobody has asked yet.
+    pub fn new(limits: Limits, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Arc::new(Self {
+            limits,
+            clock,
+            slot: tokio::sync::Mutex::default(),
+            breaker: Mutex::default(),
+            facts: Mutex::default(),
+            closed: CancellationToken::new(),
+        })
+    }
+
+    /// Calls a tool by the name the server gives it. When the future is dropped, the server is
+    /// told that nobody waits any more.
+    pub async fn call(
+        self: &Arc<Self>,
+        opener: &dyn Opener,
+        tool: &str,
+        arguments: JsonObject,
+    ) -> Result<Outcome, ServerError> {
+        let connection = self.connection(opener, Patience::Usual).await?;
+        let params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
+        let asking = connection.service.peer().call_tool_once(params);
+        let answered = self.patiently(&connection, asking).await?;
+        self.facts().calls += 1;
+        match answered {
+            CallToolResponse::Complete(result) => Ok(outcome(result)),
+            CallToolResponse::InputRequired(_) => {
+                Err(ServerError::Wants("input in between, which nobody gives it"))
+            }
+            _ => Err(ServerError::Wants("work in the background, which nobody waits for")),
+        }
+    }
+
+    /// The tools it offers now.
+    pub async fn tools(
+        self: &Arc<Self>,
+        opener: &dyn Opener,
+        patience: Patience,
+    ) -> Result<Vec<Offer>, ServerError> {
+        let connection = self.connection(opener, patience).await?;
+        connection.side.heard.is_list_changed.store(false, Ordering::Release);
+        let (mut offers, mut cursor) = (Vec::new(), None);
+        for _ in 0..PAGES_MAX {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+            let asking = connection.service.peer().list_tools(Some(params));
+            let page = self.patiently(&connection, asking).await?;
+            let room = TOOLS_MAX.saturating_sub(offers.len());
+            offers.extend(page.tools.into_iter().take(room).map(Offer::of));
+            cursor = page.next_cursor;
+            if cursor.is_none() || offers.len() >= TOOLS_MAX {
+                return Ok(offers);
+            }
+        }
+        Ok(offers)
+    }
+
+    /// Whether it has said that its list of tools is another one by now.
+    pub fn is_list_changed(&self) -> bool {
+        let Ok(slot) = self.slot.try_lock() else { return false };
+        let heard = |it: &Arc<Connection>| it.side.heard.is_list_changed.load(Ordering::Acquire);
+        slot.as_ref().is_some_and(heard)
+    }
+
+    /// Whether it would be tried, if somebody asked.
+    pub fn admits(&self) -> bool {
+        self.breaker().admit(self.clock.elapsed()).is_ok()
+    }
+
+    /// How it stands.
+    pub fn facts_now(&self) -> Facts {
+        let is_connected =
+            self.slot.try_lock().is_ok_and(|slot| slot.as_ref().is_some_and(|it| !it.is_over()));
+        let failures = self.breaker().failures();
+        Facts { is_connected, failures, ..self.facts().clone() }
+    }
+
+    /// Gives the connection up, for good: whatever is under way fails, and a program ends.
+    pub fn close(&self) {
+        self.closed.cancel();
+        if let Ok(mut slot) = self.slot.try_lock() {
+            *slot = None;
+        }
+    }
+
+    fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection there is, or a new one.
+    async fn connection(
+        self: &Arc<Self>,
+        opener: &dyn Opener,
+        patience: Patience,
+    ) -> Result<Arc<Connection>, ServerError> {
+        let mut slot = self.slot.lock().await;
+        if self.closed.is_cancelled() {
+            return Err(ServerError::Closed("the agent changed".to_owned()));
+        }
+        if let Some(connection) = slot.as_ref().filter(|it| !it.is_over()) {
+            connection.used.store(self.now(), Ordering::Relaxed);
+            return Ok(connection.clone());
+        }
+        *slot = None;
+        if patience == Patience::Usual {
+            self.breaker().admit(self.clock.elapsed()).map_err(|pause: Pause| {
+                let seconds = pause.left.as_secs() + 1;
+                ServerError::Paused { why: pause.why, seconds }
+            })?;
+        }
+        let opened = tokio::select! {
+            biased;
+            () = self.closed.cancelled() => Err(ServerError::Closed("the agent changed".to_owned())),
+            opened = self.open(opener) => opened,
+            () = self.clock.sleep(self.limits.connect) => {
+                Err(ServerError::TimedOut(self.limits.connect.as_secs()))
+            }
+        };
+        match opened {
+            Ok(connection) => {
+                let connection = Arc::new(connection);
+                *slot = Some(connection.clone());
+                self.note_opened(&connection);
+                self.watch();
+                Ok(connection)
+            }
+            Err(error) => {
+                self.failed(&error, None);
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens a connection and greets, in the manner most servers know, and in the newer one
+    /// where the server knows no other.
+    async fn open(&self, opener: &dyn Opener) -> Result<Connection, ServerError> {
+        match self.greet(opener, ClientLifecycleMode::Initialize).await {
+            Err(Greeting::Unknown) => {
+                let versions = vec![ProtocolVersion::LATEST];
+                let newer = ClientLifecycleMode::Discover { preferred_versions: versions };
+                self.greet(opener, newer).await.map_err(Greeting::error)
+            }
+            other => other.map_err(Greeting::error),
+        }
+    }
+
+    async fn greet(
+        &self,
+        opener: &dyn Opener,
+        manner: ClientLifecycleMode,
+    ) -> Result<Connection, Greeting> {
+        let way = opener.open().await;
+        let way = way.map_err(|why| Greeting::Failed(ServerError::Unreachable(why)))?;
+        let (side, ending) = (OurSide::default(), Arc::new(Ending::default()));
+        let (served, errors) = match way {
+            Way::Program { read, write, errors, keeps } => {
+                let lines = Lines::new(read, write, keeps, self.clock.clone(), ending.clone());
+                let served = serve_client_with_lifecycle(side.clone(), lines, manner).await;
+                (served, Some(errors))
+            }
+            Way::Http { egress, url, headers } => {
+                let http = self.http(egress, headers);
+                let mut config = StreamableHttpClientTransportConfig::with_uri(url);
+                // A lost stream is not opened again: a server could have us do it for ever.
+                config.retry_config = Arc::new(NeverRetry::default());
+                let transport = StreamableHttpClientTransport::with_client(http, config);
+                (serve_client_with_lifecycle(side.clone(), transport, manner).await, None)
+            }
+        };
+        let used = AtomicU64::new(self.now());
+        match served {
+            Ok(service) => Ok(Connection { service, side, ending, errors, used }),
+            Err(error) => {
+                if is_unknown(&error) {
+                    return Err(Greeting::Unknown);
+                }
+                let why = ending.why().unwrap_or_else(|| said(&error));
+                if let Some(errors) = errors {
+                    self.facts().trouble = Some(last_words(&errors).unwrap_or_else(|| why.clone()));
+                }
+                Err(Greeting::Failed(ServerError::Unreachable(why)))
+            }
+        }
+    }
+
+    fn http(&self, egress: Egress, headers: HeaderMap) -> HttpWay {
+        let limits = ClientLimits {
+            redirects_max: 0,
+            body_len_max: FRAME_BYTES_MAX as u64,
+            idle: self.limits.call,
+            total: self.limits.call.saturating_mul(PROGRESS_FACTOR),
+            ..ClientLimits::default()
+        };
+        let long = ClientLimits { idle: self.limits.idle, total: self.limits.idle, ..limits };
+        let client = |limits| insula_sandbox::egress::Client::new(egress.clone(), limits);
+        HttpWay { ask: client(limits), listen: client(long), headers }
+    }
+
+    fn note_opened(&self, connection: &Connection) {
+        let info = connection.service.peer().peer_info();
+        let info = info.as_deref();
+        let mut facts = self.facts();
+        facts.starts += 1;
+        facts.trouble = None;
+        facts.protocol = info.map(|info| info.protocol_version.to_string());
+        let is = info.and_then(|info| info.server_info.as_ref());
+        facts.says_it_is = is.map(|is| {
+            let text = format!("{} {}", is.name, is.version);
+            text.chars().filter(|it| !it.is_control()).take(100).collect()
+        });
+    }
+
+    /// Gives the connection up once nobody has used it for a while.
+    fn watch(self: &Arc<Self>) {
+        let (server, clock) = (Arc::downgrade(self), self.clock.clone());
+        let (idle, closed) = (self.limits.idle, self.closed.clone());
+        tokio::spawn(async move {
+            let mut pause = idle;
+            loop {
+                tokio::select! {
+                    () = closed.cancelled() => {
+                        if let Some(server) = server.upgrade() {
+                            *server.slot.lock().await = None;
+                        }
+                        return;
+                    }
+                    () = clock.sleep(pause) => {}
+                }
+                let Some(server) = server.upgrade() else { return };
+                let mut slot = server.slot.lock().await;
+                let Some(connection) = slot.as_ref() else { return };
+                let unused = server.now().saturating_sub(connection.used.load(Ordering::Relaxed));
+                let left = idle.saturating_sub(Duration::from_millis(unused));
+                // Whoever is in the middle of a call holds it too.
+                if left.is_zero() && Arc::strong_count(connection) == 1 || connection.is_over() {
+                    *slot = None;
+                    return;
+                }
+                pause = left.max(Duration::from_secs(1));
+            }
+        });
+    }
+
+    /// Waits for an answer as long as the server may take.
+    async fn patiently<T>(
+        &self,
+        connection: &Connection,
+        asking: impl Future<Output = Result<T, ServiceError>>,
+    ) -> Result<T, ServerError> {
+        let mut progress = connection.side.heard.progress.subscribe();
+        let most = self.clock.elapsed() + self.limits.call.saturating_mul(PROGRESS_FACTOR);
+        tokio::pin!(asking);
+        let answered = loop {
+            let left = most.saturating_sub(self.clock.elapsed()).min(self.limits.call);
+            tokio::select! {
+                biased;
+                () = self.closed.cancelled() => {
+                    return Err(ServerError::Closed("the agent changed".to_owned()));
+                }
+                answered = &mut asking => break answered,
+                Ok(()) = progress.changed(), if !left.is_zero() => {}
+                () = self.clock.sleep(left) => {
+                    let error = ServerError::TimedOut(self.limits.call.as_secs());
+                    self.failed(&error, Some(connection));
+                    return Err(error);
+                }
+            }
+        };
+        connection.used.store(self.now(), Ordering::Relaxed);
+        match answered {
+            Ok(answer) => {
+                self.succeeded();
+                Ok(answer)
+            }
+            // It answered: there is nothing wrong with the connection.
+            Err(ServiceError::McpError(error)) => {
+                self.succeeded();
+                Err(ServerError::Answered(plain(&error.message)))
+            }
+            Err(ServiceError::UnexpectedResponse) => {
+                Err(ServerError::Answered("something that is no answer to a call".to_owned()))
+            }
+            Err(error) => {
+                let why = match connection.ending.why() {
+                    Some(why) => why,
+                    None if connection.is_over() => connection.why(),
+                    None => match &error {
+                        ServiceError::TransportSend(error) => without_prefix(&*error.error),
+                        error => plain(&error.to_string()),
+                    },
+                };
+                let error = ServerError::Closed(why);
+                self.failed(&error, Some(connection));
+                Err(error)
+            }
+        }
+    }
+
+    fn succeeded(&self) {
+        self.breaker().succeeded();
+        self.facts().trouble = None;
+    }
+
+    /// Counts a failure. One too often, and what is left of the connection goes too.
+    fn failed(&self, error: &ServerError, connection: Option<&Connection>) {
+        let too_often = self.breaker().failed(self.clock.elapsed(), error.to_string());
+        let words = connection.and_then(|it| it.errors.as_ref()).and_then(last_words);
+        let mut facts = self.facts();
+        let before = facts.trouble.take().filter(|_| connection.is_none());
+        let more = words.or(before).filter(|words| *words != error.to_string());
+        facts.trouble = Some(match more {
+            Some(words) => format!("{error}; it said: {words}"),
+            None => error.to_string(),
+        });
+        drop(facts);
+        if too_often && let Ok(mut slot) = self.slot.try_lock() {
+            *slot = None;
+        }
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.clock.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.closed.cancel();
+    }
+}
+
+/// Why a greeting came to nothing.
+enum Greeting {
+    /// The server does not know this manner.
+    Unknown,
+    Failed(ServerError),
+}
+
+impl Greeting {
+    fn error(self) -> ServerError {
+        match self {
+            Self::Unknown => ServerError::Unreachable("it speaks no version we know".to_owned()),
+            Self::Failed(error) => error,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! One connection per agent and server, across generations that give it the same.
+
+use crate::children::Rights;
+use crate::context::AgentContext;
+use crate::house::House;
+use crate::registry::{Snapshot, State};
+use insula_config::mcp::{McpServer, McpWay};
+use insula_domain::AgentId;
+use insula_mcp::{IDLE, Limits, Server};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The connections of a house.
+#[derive(Default)]
+pub(crate) struct Connections {
+    held: Mutex<BTreeMap<(AgentId, Box<str>), Held>>,
+    /// Held while what is known of an agent's tools is written anew.
+    writing: Mutex<BTreeMap<AgentId, Arc<tokio::sync::Mutex<()>>>>,
+}
+
+/// One connection, and what it was opened with.
+struct Held {
+    server: Arc<Server>,
+    rights: Rights,
+    config: McpServer,
+    /// How many starts there had been when its list of tools was last read.
+    listed: u64,
+}
+
+impl Held {
+    fn is_for(&self, agent: &AgentContext, config: &McpServer) -> bool {
+        self.config == *config && self.rights == Rights::of(agent)
+    }
+}
+
+impl Connections {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<(AgentId, Box<str>), Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The connection of an agent to a server, opened or not. A turn that began under a
+    /// generation with other rights gets none: a program must not run with what its agent has
+    /// lost.
+    pub(crate) fn get(
+        &self,
+        house: &House,
+        agent: &AgentContext,
+        config: &McpServer,
+    ) -> Result<Arc<Server>, &'static str> {
+        let snapshot = house.snapshot();
+        let now = match snapshot.agents.get(&agent.id).map(|entry| &entry.state) {
+            Some(State::Ready(now)) => now,
+            _ => return Err("the agent serves no more"),
+        };
+        if now.mcp.server(&config.name) != Some(config) || Rights::of(now) != Rights::of(agent) {
+            return Err("the agent was changed since this turn began; try again in the next");
+        }
+        let key = (agent.id.clone(), config.name.clone());
+        let mut held = self.held();
+        if let Some(known) = held.get(&key).filter(|known| known.is_for(agent, config)) {
+            return Ok(known.server.clone());
+        }
+        let limits = Limits { call: config.timeout, connect: config.connect_timeout, idle: IDLE };
+        let server = Server::new(limits, house.world.clock.clone());
+        let (rights, config) = (Rights::of(agent), config.clone());
+        let before = held.insert(key, Held { server: server.clone(), rights, config, listed: 0 });
+        if let Some(before) = before {
+            before.server.close();
+        }
+        Ok(server)
+    }
+
+    /// The connection there is, if any.
+    pub(crate) fn known(&self, agent: &AgentId, server: &str) -> Option<Arc<Server>> {
+        Some(self.held().get(&(agent.clone(), server.into()))?.server.clone())
+    }
+
+    /// Whether a server should be asked for its tools: it was started since, or says that
+    /// they changed.
+    pub(crate) fn is_stale(&self, agent: &AgentId, server: &str) -> bool {
+        let held = self.held();
+        let Some(known) = held.get(&(agent.clone(), server.into())) else { return false };
+        known.server.is_list_changed() || known.server.facts_now().starts > known.listed
+    }
+
+    /// Notes that the list of a server was read.
+    pub(crate) fn listed(&self, agent: &AgentId, server: &str) {
+        if let Some(known) = self.held().get_mut(&(agent.clone(), server.into())) {
+            known.listed = known.server.facts_now().starts;
+        }
+    }
+
+    /// For whoever writes what is known of an agent's tools.
+    pub(crate) fn writing(&self, agent: &AgentId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        writing.entry(agent.clone()).or_default().clone()
+    }
+
+    /// Closes what belongs to agents that serve no more, or would be given something else by
+    /// now.
+    pub(crate) fn keep_only(&self, now: &Snapshot) {
+        self.held().retain(|(agent, name), held| {
+            let keep = match now.agents.get(agent).map(|entry| &entry.state) {
+                Some(State::Ready(context)) => {
+                    context.mcp.server(name).is_some_and(|config| held.is_for(context, config))
+                }
+                _ => false,
+            };
+            if !keep {
+                held.server.close();
+            }
+            keep
+        });
+        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        writing.retain(|agent, _| now.agents.contains_key(agent));
+    }
+
+    /// Closes those of an agent's connections that were given secrets: what they were given
+    /// may be another one by now.
+    pub(crate) fn close_with_secrets(&self, agent: &AgentId) {
+        self.held().retain(|(of, _), held| {
+            let values = match &held.config.way {
+                McpWay::Program { env, .. } => env,
+                McpWay::Http { headers, .. } => headers,
+            };
+            let concerned = of == agent && values.values().any(|value| value.contains("${secret:"));
+            if concerned {
+                held.server.close();
+            }
+            !concerned
+        });
+    }
+
+    /// Closes everything.
+    pub(crate) fn close_all(&self) {
+        std::mem::take(&mut *self.held()).into_values().for_each(|held| held.server.close());
+    }
+}

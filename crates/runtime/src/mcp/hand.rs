@@ -1,0 +1,69 @@
+//! The hand by which a tool of an MCP server is called.
+
+use super::opener::AgentOpener;
+use super::{is_shown, settle::refresh};
+use crate::context::AgentContext;
+use crate::house::House;
+use async_trait::async_trait;
+use insula_config::mcp::McpServer;
+use insula_mcp::{Outcome, Patience};
+use insula_tools::{HandError, Servers, ToolError};
+use serde_json::Value;
+
+/// The servers of one agent, for one call.
+pub(crate) struct AgentServers<'c> {
+    pub(crate) house: &'c House,
+    pub(crate) agent: &'c AgentContext,
+}
+
+impl AgentServers<'_> {
+    /// Looks whether a server that was just started still says of a tool what it said when it
+    /// was pinned. A turn shows its model what was; what it calls has to be that.
+    async fn check(&self, config: &McpServer, tool: &str) -> Result<(), ToolError> {
+        let connections = &self.house.children.servers;
+        let name = &config.name;
+        let is_known = connections.known(&self.agent.id, name).is_some_and(|it| {
+            it.facts_now().is_connected && !connections.is_stale(&self.agent.id, name)
+        });
+        if is_known {
+            return Ok(());
+        }
+        let failed =
+            |why: String| ToolError::Hand(HandError(format!("MCP server `{name}`: {why}")));
+        let pins =
+            refresh(self.house, self.agent, config, Patience::Usual).await.map_err(failed)?;
+        match pins.tools.get(tool) {
+            Some(pinned) if is_shown(config, pinned) => Ok(()),
+            Some(pinned) if pinned.offered => Err(ToolError::Refused(format!(
+                "the MCP server `{name}` describes this tool otherwise than when it was last looked at; an operator has to look at it (`insula mcp list {}`); go on without it",
+                self.agent.id
+            ))),
+            _ => Err(failed("it does not have this tool any more".to_owned())),
+        }
+    }
+}
+
+#[async_trait]
+impl Servers for AgentServers<'_> {
+    async fn call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &Value,
+    ) -> Result<Outcome, ToolError> {
+        let failed =
+            |why: String| ToolError::Hand(HandError(format!("MCP server `{server}`: {why}")));
+        let config = self.agent.mcp.server(server);
+        let config = config.ok_or_else(|| failed("it is not configured".to_owned()))?;
+        self.check(config, tool).await?;
+        let connection = self.house.children.servers.get(self.house, self.agent, config);
+        let connection = connection.map_err(|why| failed(why.to_owned()))?;
+        let opener = AgentOpener { house: self.house, agent: self.agent, server: config };
+        let arguments = arguments.as_object().cloned().unwrap_or_default();
+        let called = connection.call(&opener, tool, arguments).await;
+        called.map_err(|error| {
+            tracing::warn!(agent = %self.agent.id, server, "a call of an MCP server failed");
+            failed(error.to_string())
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! Keeps what is known of servers' tools up to date: at the beginning of a turn, when a
+//! server was started, and when an operator asks.
+
+use super::Mcp;
+use super::opener::AgentOpener;
+use crate::context::AgentContext;
+use crate::house::{Actor, House};
+use crate::registry::State;
+use insula_config::mcp::McpServer;
+use insula_mcp::{ChangeKind, Patience, Pins, ServerPins, revise};
+use serde_json::json;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+/// How long the beginning of a turn waits for servers of which nothing is known yet. What
+/// takes longer goes on, for the turns after.
+const WAIT_MAX: Duration = Duration::from_secs(15);
+
+/// The agent as a turn should have it: with the tools of its servers, where those could be
+/// learnt. Costs nothing where nothing is to be learnt.
+pub(crate) async fn settle(
+    house: &Arc<House>,
+    agent: Arc<AgentContext>,
+    stop: &CancellationToken,
+) -> Arc<AgentContext> {
+    if agent.mcp.servers.is_empty() {
+        return agent;
+    }
+    let agent = newest(house, agent);
+    let due: Vec<McpServer> =
+        agent.mcp.servers.iter().filter(|it| is_due(house, &agent, it)).cloned().collect();
+    if due.is_empty() {
+        return agent;
+    }
+    let mut asking = JoinSet::new();
+    for config in due {
+        let (house, agent) = (house.clone(), agent.clone());
+        asking.spawn(async move {
+            if let Err(error) = refresh(&house, &agent, &config, Patience::Usual).await {
+                let (agent, server) = (&agent.id, &config.name);
+                tracing::warn!(%agent, %server, error, "the tools of an MCP server are not known");
+            }
+        });
+    }
+    tokio::select! {
+        () = async { while asking.join_next().await.is_some() {} } => {}
+        () = house.world.clock.sleep(WAIT_MAX) => {}
+        () = stop.cancelled() => {}
+    }
+    asking.detach_all();
+    newest(house, agent)
+}
+
+/// The generation that serves now, where the agent still does.
+fn newest(house: &House, agent: Arc<AgentContext>) -> Arc<AgentContext> {
+    match house.snapshot().agents.get(&agent.id).map(|entry| &entry.state) {
+        Some(State::Ready(now)) => now.clone(),
+        _ => agent,
+    }
+}
+
+/// Whether a server should be asked for its tools before a turn.
+fn is_due(house: &House, agent: &AgentContext, server: &McpServer) -> bool {
+    let connections = &house.children.servers;
+    if agent.mcp.trouble.is_some() {
+        return false;
+    }
+    if agent.mcp.pins(server).is_some() {
+        return connections.is_stale(&agent.id, &server.name);
+    }
+    connections.known(&agent.id, &server.name).is_none_or(|known| known.admits())
+}
+
+/// Asks a server for its tools and takes what it says in: written down, on the audit trail,
+/// and as a new generation where anything is different. What is known then.
+pub(crate) async fn refresh(
+    house: &House,
+    agent: &AgentContext,
+    config: &McpServer,
+    patience: Patience,
+) -> Result<ServerPins, String> {
+    let connections = &house.children.servers;
+    let connection = connections.get(house, agent, config)?;
+    let opener = AgentOpener { house, agent, server: config };
+    let offers = connection.tools(&opener, patience).await.map_err(|error| error.to_string())?;
+    connections.listed(&agent.id, &config.name);
+    let writing = connections.writing(&agent.id);
+    let _writing = writing.lock().await;
+    let mut pins = read(house, agent).await?;
+    let before = pins.servers.get(&*config.name);
+    let (after, changes) = revise(before, &config.name, &config.identity(), offers);
+    if before == Some(&after) {
+        return Ok(after);
+    }
+    let is_first = before.is_none_or(|before| before.identity != after.identity);
+    pins.servers.insert(config.name.to_string(), after.clone());
+    // Servers that nobody names any more are forgotten.
+    pins.servers.retain(|name, _| agent.mcp.server(name).is_some());
+    write(house, agent, &pins).await?;
+    let told: Vec<_> = changes
+        .iter()
+        .map(|change| json!({ "tool": change.tool, "what": change.kind.to_string() }))
+        .collect();
+    let kind = if is_first { "mcp.pinned" } else { "mcp.changed" };
+    let content = json!({ "server": &*config.name, "tools": after.tools.len(), "changes": told });
+    agent.audit.append("daemon", kind, content).await.map_err(|error| error.to_string())?;
+    for change in &changes {
+        let (agent, server, tool) = (&agent.id, &config.name, &change.tool);
+        match &change.kind {
+            ChangeKind::Hidden(why) => {
+                tracing::warn!(%agent, %server, tool, why, "a tool of an MCP server is hidden");
+            }
+            kind => tracing::warn!(%agent, %server, tool, "a tool of an MCP server was {kind}"),
+        }
+    }
+    apply(house, agent).await?;
+    Ok(after)
+}
+
+/// What stands in the agent's file now.
+async fn read(house: &House, agent: &AgentContext) -> Result<Pins, String> {
+    let (home, id) = (house.home.clone(), agent.id.clone());
+    let text = house.world.storage.run(move || home.read_pins(&id)).await;
+    let text = text.map_err(|error| error.to_string())?.map_err(|error| error.reason())?;
+    match text {
+        None => Ok(Pins::default()),
+        Some(text) => Pins::parse(&text).map_err(|error| error.to_string()),
+    }
+}
+
+async fn write(house: &House, agent: &AgentContext, pins: &Pins) -> Result<(), String> {
+    let (home, id, text) = (house.home.clone(), agent.id.clone(), pins.to_text());
+    let written = house.world.storage.run(move || home.write_pins(&id, &text)).await;
+    written.map_err(|error| error.to_string())?.map_err(|error| error.reason())
+}
+
+async fn apply(house: &House, agent: &AgentContext) -> Result<(), String> {
+    let applied = house.reload(Some(&agent.id), &Actor::Daemon).await;
+    applied.map(drop).map_err(|error| error.reason())
+}
+
+/// An operator has looked at tools of a server: at all that wait, or at one by the name the
+/// server gives it. Those it concerned.
+pub(super) async fn approve(
+    house: &House,
+    agent: &AgentContext,
+    config: &McpServer,
+    tool: Option<&str>,
+    actor: &Actor,
+) -> Result<Vec<String>, String> {
+    let writing = house.children.servers.writing(&agent.id);
+    let _writing = writing.lock().await;
+    let mut pins = read(house, agent).await?;
+    let Some(known) = pins.servers.get_mut(&*config.name) else { return Ok(Vec::new()) };
+    let approved = known.approve(tool);
+    if approved.is_empty() {
+        return Ok(approved);
+    }
+    write(house, agent, &pins).await?;
+    let content = json!({ "server": &*config.name, "tools": approved });
+    let recorded = agent.audit.append(&actor.to_string(), "mcp.approved", content).await;
+    recorded.map_err(|error| error.to_string())?;
+    apply(house, agent).await?;
+    Ok(approved)
+}
+
+impl Mcp {
+    /// Why nothing is known of the tools, though there is a file.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.as_ref().map(ToString::to_string)
+    }
+}
