@@ -47,7 +47,6 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("skills", "skills are not loaded yet"),
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
     ("mcp_servers", "MCP servers are not connected yet"),
-    ("subagents", "no child is started yet"),
     ("access.allow", "no message arrives from a platform yet"),
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),

@@ -63,6 +63,8 @@ pub struct AgentContext {
     pub audit: AuditLog,
     /// Who may approve and change it, besides tokens and the local command line.
     pub admins: Admins,
+    /// The context this one was derived from, where it is a child's.
+    origin: Option<Arc<AgentContext>>,
     one_off: AtomicU64,
 }
 
@@ -109,6 +111,8 @@ pub struct SkillShelf {
 pub struct ModelChain {
     /// Never empty.
     pub models: Vec<ModelRef>,
+    /// What its children run on, unless a call says otherwise.
+    pub children: Option<ModelRef>,
 }
 
 /// How an agent's traffic is cut into conversations and scopes.
@@ -195,7 +199,7 @@ impl AgentContext {
             }),
             workspace,
             skills: SkillShelf { bundles: config.skills },
-            models: ModelChain { models: config.models },
+            models: ModelChain { models: config.models, children: config.child_model },
             conversations: Conversations {
                 sessions: config.sessions,
                 scope: config.scope,
@@ -204,9 +208,49 @@ impl AgentContext {
             store,
             audit,
             admins: config.admins,
+            origin: None,
             one_off: AtomicU64::new(0),
             id: config.id,
         }
+    }
+
+    /// The context of a child, under the same generation: a boundary that its parent's gave
+    /// out ([`Boundary::child`]), who it is and what it runs on. It remembers nothing, and
+    /// there is nothing else in which it could differ from its parent.
+    pub(crate) fn child(
+        self: &Arc<Self>,
+        boundary: Boundary,
+        soul: Soul,
+        models: Vec<ModelRef>,
+    ) -> Self {
+        Self {
+            id: self.id.clone(),
+            generation: self.generation,
+            identity: Identity { name: self.identity.name.clone(), description: None, soul },
+            config: self.config.clone(),
+            workspace: self.workspace.for_child(&boundary.files),
+            secrets: self.secrets.less(&boundary.secrets),
+            boundary,
+            programs: self.programs.clone(),
+            memory: None,
+            skills: self.skills.clone(),
+            models: ModelChain { models, children: self.models.children.clone() },
+            conversations: self.conversations.clone(),
+            store: self.store.clone(),
+            audit: self.audit.clone(),
+            admins: self.admins.clone(),
+            origin: Some(self.clone()),
+            one_off: AtomicU64::new(0),
+        }
+    }
+
+    /// The context as the registry made it, of which this one may be a child's.
+    pub(crate) fn root(&self) -> &Self {
+        let mut root = self;
+        while let Some(origin) = &root.origin {
+            root = origin;
+        }
+        root
     }
 
     /// The tools the model is shown, which are those the gate will run.

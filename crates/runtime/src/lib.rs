@@ -23,6 +23,7 @@ pub mod providers;
 pub mod registry;
 pub mod routing;
 pub mod secrets;
+pub mod subagents;
 pub mod tokens;
 pub mod turn;
 pub mod watch;

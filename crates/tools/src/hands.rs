@@ -1,6 +1,7 @@
 //! What a tool may touch: handles, each bound to one agent, session and scope when it is
 //! made. No method takes an agent, a session key or a scope.
 
+use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::shell::Shell;
 use async_trait::async_trait;
@@ -15,6 +16,8 @@ pub struct Hands<'h> {
     pub files: Option<&'h Files>,
     /// Programs in this conversation, where the agent may run any.
     pub shell: Option<&'h dyn Shell>,
+    /// Children of this turn, where it may have any.
+    pub delegate: Option<&'h dyn Delegate>,
 }
 
 impl Hands<'_> {
@@ -26,6 +29,11 @@ impl Hands<'_> {
     /// The shell, or why there is none.
     pub(crate) fn shell(&self) -> Result<&dyn Shell, HandError> {
         self.shell.ok_or_else(|| HandError("no programs are run here".to_owned()))
+    }
+
+    /// The way to children, or why there is none.
+    pub(crate) fn delegate(&self) -> Result<&dyn Delegate, HandError> {
+        self.delegate.ok_or_else(|| HandError("there are no children here".to_owned()))
     }
 }
 

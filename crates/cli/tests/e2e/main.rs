@@ -1,6 +1,7 @@
 //! The real binary, from outside: what a person, a script or a stranger on the network sees.
 //! One file a theme; what they share is in `support`.
 
+mod acts_model;
 mod approval_keys;
 mod approvals;
 mod audit;
@@ -34,6 +35,7 @@ mod rules;
 mod secrets;
 mod sessions;
 mod standin;
+mod subagents;
 mod support;
 mod talk;
 mod talk_terminal;

@@ -10,14 +10,15 @@ pub mod event;
 pub mod gate;
 mod history;
 mod lanes;
-mod live;
+pub(crate) mod live;
 pub mod one_off;
 pub mod prompt;
 mod recall;
 pub(crate) mod redaction;
-mod run;
+pub(crate) mod run;
 mod shown;
 
 pub use control::Mode;
 pub use engine::{Acknowledge, Engine, Inbound, SubmitError};
-pub use event::{ApprovalOutcome, TurnEnd, TurnEvent, TurnHandle};
+pub use event::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent, TurnHandle};
+pub use run::ITERATIONS_MAX;

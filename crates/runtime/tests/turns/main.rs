@@ -5,5 +5,7 @@
 mod approvals;
 mod basics;
 mod control;
+mod play;
+mod subagents;
 mod support;
 mod window;
