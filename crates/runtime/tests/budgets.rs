@@ -66,8 +66,9 @@ async fn fixture(config: &str) -> Fixture {
         vec![answer(200, &[("content-type", "application/json")], ANSWER), Step::Close]
     };
     let upstream = Upstream::start(&world, script).await.unwrap();
+    // Few tools: what a prompt weighs must not grow with every tool there is.
     let provider = format!(
-        "model: up/one\nproviders: {{up: {{kind: openai, base_url: \"{}\"}}}}\n",
+        "model: up/one\ndefaults: {{tools: minimal}}\nproviders: {{up: {{kind: openai, base_url: \"{}\"}}}}\n",
         upstream.url("/v1")
     );
     let config = provider + config;
