@@ -51,16 +51,16 @@ async fn main() {
     };
     measure(&house, &engine, "warm", "ping").await;
     let turn = measure(&house, &engine, "plain", "ping").await;
+    let call = measure(&house, &engine, "call", "call todo {}").await;
     let one = measure(&house, &engine, "one", &tasks(1)).await;
     let many = measure(&house, &engine, "many", &tasks(CHILDREN)).await;
-    let child = (many - one) / (CHILDREN - 1) as f64;
-    println!("a turn in a session of its own  {turn:.3} ms CPU");
-    println!("a turn with one child           {one:.3} ms CPU");
-    println!("a turn with {CHILDREN} children         {many:.3} ms CPU");
-    println!(
-        "each further child              {child:.3} ms CPU, {:+.3} ms over a turn",
-        child - turn
-    );
+    let further = (many - one) / (CHILDREN - 1) as f64;
+    println!("a turn                          {turn:.2} ms CPU");
+    println!("a turn with a call of `todo`    {call:.2} ms CPU");
+    println!("a turn with one child           {one:.2} ms CPU");
+    println!("a turn with {CHILDREN} children         {many:.2} ms CPU");
+    println!("the first child, over its turn  {:+.2} ms", one - call - turn);
+    println!("each further one, over its turn {:+.2} ms", further - turn);
 }
 
 /// Processor time of one turn with this message, each in a session of its own, in ms.

@@ -24,7 +24,8 @@ fn acted(model: &ActsModel, agent: &str) -> Home {
 }
 
 fn delegate(goals: &[Value]) -> Value {
-    let tasks: Vec<Value> = goals.iter().map(|goal| json!({ "goal": goal.to_string() })).collect();
+    let task = |goal: &Value| json!({ "goal": goal.to_string(), "role": "orchestrator" });
+    let tasks: Vec<Value> = goals.iter().map(task).collect();
     json!({ "call": "delegate_task", "arguments": { "tasks": tasks } })
 }
 
@@ -41,12 +42,14 @@ fn last_words(home: &Home) -> String {
 #[test]
 fn a_kill_while_children_run_loses_no_report_and_repeats_none() {
     let model = ActsModel::start();
-    let home = acted(&model, "{tools: coding}");
+    let home = acted(&model, "{tools: coding, subagents: {max_depth: 2, max_children: 4}}");
     let daemon = start(&home);
+    let team = [json!([{ "say": "delta is done" }]), json!([{ "hold": "epsilon is done" }])];
     let goals = [
         json!([{ "say": "alpha is done" }]),
         json!([{ "say": "beta is done" }]),
         json!([{ "call": "todo", "arguments": {} }, { "hold": "gamma is done" }]),
+        json!([delegate(&team), { "tell": true }]),
     ];
     let text = json!([delegate(&goals), { "tell": true }]).to_string();
     let asking = {
@@ -55,23 +58,24 @@ fn a_kill_while_children_run_loses_no_report_and_repeats_none() {
             insula_testkit::run(INSULA, path, &["chat", "--agent", "a", "-m", &text])
         })
     };
-    eventually("two children are done and one waits", || {
+    eventually("three children are done and two wait", || {
         let ended = kinds(&home, "a").iter().filter(|kind| *kind == "child.ended").count();
-        (ended == 2 && model.asked("gamma") == 2).then_some(())
+        let waiting = (model.asked("gamma"), model.asked("epsilon")) == (2, 1);
+        (ended == 3 && waiting).then_some(())
     });
     daemon.kill9().unwrap();
     asking.join().unwrap();
     model.release();
     let daemon = start(&home);
     let reply = last_words(&home);
-    for word in ["alpha", "beta", "gamma"] {
+    for word in ["alpha", "beta", "gamma", "delta", "epsilon"] {
         assert!(reply.contains(&format!("{word} is done")), "{reply}");
     }
-    assert_eq!((model.asked("alpha"), model.asked("beta")), (1, 1));
+    assert_eq!(["alpha", "beta", "delta"].map(|word| model.asked(word)), [1, 1, 1]);
     // From its last step: what its first answer asked for was done before.
-    assert_eq!(model.asked("gamma"), 3);
+    assert_eq!((model.asked("gamma"), model.asked("epsilon")), (3, 2));
     let count = |kind: &str| kinds(&home, "a").iter().filter(|it| *it == kind).count();
-    assert_eq!((count("child.started"), count("child.ended")), (3, 3));
+    assert_eq!((count("child.started"), count("child.ended")), (6, 6));
     assert_eq!(json(&home, &["sessions", "list", "a"]).as_array().unwrap().len(), 1);
     let usage = json(&home, &["usage", "a"]);
     assert!(usage.to_string().contains("\"turns\":1"), "{usage}");

@@ -1,11 +1,14 @@
 //! Sub-agents in whole turns: what a child has, what it can't get, how many there are and how
 //! they end.
+#![allow(clippy::disallowed_methods, reason = "tests touch files")]
 
-use crate::play::{INPUT, OUTPUT, acts, call, delegate, hang, house, offered, say, tell};
-use crate::support::{Fixture, end, reply, shown};
+use crate::play::{INPUT, OUTPUT, acts, call, delegate, hang, house, offered, play, say, tell};
+use crate::support::{Fixture, end, reply, shown, with_tools};
+use async_trait::async_trait;
 use insula_domain::AgentId;
 use insula_runtime::turn::{ChildAct, ChildOutcome, TurnEnd, TurnEvent, TurnHandle};
 use insula_store::{TurnStatus, UsageOf};
+use insula_tools::{Hands, Output, Tool, ToolError};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -373,6 +376,40 @@ async fn a_stop_ends_every_child_and_what_was_used_is_counted() {
         }
     }
     assert!(store.unfinished().await.unwrap().is_empty());
+}
+
+/// A tool with a fault in it.
+struct Faulty;
+
+#[async_trait]
+impl Tool for Faulty {
+    fn name(&self) -> &'static str {
+        "todo"
+    }
+
+    fn description(&self) -> &'static str {
+        "Panics."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object"}"#
+    }
+
+    async fn run(&self, _: &Hands<'_>, _: &Value) -> Result<Output, ToolError> {
+        panic!("a fault")
+    }
+}
+
+#[tokio::test]
+async fn rule_09_a_child_that_panics_fails_alone() {
+    const TOOLS: &[&dyn Tool] = &[&insula_tools::DelegateTask, &Faulty];
+    let agents = "agents: {a: {tools: coding}}\n";
+    let house = with_tools(None, agents, TOOLS, |seen, _| play(seen)).await;
+    let faulty = task(acts([call("todo", json!({})), say("never")]));
+    let told = run(&house, &acts([delegate([faulty, task(acts([say("well")]))]), tell()])).await;
+    assert!(told.starts_with("child 1 failed:\nthe child met a fault of the runtime"), "{told}");
+    assert!(told.ends_with("child 2 finished:\nwell\n"), "{told}");
+    assert_eq!(house.engine.children_running(), 0);
 }
 
 #[tokio::test]
