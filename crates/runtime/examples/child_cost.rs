@@ -13,7 +13,7 @@
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
-use insula_runtime::turn::{Engine, Inbound, TurnEnd, TurnEvent};
+use insula_runtime::turn::{Acknowledge, Engine, Inbound, TurnEnd, TurnEvent};
 use insula_runtime::{Home, House};
 use insula_store::Part;
 use insula_world::World;
@@ -88,6 +88,7 @@ async fn measure(house: &House, engine: &Engine, kind: &str, text: &str) -> f64 
             history: vec![],
             parts: vec![Part::Text(text.to_owned())],
             idempotency: None,
+            acknowledge: Acknowledge::AtOnce,
             agent,
         };
         let mut handle = engine.submit(inbound).await.unwrap();
