@@ -3,7 +3,7 @@
 use crate::context::AgentContext;
 use crate::turn::ITERATIONS_MAX;
 use insula_domain::Role;
-use insula_store::{AgentStore, StoreError, TurnId};
+use insula_store::{StoreError, TurnId, Usage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -68,6 +68,15 @@ impl Kin {
         self.line.as_ref().map_or(ITERATIONS_MAX, of_child)
     }
 
+    /// Why the turn may not ask a model again, where its parent limited it.
+    pub(crate) fn over(&self, spent: Usage) -> Option<String> {
+        let most = self.line.as_ref()?.tokens_max?;
+        let used = spent.input.saturating_add(spent.output);
+        (used >= most).then(|| {
+            format!("it has used {used} of the {most} tokens that it was given (`max_tokens`)")
+        })
+    }
+
     /// Counts so many more children in, or none of them; how many more there could be then.
     /// Those of the whole family count: else each of a turn's children could have as many.
     pub(super) async fn count(
@@ -78,17 +87,13 @@ impl Kin {
         let mut started = self.family.started.lock().await;
         let before = match *started {
             Some(before) => before,
-            None => count_in_store(&agent.store, self.family.root).await?,
+            None => agent.store.count_below(self.family.root).await?,
         };
         let left = agent.boundary.spawn.max_total.saturating_sub(before);
         let is_room = more <= left;
         *started = Some(if is_room { before + more } else { before });
         Ok(if is_room { Ok(()) } else { Err(left) })
     }
-}
-
-async fn count_in_store(store: &AgentStore, root: TurnId) -> Result<u32, StoreError> {
-    store.count_below(root).await
 }
 
 /// How many children run in the whole house.

@@ -1,9 +1,9 @@
 //! The hand by which a turn has children: it begins them, waits for them, and gives back all
 //! they held, however they end.
 
+use super::Line;
 use super::derive::{Plan, derive};
 use super::record;
-use super::{Kin, Line};
 use crate::house::House;
 use crate::turn::engine::Shop;
 use crate::turn::event::{ChildAct, ChildOutcome, TurnEnd, TurnEvent};
@@ -148,13 +148,15 @@ impl TurnDelegate<'_> {
     ) -> Result<Report, StoreError> {
         let (shop, cx) = (self.shop, self.cx);
         let spawn = &cx.agent.boundary.spawn;
+        // What it used before a crash came, it has used.
+        let before = known.as_ref().map_or(0, |it| it.turn.usage.input + it.turn.usage.output);
         let line = Line {
             parent: cx.turn,
             child: name.clone(),
             depth: cx.kin.depth() + 1,
             role: plan.role,
             iterations_max: spawn.max_iterations,
-            tokens_max: plan.tokens_max,
+            tokens_max: plan.tokens_max.map(|most| most.saturating_sub(before)),
         };
         let begun = match known {
             Some(known) if known.turn.status != TurnStatus::Accepted => {
@@ -298,15 +300,4 @@ impl TurnDelegate<'_> {
 /// What a child said, as it may be kept.
 fn child_text(shop: &Shop, cx: &TurnContext, text: String) -> String {
     shop.redaction(&cx.agent).kept(text)
-}
-
-impl Kin {
-    /// Why the turn may not ask a model again, where its parent limited it.
-    pub(crate) fn over(&self, spent: Usage) -> Option<String> {
-        let most = self.line.as_ref()?.tokens_max?;
-        let used = spent.input.saturating_add(spent.output);
-        (used >= most).then(|| {
-            format!("it has used {used} of the {most} tokens that it was given (`max_tokens`)")
-        })
-    }
 }
