@@ -111,6 +111,7 @@ impl Workspace {
             scope: self.scope,
             mode: self.mode.min(grants.workspace_mode),
             stale_writes: self.stale_writes.min(grants.stale_writes),
+            floor: self.floor,
             folder: self.folder.clone(),
             place,
             states: self.states.clone(),
