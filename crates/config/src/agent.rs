@@ -28,6 +28,8 @@ pub struct AgentConfig {
     pub soul: Soul,
     /// The models it runs on, tried in order; never empty.
     pub models: Vec<ModelRef>,
+    /// What its children run on, unless a call says otherwise; absent is what it runs on.
+    pub child_model: Option<ModelRef>,
     /// Which tools it may use.
     pub tools: ToolPolicy,
     /// Which tools its other settings make possible.

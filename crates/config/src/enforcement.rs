@@ -57,7 +57,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("memory", "the scope is computed and shown; nothing is remembered yet"),
-    ("subagents", "no child is started yet"),
     ("access.allow", "no message arrives from a platform yet"),
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),

@@ -27,6 +27,14 @@ impl fmt::Display for ModelRef {
     }
 }
 
+impl ModelRef {
+    /// Reads what [`Display`](fmt::Display) writes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (provider, name) = text.split_once('/')?;
+        Some(Self { provider: provider.into(), name: name.into() })
+    }
+}
+
 /// A model provider of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Provider {

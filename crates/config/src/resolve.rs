@@ -145,6 +145,7 @@ pub fn resolve(
         description: reader.text("description").map(Into::into),
         soul,
         models,
+        child_model: reader.child_models("subagents.model").into_iter().next(),
         tools,
         possible,
         skills,
@@ -319,6 +320,12 @@ impl<'r> Reader<'r> {
             models.push(model);
         }
         models
+    }
+
+    /// The models at a path that children may run on; what is wrong with one was told.
+    fn child_models(&self, path: &str) -> Vec<ModelRef> {
+        let texts = self.text(path).map(Into::into).into_iter().chain(self.texts(path));
+        texts.filter_map(|text: Box<str>| self.around.providers.resolve(&text).ok()).collect()
     }
 
     fn model(&mut self, node: &Node) -> Option<ModelRef> {

@@ -12,6 +12,7 @@ use crate::host::HostPattern;
 use crate::policy::{Switch, ToolNarrowing};
 use crate::selector::Selector;
 use crate::tool::Effect;
+use crate::tool_table::ToolTable;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
@@ -59,7 +60,30 @@ impl fmt::Display for Role {
     }
 }
 
-/// How a child is to have less than its parent.
+/// How a child is to have less than its parent. What would give it more does not compile:
+///
+/// ```compile_fail,E0560
+/// let more = insula_domain::ChildRequest { add_tools: vec![], ..Default::default() };
+/// ```
+/// ```compile_fail,E0560
+/// let more = insula_domain::ChildRequest { add_shared: vec![], ..Default::default() };
+/// ```
+/// ```compile_fail,E0560
+/// let more = insula_domain::ChildRequest { add_hosts: vec![], ..Default::default() };
+/// ```
+/// ```compile_fail,E0560
+/// let more = insula_domain::ChildRequest { add_secrets: vec![], ..Default::default() };
+/// ```
+/// ```compile_fail,E0560
+/// let more = insula_domain::ChildRequest { isolation_at_most: None, ..Default::default() };
+/// ```
+/// ```compile_fail,E0560
+/// let more = insula_domain::ChildRequest { approvals: None, ..Default::default() };
+/// ```
+/// and what is left says so by its name:
+/// ```
+/// let less = insula_domain::ChildRequest { only_tools: Some(vec![]), ..Default::default() };
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ChildRequest {
     /// What it is for.
@@ -161,7 +185,7 @@ impl Boundary {
             isolation: request
                 .isolation_at_least
                 .map_or(self.isolation, |it| it.max(self.isolation)),
-            tools: Arc::new(self.tools.narrow(&tools_taken(request, &spawn))),
+            tools: Arc::new(self.tools_left(request, &spawn)),
             rules: self.rules.and(&request.rules),
             files: self.files.less(request),
             network,
@@ -174,16 +198,25 @@ impl Boundary {
     }
 }
 
-fn tools_taken(request: &ChildRequest, spawn: &SpawnLimits) -> ToolNarrowing {
-    let mut effects = BLOCKED_IN_CHILDREN.to_vec();
-    if request.role == Role::Leaf || spawn.max_depth == 0 {
-        effects.push(Effect::Delegate);
-    }
-    ToolNarrowing {
-        only: request.only_tools.clone(),
-        without: request.without_tools.clone(),
-        without_effects: effects,
-        by: format!("role `{}`", request.role).into(),
+impl Boundary {
+    fn tools_left(&self, request: &ChildRequest, spawn: &SpawnLimits) -> ToolTable {
+        let mut effects = BLOCKED_IN_CHILDREN.to_vec();
+        if request.role == Role::Leaf {
+            effects.push(Effect::Delegate);
+        }
+        let left = self.tools.narrow(&ToolNarrowing {
+            only: request.only_tools.clone(),
+            without: request.without_tools.clone(),
+            without_effects: effects,
+            by: format!("role `{}`", request.role).into(),
+        });
+        if request.role == Role::Leaf || spawn.max_depth > 0 {
+            return left;
+        }
+        // Its role would have it: what takes it away is another rule.
+        let mut depth = ToolNarrowing::by("`subagents.max_depth`, which is reached");
+        depth.without_effects.push(Effect::Delegate);
+        left.narrow(&depth)
     }
 }
 

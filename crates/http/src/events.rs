@@ -14,7 +14,7 @@ use futures_util::stream;
 use insula_domain::AgentId;
 use insula_runtime::events::AgentEvent;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{TurnEnd, TurnEvent};
+use insula_runtime::turn::{ChildAct, TurnEnd, TurnEvent};
 use insula_store::{TurnId, Usage};
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -74,9 +74,25 @@ fn described(event: &TurnEvent) -> (&'static str, Value) {
             ("tool.done", json!({ "name": name, "is_error": is_error }))
         }
         TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. } => approval(event),
+        TurnEvent::Child { child, act } => of_child(child, act),
         TurnEvent::Void => ("text.reset", json!({})),
         TurnEvent::Compressed => ("session.compressed", json!({})),
         TurnEvent::Ended(end) => ("turn.ended", ended(end)),
+    }
+}
+
+fn of_child(child: &str, act: &ChildAct) -> (&'static str, Value) {
+    match act {
+        ChildAct::Started { role, goal } => {
+            ("child.started", json!({ "child": child, "role": role.as_str(), "goal": goal }))
+        }
+        ChildAct::ToolCall { name } => ("child.tool.call", json!({ "child": child, "name": name })),
+        ChildAct::ToolDone { name, is_error } => {
+            ("child.tool.done", json!({ "child": child, "name": name, "is_error": is_error }))
+        }
+        ChildAct::Ended { outcome } => {
+            ("child.ended", json!({ "child": child, "outcome": outcome.as_str() }))
+        }
     }
 }
 

@@ -50,7 +50,7 @@ pub struct AgentContext {
     /// The tools that only this agent has, and what its model is shown of all it has.
     pub toolbox: Toolbox,
     /// Its MCP servers, and what is known of their tools.
-    pub mcp: Mcp,
+    pub mcp: Arc<Mcp>,
     /// How its programs are confined, and what they are given.
     pub programs: Programs,
     /// The search of the web that it asks.
@@ -64,7 +64,7 @@ pub struct AgentContext {
     /// What it runs on.
     pub models: ModelChain,
     /// What is asked and told before and after it does something.
-    pub hooks: AgentHooks,
+    pub hooks: Arc<AgentHooks>,
     /// How its traffic is cut into conversations and scopes.
     pub conversations: Conversations,
     /// The secrets it was granted.
@@ -75,6 +75,8 @@ pub struct AgentContext {
     pub audit: AuditLog,
     /// Who may approve and change it, besides tokens and the local command line.
     pub admins: Admins,
+    /// The context this one was derived from, where it is a child's.
+    origin: Option<Arc<AgentContext>>,
     one_off: AtomicU64,
 }
 
@@ -117,6 +119,8 @@ pub use insula_config::skills::Shelf as SkillShelf;
 pub struct ModelChain {
     /// Never empty.
     pub models: Vec<ModelRef>,
+    /// What its children run on, unless a call says otherwise.
+    pub children: Option<ModelRef>,
 }
 
 /// How an agent's traffic is cut into conversations and scopes.
@@ -174,7 +178,7 @@ impl AgentContext {
             shared.path = around.full(&shared.path).to_string_lossy().into();
         }
         let vault = &around.secrets.vault;
-        let mcp = Mcp::new(config.mcp_servers, config.mcp_pins.as_deref());
+        let mcp = Arc::new(Mcp::new(config.mcp_servers, config.mcp_pins.as_deref()));
         let workspace = Workspace::new(
             around.home,
             around.user_home,
@@ -207,8 +211,8 @@ impl AgentContext {
             }),
             workspace,
             skills: config.skills,
-            models: ModelChain { models: config.models },
-            hooks: AgentHooks::new(config.hooks),
+            models: ModelChain { models: config.models, children: config.child_model },
+            hooks: Arc::new(AgentHooks::new(config.hooks)),
             conversations: Conversations {
                 sessions: config.sessions,
                 scope: config.scope,
@@ -217,9 +221,53 @@ impl AgentContext {
             store,
             audit,
             admins: config.admins,
+            origin: None,
             one_off: AtomicU64::new(0),
             id: config.id,
         }
+    }
+
+    /// The context of a child, under the same generation: a boundary that its parent's gave
+    /// out ([`Boundary::child`]), who it is and what it runs on. It remembers nothing, and
+    /// there is nothing else in which it could differ from its parent.
+    pub(crate) fn child(
+        self: &Arc<Self>,
+        boundary: Boundary,
+        soul: Soul,
+        models: Vec<ModelRef>,
+    ) -> Self {
+        Self {
+            id: self.id.clone(),
+            generation: self.generation,
+            identity: Identity { name: self.identity.name.clone(), description: None, soul },
+            config: self.config.clone(),
+            workspace: self.workspace.for_child(&boundary.files),
+            secrets: self.secrets.less(&boundary.secrets),
+            toolbox: self.toolbox.narrowed(&boundary.tools),
+            mcp: self.mcp.clone(),
+            boundary,
+            programs: self.programs.clone(),
+            search: self.search.clone(),
+            memory: None,
+            skills: self.skills.clone(),
+            models: ModelChain { models, children: self.models.children.clone() },
+            hooks: self.hooks.clone(),
+            conversations: self.conversations.clone(),
+            store: self.store.clone(),
+            audit: self.audit.clone(),
+            admins: self.admins.clone(),
+            origin: Some(self.clone()),
+            one_off: AtomicU64::new(0),
+        }
+    }
+
+    /// The context as the registry made it, of which this one may be a child's.
+    pub(crate) fn root(&self) -> &Self {
+        let mut root = self;
+        while let Some(origin) = &root.origin {
+            root = origin;
+        }
+        root
     }
 
     /// The tools the model is shown, which are those the gate will run.

@@ -26,6 +26,7 @@ pub mod registry;
 pub mod routing;
 pub mod secrets;
 pub mod skills;
+pub mod subagents;
 pub mod tokens;
 pub mod toolbox;
 pub mod turn;

@@ -81,6 +81,49 @@ impl Workspace {
         self.states = before.states.clone();
     }
 
+    /// The same place for a child that has these grants: the folders that its parent was given
+    /// too, each with the narrower mode.
+    pub(crate) fn for_child(&self, grants: &FileGrants) -> Self {
+        let shared = |path: &Path| grants.shared.iter().find(|it| Path::new(&*it.path) == path);
+        let mut common = self.place.common.clone();
+        let mut first = true;
+        common.retain_mut(|granted| {
+            // The first one is the workspace; see `new`.
+            let mode = if std::mem::take(&mut first) {
+                Some(grants.workspace_mode)
+            } else if let Site::Path(path) = &granted.site {
+                shared(path).map(|it| it.mode)
+            } else {
+                None
+            };
+            granted.mode = mode.map_or(granted.mode, |mode| mode.min(granted.mode));
+            mode.is_some()
+        });
+        let place = match common == self.place.common {
+            true => self.place.clone(),
+            false => {
+                let Place { home, user_home, .. } = &*self.place;
+                Arc::new(Place::new(home.clone(), user_home.clone(), common))
+            }
+        };
+        Self {
+            path: self.path.clone(),
+            scope: self.scope,
+            mode: self.mode.min(grants.workspace_mode),
+            stale_writes: self.stale_writes.min(grants.stale_writes),
+            floor: self.floor,
+            folder: self.folder.clone(),
+            place,
+            states: self.states.clone(),
+        }
+    }
+
+    /// The hand of a child that works on the files of `parent`, as far as this place reaches;
+    /// `name` is one that no other reader of the agent has.
+    pub(crate) fn child_files(&self, parent: &Files, name: &str) -> Files {
+        parent.for_child(self.place.clone(), self.mode, Reader::new(name))
+    }
+
     /// The hand for one session of one conversation. Nothing is opened until a tool needs it,
     /// and all is closed when nobody holds a hand any more.
     pub fn files(&self, conversation: &SessionKey, session: SessionId, world: &World) -> Files {

@@ -12,7 +12,10 @@ use crate::limits;
 use crate::message::{Message, MessageSeq, NewMessage, Window};
 use crate::search::Hit;
 use crate::session::{OpenSession, Session, SessionId, SessionRef, Summary};
-use crate::turn::{Accept, Accepted, Conclude, Join, NewStep, Step, Turn, TurnId, UnfinishedTurn};
+use crate::turn::{
+    Accept, AcceptChild, Accepted, ChildTurn, Conclude, Join, NewStep, Step, Turn, TurnId,
+    UnfinishedTurn,
+};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use insula_world::Timestamp;
 use std::fmt;
@@ -78,6 +81,8 @@ pub enum AgentCommand {
     },
     /// Takes a message in and begins its turn. Answers [`Outcome::Accepted`].
     Accept(Box<Accept>),
+    /// Begins the turn of a child. Answers [`Outcome::Accepted`].
+    AcceptChild(Box<AcceptChild>),
     /// Takes a message into a turn under way. Answers [`Outcome::Accepted`].
     Join(Box<Join>),
     /// Journals a step of a turn. Answers [`Outcome::Stepped`].
@@ -269,6 +274,16 @@ impl AgentStore {
     /// The steps of a turn, in order.
     pub async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
         self.backend.steps(turn).await
+    }
+
+    /// The children that a turn began itself, in the order it did.
+    pub async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>> {
+        self.backend.children(turn).await
+    }
+
+    /// How many turns of children, and of theirs, there are below one.
+    pub async fn count_below(&self, turn: TurnId) -> Result<u32> {
+        self.backend.count_below(turn).await
     }
 
     /// The turns that were accepted and not concluded, oldest first, with their steps.

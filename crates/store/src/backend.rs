@@ -9,7 +9,7 @@ use crate::fence::Fence;
 use crate::message::{Message, MessageSeq, Window};
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
-use crate::turn::{Step, Turn, TurnId, UnfinishedTurn};
+use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
@@ -87,6 +87,12 @@ pub trait AgentBackend: Send + Sync {
 
     /// The steps of a turn.
     async fn steps(&self, turn: TurnId) -> Result<Vec<Step>>;
+
+    /// The children that a turn began itself.
+    async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>>;
+
+    /// How many turns of children there are below one.
+    async fn count_below(&self, turn: TurnId) -> Result<u32>;
 
     /// The turns to go on with.
     async fn unfinished(&self) -> Result<Vec<UnfinishedTurn>>;

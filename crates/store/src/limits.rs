@@ -44,6 +44,7 @@ fn command(command: &AgentCommand) -> Result<()> {
             key(accept.idempotency.as_ref())?;
             message(&accept.message)
         }
+        AgentCommand::AcceptChild(accept) => message(&accept.message),
         AgentCommand::Join(join) => {
             key(join.idempotency.as_ref())?;
             message(&join.message)

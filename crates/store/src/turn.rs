@@ -86,6 +86,33 @@ pub struct Join {
     pub idempotency: Option<IdempotencyKey>,
 }
 
+/// Begins the turn of a child, with what it is to do, in one commit. Its session is its own,
+/// of its parent's scope, in no list of conversations and found by no search, and is forgotten
+/// with its parent's. What it spends, its parent spent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptChild {
+    /// The turn that begins it. One that is over refuses with
+    /// [`TurnOver`](crate::StoreError::TurnOver); when it ends, so does the child.
+    pub parent: TurnId,
+    /// The step of that turn that does.
+    pub step: u32,
+    /// Which of that step's children it is, from 1. A second one refuses.
+    pub number: u32,
+    /// What it is to do.
+    pub message: NewMessage,
+}
+
+/// A child's turn, and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildTurn {
+    /// The turn.
+    pub turn: Turn,
+    /// The step of its parent that began it.
+    pub step: u32,
+    /// Which of that step's children it is, from 1.
+    pub number: u32,
+}
+
 /// Whether a message came for the first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Accepted {
@@ -310,14 +337,20 @@ impl UnfinishedTurn {
     /// The calls that began and did not come back: id and tool, in order. What they did to
     /// the world is unknown.
     pub fn interrupted(&self) -> Vec<(&str, &str)> {
-        let mut begun: Vec<(&str, &str)> = Vec::new();
-        for step in &self.steps {
-            match &step.kind {
-                StepKind::CallBegun { call, name } => begun.push((call, name)),
-                StepKind::CallEnded { call, .. } => begun.retain(|(open, _)| *open != &**call),
-                _ => {}
-            }
-        }
-        begun
+        open_calls(&self.steps).into_iter().map(|(call, name, _)| (call, name)).collect()
     }
+}
+
+/// The calls among a turn's steps that began and did not come back: id, tool and the number of
+/// the step in which they began.
+pub fn open_calls(steps: &[Step]) -> Vec<(&str, &str, u32)> {
+    let mut begun: Vec<(&str, &str, u32)> = Vec::new();
+    for step in steps {
+        match &step.kind {
+            StepKind::CallBegun { call, name } => begun.push((call, name, step.number)),
+            StepKind::CallEnded { call, .. } => begun.retain(|(open, ..)| *open != &**call),
+            _ => {}
+        }
+    }
+    begun
 }

@@ -1,6 +1,7 @@
 //! What a tool may touch: handles, each bound to one agent, session and scope when it is
 //! made. No method takes an agent, a session key or a scope.
 
+use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::mcp::Servers;
 use crate::shell::Shell;
@@ -24,6 +25,8 @@ pub struct Hands<'h> {
     pub skills: Option<&'h dyn Skills>,
     /// The MCP servers of the agent, where it has any.
     pub servers: Option<&'h dyn Servers>,
+    /// Children of this turn, where it may have any.
+    pub delegate: Option<&'h dyn Delegate>,
 }
 
 impl<'h> Hands<'h> {
@@ -37,6 +40,7 @@ impl<'h> Hands<'h> {
             web: None,
             skills: None,
             servers: None,
+            delegate: None,
         }
     }
 }
@@ -65,6 +69,11 @@ impl Hands<'_> {
     /// The servers, or why there are none.
     pub(crate) fn servers(&self) -> Result<&dyn Servers, HandError> {
         self.servers.ok_or_else(|| HandError("there are no MCP servers here".to_owned()))
+    }
+
+    /// The way to children, or why there is none.
+    pub(crate) fn delegate(&self) -> Result<&dyn Delegate, HandError> {
+        self.delegate.ok_or_else(|| HandError("there are no children here".to_owned()))
     }
 }
 

@@ -5,6 +5,8 @@
 //! no file system outside of those handles, and there is nothing it could name one by.
 
 mod clarify;
+pub mod delegate;
+mod delegate_task;
 mod execute_code;
 mod files;
 pub mod hands;
@@ -28,6 +30,8 @@ pub mod workspace;
 mod write_file;
 
 pub use clarify::Clarify;
+pub use delegate::Delegate;
+pub use delegate_task::DelegateTask;
 pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
@@ -81,6 +85,11 @@ pub trait Tool: Send + Sync {
         Risk::None
     }
 
+    /// What becomes of a call that is stopped, or cut off by a crash.
+    fn course(&self) -> Course {
+        Course::Once
+    }
+
     /// Does it, for arguments the gate admitted.
     async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError>;
 }
@@ -130,6 +139,17 @@ pub enum Risk<'a> {
     ChangeSelf(Cow<'a, str>),
 }
 
+/// What becomes of a call that does not come to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Course {
+    /// It is dropped when its turn is stopped, and not repeated after a crash: nobody knows
+    /// what it did.
+    Once,
+    /// What it does is journalled step by step. It hears that its turn is stopped and comes
+    /// back by itself, and after a crash it is made again and goes on.
+    Journalled,
+}
+
 /// What a tool is given of its own past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recall {
@@ -142,6 +162,7 @@ pub enum Recall {
 /// Every built-in tool that this version runs.
 pub const BUILT_IN: &[&dyn Tool] = &[
     &Clarify,
+    &DelegateTask,
     &ExecuteCode,
     &Patch,
     &Process,

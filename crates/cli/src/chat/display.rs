@@ -3,7 +3,7 @@
 //! What is in flight (waiting, thinking, a tool at work) is one line that is written over;
 //! what remains is the reply, and a dim line for each tool and for thoughts.
 
-use super::event::{Approval, Ended, Event, Status};
+use super::event::{Approval, ChildAct, ChildEvent, Ended, Event, Status};
 use super::markdown::{Paint, Renderer, Style};
 use super::terminal::Screen;
 use crate::output::clean;
@@ -20,6 +20,30 @@ pub const TICK: Duration = Duration::from_millis(120);
 const WHAT_LINES_MAX: usize = 40;
 /// Waiting is not worth telling before this.
 const WAIT_UNTOLD: Duration = Duration::from_secs(2);
+/// What of a child's goal is shown, in characters: a line.
+const GOAL_CHARS_MAX: usize = 60;
+
+/// The line about a child, further in the deeper it is.
+fn of_child(event: &ChildEvent) -> String {
+    let ChildEvent { child, act } = event;
+    let child = clean(child);
+    let indent = "  ".repeat(1 + child.matches('.').count().min(8));
+    match act {
+        ChildAct::Started(goal) => {
+            let line = clean(goal.lines().next().unwrap_or_default());
+            let short: String = line.chars().take(GOAL_CHARS_MAX).collect();
+            let rest = if short.len() < line.len() { "…" } else { "" };
+            format!("{indent}↳ {child} {short}{rest}")
+        }
+        ChildAct::ToolDone(done) => {
+            let became = if done.is_error { "failed" } else { "done" };
+            format!("{indent}  {child} ⚙ {} · {became}", clean(&done.name))
+        }
+        ChildAct::Ended(outcome) => {
+            format!("{indent}↲ {child} {}", clean(outcome).replace('_', " "))
+        }
+    }
+}
 
 /// What surrounds the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,6 +152,11 @@ impl Display {
             Event::ApprovalDone(outcome) => {
                 self.asking = false;
                 self.note(&mut out, &format!("? {}", outcome.replace('_', " ")));
+            }
+            Event::Child(event) => {
+                self.end_text(&mut out);
+                self.note(&mut out, &of_child(event));
+                self.fly(&mut out, now);
             }
             Event::Reset => {
                 let had_text = self.renderer.is_some() || self.told;

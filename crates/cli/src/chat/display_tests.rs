@@ -111,3 +111,26 @@ fn numbers_are_for_people() {
         ["$0.0000", "$0.0015", "$0.01", "$12.35"]
     );
 }
+
+#[test]
+fn children_show_below_their_turn_further_in_the_deeper_they_are() {
+    let seen = after(
+        SCREEN,
+        Around::Conversation,
+        &[
+            ("tool.call", json!({ "name": "delegate_task" })),
+            ("child.started", json!({ "child": "1", "role": "leaf", "goal": "read a\nand b" })),
+            ("child.started", json!({ "child": "1.2", "role": "leaf", "goal": "x".repeat(80) })),
+            ("child.tool.done", json!({ "child": "1.2", "name": "todo", "is_error": true })),
+            ("child.ended", json!({ "child": "1.2", "outcome": "timed_out" })),
+            ("child.ended", json!({ "child": "1", "outcome": "finished" })),
+            ("tool.done", json!({ "name": "delegate_task", "is_error": false })),
+            ("turn.ended", json!({ "status": "stopped" })),
+        ],
+    );
+    assert!(seen.starts_with("  ↳ 1 read a\n    ↳ 1.2 xxx"), "{seen}");
+    assert!(
+        seen.contains("      1.2 ⚙ todo · failed\n    ↲ 1.2 timed out\n  ↲ 1 finished\n"),
+        "{seen}"
+    );
+}

@@ -23,12 +23,34 @@ pub enum Event {
     Approval(Approval),
     /// A call waits no longer; what became of it.
     ApprovalDone(String),
+    /// Something happened to a child.
+    Child(ChildEvent),
     /// What came of the reply so far is void.
     Reset,
     /// The older part of the conversation was summarised, to make room.
     Compressed,
     /// The turn is over.
     Ended(Ended),
+}
+
+/// Something that happened to a child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChildEvent {
+    /// Which one, as `2.1`: the first child of the second.
+    pub child: String,
+    /// What.
+    pub act: ChildAct,
+}
+
+/// What happened to a child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChildAct {
+    /// It began, with this to do.
+    Started(String),
+    /// It is done with a tool.
+    ToolDone(ToolDone),
+    /// It is over; how.
+    Ended(String),
 }
 
 /// A call that waits for an answer.
@@ -110,6 +132,17 @@ impl Event {
                 rule: text("rule"),
             }),
             "approval.done" => Self::ApprovalDone(text("outcome")),
+            "child.started" | "child.tool.done" | "child.ended" => {
+                let act = match frame.event.as_str() {
+                    "child.started" => ChildAct::Started(text("goal")),
+                    "child.ended" => ChildAct::Ended(text("outcome")),
+                    _ => {
+                        let is_error = data["is_error"].as_bool().unwrap_or(false);
+                        ChildAct::ToolDone(ToolDone { name: text("name"), is_error })
+                    }
+                };
+                Self::Child(ChildEvent { child: text("child"), act })
+            }
             "text.reset" => Self::Reset,
             "session.compressed" => Self::Compressed,
             "turn.ended" => Self::Ended(Ended {

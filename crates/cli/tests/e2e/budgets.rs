@@ -29,7 +29,7 @@ fn provider() -> (String, tokio::runtime::Runtime) {
 
 fn served(url: &str, agents: &str) -> (Home, Daemon) {
     let home = configured(&format!(
-        "model: up/one\nproviders: {{up: {{kind: openai, base_url: \"{url}\"}}}}\nprices: {{up/one: {{input: 1, output: 5, cached_input: 0.5}}}}\n{agents}\n"
+        "model: up/one\ndefaults: {{tools: minimal}}\nproviders: {{up: {{kind: openai, base_url: \"{url}\"}}}}\nprices: {{up/one: {{input: 1, output: 5, cached_input: 0.5}}}}\n{agents}\n"
     ));
     let daemon = start_still(&home);
     (home, daemon)

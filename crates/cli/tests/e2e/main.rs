@@ -1,6 +1,7 @@
 //! The real binary, from outside: what a person, a script or a stranger on the network sees.
 //! One file a theme; what they share is in `support`.
 
+mod acts_model;
 mod approval_keys;
 mod approvals;
 mod audit;
@@ -38,6 +39,7 @@ mod secrets;
 mod sessions;
 mod skills;
 mod standin;
+mod subagents;
 mod support;
 mod talk;
 mod talk_terminal;

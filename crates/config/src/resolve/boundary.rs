@@ -60,10 +60,11 @@ impl Reader<'_> {
             }
         }
         let spawn = SpawnLimits::default();
-        let child_models = self.texts("subagents.models").into_iter();
+        let child_models = self.child_models("subagents.models").into_iter();
         let child_models = child_models
-            .chain(self.text("subagents.model").map(Into::into))
-            .chain(models.iter().map(|model| model.to_string().into()));
+            .chain(self.child_models("subagents.model"))
+            .chain(models.iter().cloned())
+            .map(|model| model.to_string().into());
         Boundary {
             isolation: self.text("isolation").and_then(Isolation::parse).unwrap_or_default(),
             tools,

@@ -400,10 +400,18 @@ pub static SUBAGENTS: Object = Object {
         Field::new("models", List(&Text(&rules::MODEL)), "What a call may choose from."),
         Field::new("max_depth", Integer { min: 0, max: 16 }, "How deep children nest.")
             .default("1"),
-        Field::new("max_children", Integer { min: 0, max: 256 }, "How many run at once.")
-            .default("3"),
-        Field::new("max_total", Integer { min: 0, max: 10_000 }, "How many in one turn.")
-            .default("16"),
+        Field::new(
+            "max_children",
+            Integer { min: 0, max: 256 },
+            "How many of one parent run at once; more wait.",
+        )
+        .default("3"),
+        Field::new(
+            "max_total",
+            Integer { min: 0, max: 10_000 },
+            "How many in one turn, theirs included.",
+        )
+        .default("16"),
         Field::new("max_iterations", POSITIVE, "Model calls of one child.").default("50"),
         Field::new("timeout", Text(&rules::DURATION), "How long a child may run.").default("`10m`"),
         Field::new(

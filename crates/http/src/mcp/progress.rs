@@ -34,6 +34,7 @@ impl Progress {
             TurnEvent::ApprovalDone { tool, outcome, .. } => {
                 format!("{tool}: {}", outcome.as_str())
             }
+            TurnEvent::Child { child, .. } => format!("child {child} works"),
             TurnEvent::Text(_) if !self.is_writing => "writes the reply".to_owned(),
             TurnEvent::Text(_) | TurnEvent::Reasoning(_) | TurnEvent::Ended(_) => return None,
             TurnEvent::Joined { .. } | TurnEvent::Void | TurnEvent::Compressed => return None,

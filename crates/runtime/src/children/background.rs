@@ -28,6 +28,8 @@ pub(crate) struct Rights {
 
 impl Rights {
     pub(crate) fn of(agent: &AgentContext) -> Self {
+        // A sub-agent has nothing that its agent has not, and loses what that loses.
+        let agent = agent.root();
         Self { boundary: agent.boundary.clone(), programs: agent.programs.clone() }
     }
 }

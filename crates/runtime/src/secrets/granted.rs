@@ -19,6 +19,12 @@ impl GrantedSecrets {
         Self { secrets, granted }
     }
 
+    /// Of these secrets, those that are also in `granted`.
+    pub(crate) fn less(&self, granted: &BTreeSet<Box<str>>) -> Self {
+        let granted = self.granted.intersection(granted).cloned().collect();
+        Self { secrets: self.secrets.clone(), granted }
+    }
+
     /// The text with each `${secret:NAME}` filled in, from this agent's namespace alone. Refuses
     /// a secret that is not granted, and one that is not set; the error says what to do.
     pub async fn resolve(&self, text: &str) -> Result<Secret, RuntimeError> {

@@ -24,6 +24,11 @@ impl Turn<'_> {
         if self.refused.contains_key(&(name.to_owned(), arguments.to_owned())) {
             return Ok(Err(Denial::Repeated { name: name.to_owned() }));
         }
+        // Where nobody may be asked, nobody's earlier yes counts either.
+        if self.cx.agent.boundary.approvals.mode == ApprovalMode::Deny {
+            let (name, finding, why) = (name.to_owned(), finding.clone(), Unapproved::Nobody);
+            return Ok(Err(Denial::Unapproved { name, finding, why }));
+        }
         let what = match admitted.tool.risk(&admitted.arguments) {
             Risk::Command(line) => line.into_owned(),
             Risk::Code { text, .. } | Risk::Input { text, .. } => text.into_owned(),

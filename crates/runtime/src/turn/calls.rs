@@ -4,6 +4,7 @@ use super::run::{Broken, Turn, calls};
 use crate::children::SessionShell;
 use crate::mcp::AgentServers;
 use crate::skills::AgentSkills;
+use crate::subagents::TurnDelegate;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts;
@@ -11,8 +12,8 @@ use crate::turn::gate::{Denial, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::untrusted;
 use crate::web::SessionWeb;
-use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
-use insula_tools::{Hands, Output, Recall, ToolError};
+use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
+use insula_tools::{Course, Hands, Output, Recall, ToolError};
 
 /// How often one refused call may come again before the turn is told to stop trying.
 const REFUSALS_MAX: usize = 3;
@@ -41,10 +42,17 @@ impl Turn<'_> {
         let unanswered = unanswered(history, at);
         let mut open = calls(&history[at].parts);
         open.retain(|(id, ..)| unanswered.iter().any(|open| **open == **id));
-        let (begun, fresh): (Vec<_>, Vec<_>) =
-            open.into_iter().partition(|(id, ..)| self.cx.interrupted.contains(id.as_str()));
+        // What is journalled as it is done is made again: it finds what it had done.
+        let goes_on = |name: &str| {
+            let tool = self.shop.built.iter().find(|tool| tool.name() == name);
+            tool.is_some_and(|tool| tool.course() == Course::Journalled)
+        };
+        let (begun, fresh): (Vec<_>, Vec<_>) = open.into_iter().partition(|(id, name, _)| {
+            self.interrupted.contains_key(id.as_str()) && !goes_on(name)
+        });
         for (id, name, _) in begun {
             let text = "this call was interrupted and its outcome is unknown; find out before you repeat it";
+            self.interrupted.remove(id.as_str());
             let result = self.result(&id, text.to_owned(), true);
             let ended = NewStep::CallEnded { call: id.as_str().into(), message: result.clone() };
             let audit = self.audit(&name, "interrupted", None);
@@ -108,8 +116,7 @@ impl Turn<'_> {
         {
             return self.refuse(id, name, arguments, denial).await;
         }
-        let at = self.shop.house.world.clock.now();
-        self.journal(NewStep::CallBegun { call: id.into(), name: name.into(), at }, None).await?;
+        let step = self.begin(id, name).await?;
         let scoped = ScopedHistory::new(&cx.agent, &cx.scope);
         let previous = match admitted.tool.recall() {
             Recall::LastOutput => last_output(history, name),
@@ -121,6 +128,7 @@ impl Turn<'_> {
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.house, &cx.agent);
         let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };
+        let delegate = TurnDelegate::new(self.shop, cx, step);
         let hands = Hands {
             history: &scoped,
             previous,
@@ -129,14 +137,20 @@ impl Turn<'_> {
             web: Some(&web),
             skills: Some(&skills),
             servers: Some(&servers),
+            delegate: Some(&delegate),
         };
+        let is_dropped = admitted.tool.course() == Course::Once;
         let outcome = tokio::select! {
             biased;
-            () = cx.live.cancel.cancelled() => {
+            () = cx.live.cancel.cancelled(), if is_dropped => {
                 return Err(Broken::Stopped(None, Usage::default()));
             }
             outcome = admitted.tool.run(&hands, &admitted.arguments) => outcome,
         };
+        self.spent += delegate.spent();
+        if !is_dropped {
+            self.go_on()?;
+        }
         // The boundary has its say where the handle is: only there is it known what a path is.
         let rule = matches!(outcome, Err(ToolError::Refused(_))).then_some("boundary");
         let mut foreign = None;
@@ -192,6 +206,22 @@ impl Turn<'_> {
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;
         Ok(Called::Result(seq, result))
+    }
+
+    /// Journals that a call begins, and says in which step; one that a crash cut off began
+    /// then.
+    async fn begin(&mut self, id: &str, name: &str) -> Result<u32, Broken> {
+        if let Some(step) = self.interrupted.remove(id) {
+            return Ok(step);
+        }
+        let at = self.shop.house.world.clock.now();
+        let begun = NewStep::CallBegun { call: id.into(), name: name.into(), at };
+        let done = self.commit(vec![self.step(begun)]).await?;
+        let number = done.outcomes.iter().find_map(|outcome| match outcome {
+            Outcome::Stepped { number, .. } => Some(*number),
+            _ => None,
+        });
+        Ok(number.unwrap_or_default())
     }
 
     /// Tells a model that goes in circles, and ends the turn when it does not listen.

@@ -8,6 +8,7 @@ use crate::mcp::settle;
 use crate::providers;
 use crate::registry::State;
 use crate::secrets::DaemonKeys;
+use crate::subagents::{Gauge, Kin};
 use crate::turn::desk::{outputs_of, text_of};
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::gate::Tools;
@@ -27,7 +28,7 @@ use insula_store::{
     Accept, Accepted, AgentCommand, Flush, IdempotencyKey, MessageSeq, NewMessage, OpenSession,
     Part, Role, SessionRef, StoreError, TurnId, TurnStatus,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -107,6 +108,7 @@ pub(crate) struct Shop {
     pub(crate) shelf: Shelf,
     pub(crate) budgets: Budgets,
     pub(crate) approvals: Approvals,
+    pub(crate) subagents: Gauge,
 }
 
 struct Built {
@@ -146,6 +148,7 @@ impl Engine {
             providers: ArcSwap::from_pointee(Built { from, keys, built }),
             budgets: Budgets::new(house.clone()),
             approvals: Approvals::new(house.clone()),
+            subagents: Gauge::default(),
             house,
             transport,
             built: tools,
@@ -164,6 +167,11 @@ impl Engine {
     /// What waits for somebody's approval.
     pub fn approvals(&self) -> &Approvals {
         &self.shop.approvals
+    }
+
+    /// How many children run now, in the whole house.
+    pub fn children_running(&self) -> usize {
+        self.shop.subagents.count()
     }
 
     /// Takes a message: when this returns it is durable, and its turn will be run.
@@ -252,8 +260,9 @@ impl Engine {
             scope,
             label,
             message: Some((seq, said)),
-            interrupted: BTreeSet::new(),
+            interrupted: BTreeMap::new(),
             live,
+            kin: Kin::root(turn),
         };
         self.line_up(&key, context).map_err(|_| SubmitError::Busy { agent: agent.id.clone() })?;
         Ok(handle)
@@ -276,12 +285,15 @@ impl Engine {
             let stop = context.live.cancel.clone();
             context.agent = settle(&shop.house, context.agent, &stop).await;
             let running = AssertUnwindSafe(run::run(&shop, &context)).catch_unwind();
-            if running.await.is_err() {
+            let end = if let Ok(end) = running.await {
+                end
+            } else {
                 let (agent, turn) = (&context.agent.id, context.turn);
                 tracing::error!(%agent, %turn, "a turn panicked; it failed, and nothing else did");
                 let error = "the turn met a fault of the runtime, which is in its log".to_owned();
-                run::fail(&shop, &context, error).await;
-            }
+                run::fail(&shop, &context, error).await
+            };
+            context.live.voice.end(end);
         };
         self.lanes.enter(key, Work { run: Box::pin(work), stop })
     }
@@ -342,7 +354,8 @@ impl Engine {
                 continue;
             };
             tracing::info!(agent = %agent.id, turn = %unfinished.turn.id, "going on with a turn");
-            let interrupted = unfinished.interrupted().iter().map(|(id, _)| (*id).into()).collect();
+            let open = insula_store::turn::open_calls(&unfinished.steps);
+            let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
             let live = self.live_turn(&key, unfinished.turn.id, unfinished.turn.principal.clone());
             let context = run::TurnContext {
                 files: agent.workspace.files(&key, session.id, &self.shop.house.world),
@@ -355,6 +368,7 @@ impl Engine {
                 message: None,
                 interrupted,
                 live,
+                kin: Kin::root(unfinished.turn.id),
             };
             if self.line_up(&key, context).is_err() {
                 tracing::warn!(agent = %agent.id, turn = %unfinished.turn.id, "too many unfinished turns in one conversation; the rest waits for the next start");

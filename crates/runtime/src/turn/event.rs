@@ -1,6 +1,7 @@
 //! What happens in a turn, as it happens.
 
 use crate::budget::Refusal;
+use insula_domain::Role;
 use insula_store::{TurnId, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -54,12 +55,73 @@ pub enum TurnEvent {
         /// What became of it.
         outcome: ApprovalOutcome,
     },
+    /// Something happened to a child.
+    Child {
+        /// Which one: its number, after those of the children above it, as `2.1`.
+        child: Arc<str>,
+        /// What.
+        act: ChildAct,
+    },
     /// What was said of the reply so far does not count: more was asked meanwhile.
     Void,
     /// Older parts of the conversation were replaced by a summary.
     Compressed,
     /// It is over. Always the last.
     Ended(TurnEnd),
+}
+
+/// What happens to a child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChildAct {
+    /// It begins, or goes on after a crash.
+    Started {
+        /// What it is for.
+        role: Role,
+        /// What it is to do, the beginning of it.
+        goal: String,
+    },
+    /// It calls a tool.
+    ToolCall {
+        /// The tool.
+        name: String,
+    },
+    /// A tool came back, or was refused.
+    ToolDone {
+        /// The tool.
+        name: String,
+        /// Whether that is a failure.
+        is_error: bool,
+    },
+    /// It is over.
+    Ended {
+        /// How.
+        outcome: ChildOutcome,
+    },
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildOutcome {
+    /// With a report.
+    Finished,
+    /// With an error.
+    Failed,
+    /// With its parent.
+    Stopped,
+    /// Because it took too long.
+    TimedOut,
+}
+
+impl ChildOutcome {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::TimedOut => "timed_out",
+        }
+    }
 }
 
 /// What became of a call that waited for approval.

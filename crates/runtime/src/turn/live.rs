@@ -2,7 +2,7 @@
 
 use crate::events::{AgentEvent, Hub};
 use crate::secrets::SecretBook;
-use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
+use crate::turn::event::{ChildAct, TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::redaction::Redaction;
 use insula_domain::{AgentId, SessionKey};
 use insula_store::{MessageSeq, NewMessage, TurnId};
@@ -45,6 +45,16 @@ impl LiveTurn {
         Self { turn, principal, cancel, inbox, voice }
     }
 
+    /// A child's, which ends when `cancel` says so.
+    pub(crate) fn of_child(
+        turn: TurnId,
+        principal: Arc<str>,
+        voice: Voice,
+        cancel: CancellationToken,
+    ) -> Self {
+        Self { turn, principal, cancel, inbox: tokio::sync::Mutex::default(), voice }
+    }
+
     /// A handle for one more listener, from now on.
     pub(crate) fn listen(&self) -> TurnHandle {
         TurnHandle { turn: self.turn, events: self.voice.listen() }
@@ -59,6 +69,8 @@ pub(crate) struct Voice {
     session: Arc<str>,
     turn: TurnId,
     listeners: Mutex<Vec<Listener>>,
+    /// For a child: who tells of it, and by which name.
+    above: Option<(Arc<LiveTurn>, Arc<str>)>,
 }
 
 struct Listener {
@@ -75,7 +87,21 @@ impl Voice {
         turn: TurnId,
     ) -> Self {
         let (agent, session) = (key.agent.clone(), key.to_string().into());
-        Self { hub, secrets, agent, session, turn, listeners: Mutex::default() }
+        Self { hub, secrets, agent, session, turn, listeners: Mutex::default(), above: None }
+    }
+
+    /// The voice of a child: what it does is told by its parent, what it says is not.
+    pub(crate) fn of_child(parent: &Arc<LiveTurn>, child: Arc<str>) -> Self {
+        let Self { hub, secrets, agent, session, turn, .. } = &parent.voice;
+        Self {
+            hub: hub.clone(),
+            secrets: secrets.clone(),
+            agent: agent.clone(),
+            session: session.clone(),
+            turn: *turn,
+            listeners: Mutex::default(),
+            above: Some((parent.clone(), child)),
+        }
     }
 
     /// The key of the conversation.
@@ -93,6 +119,12 @@ impl Voice {
 
     /// Says what happens. Whoever does not keep up misses it.
     pub(crate) fn say(&self, event: TurnEvent) {
+        if let Some((parent, child)) = &self.above {
+            if let Some(event) = told_of(child, event) {
+                parent.voice.say(event);
+            }
+            return;
+        }
         let event = match event {
             // Deltas come redacted, and there are many of them.
             TurnEvent::Text(_) | TurnEvent::Reasoning(_) => event,
@@ -126,6 +158,26 @@ impl Voice {
     fn listeners(&self) -> std::sync::MutexGuard<'_, Vec<Listener>> {
         self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is told of something that happened in a child.
+fn told_of(child: &Arc<str>, event: TurnEvent) -> Option<TurnEvent> {
+    let act = match event {
+        TurnEvent::ToolCall { name } => ChildAct::ToolCall { name },
+        TurnEvent::ToolDone { name, is_error } => ChildAct::ToolDone { name, is_error },
+        // A child of its own, or a question that somebody has to answer.
+        event @ (TurnEvent::Child { .. }
+        | TurnEvent::Approval { .. }
+        | TurnEvent::ApprovalDone { .. }) => return Some(event),
+        TurnEvent::Accepted { .. }
+        | TurnEvent::Joined { .. }
+        | TurnEvent::Text(_)
+        | TurnEvent::Reasoning(_)
+        | TurnEvent::Void
+        | TurnEvent::Compressed
+        | TurnEvent::Ended(_) => return None,
+    };
+    Some(TurnEvent::Child { child: child.clone(), act })
 }
 
 /// Every turn under way, by session, in the order they will run.

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::secrets::Known;
-use crate::turn::event::{TurnEnd, TurnEvent};
+use crate::turn::event::{ChildAct, TurnEnd, TurnEvent};
 
 /// The redactors for one agent, as they are at one moment.
 #[derive(Clone)]
@@ -138,8 +138,20 @@ impl Redaction {
             TurnEvent::Approval { id, tool, what, rule } => {
                 TurnEvent::Approval { id, tool, what: self.told(what), rule }
             }
+            TurnEvent::Child { child, act } => TurnEvent::Child { child, act: self.act(act) },
             TurnEvent::Ended(end) => TurnEvent::Ended(self.end(end)),
             other => other,
+        }
+    }
+
+    fn act(&self, act: ChildAct) -> ChildAct {
+        match act {
+            ChildAct::Started { role, goal } => ChildAct::Started { role, goal: self.told(goal) },
+            ChildAct::ToolCall { name } => ChildAct::ToolCall { name: self.told(name) },
+            ChildAct::ToolDone { name, is_error } => {
+                ChildAct::ToolDone { name: self.told(name), is_error }
+            }
+            ended @ ChildAct::Ended { .. } => ended,
         }
     }
 

@@ -5,6 +5,7 @@
 
 use crate::budget::{BudgetError, Payer, Refusal};
 use crate::context::AgentContext;
+use crate::subagents::Kin;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::live::LiveTurn;
@@ -21,7 +22,7 @@ use insula_store::{
 };
 use insula_tools::Files;
 use serde_json::json;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Model calls in one turn.
@@ -40,9 +41,11 @@ pub(crate) struct TurnContext {
     /// The message it answers, while nothing else was said in it; `None` for a turn that goes
     /// on after a crash.
     pub(crate) message: Option<(MessageSeq, NewMessage)>,
-    /// Calls that had begun when a crash came: what they did is unknown.
-    pub(crate) interrupted: BTreeSet<Box<str>>,
+    /// Calls that had begun when a crash came, and in which step: what they did is unknown.
+    pub(crate) interrupted: BTreeMap<Box<str>, u32>,
     pub(crate) live: Arc<LiveTurn>,
+    /// Whose child it is, if it is one, and what is below it.
+    pub(crate) kin: Kin,
 }
 
 /// Why a turn could not go on.
@@ -74,9 +77,9 @@ impl From<BudgetError> for Broken {
 }
 
 /// Runs a turn to its end, whatever happens, and says how it ended.
-pub(crate) async fn run(shop: &Shop, cx: &TurnContext) {
+pub(crate) async fn run(shop: &Shop, cx: &TurnContext) -> TurnEnd {
     let mut turn = Turn::new(shop, cx);
-    let end = match turn.go().await {
+    match turn.go().await {
         Ok(end) => end,
         Err(Broken::Said(error)) => turn.fail(error).await,
         Err(Broken::Stopped(said, usage)) => turn.stop(said, usage).await,
@@ -85,20 +88,19 @@ pub(crate) async fn run(shop: &Shop, cx: &TurnContext) {
             other => other,
         },
         Err(Broken::Store(error)) => turn.unwritten(&error),
-    };
-    cx.live.voice.end(end);
+    }
 }
 
 /// Ends a turn that panicked: it failed, and nothing else did.
-pub(crate) async fn fail(shop: &Shop, cx: &TurnContext, error: String) {
-    let turn = Turn::new(shop, cx);
-    let end = turn.fail(error).await;
-    cx.live.voice.end(end);
+pub(crate) async fn fail(shop: &Shop, cx: &TurnContext, error: String) -> TurnEnd {
+    Turn::new(shop, cx).fail(error).await
 }
 
-pub(super) struct Turn<'t> {
-    pub(super) shop: &'t Shop,
-    pub(super) cx: &'t TurnContext,
+pub(crate) struct Turn<'t> {
+    pub(crate) shop: &'t Shop,
+    pub(crate) cx: &'t TurnContext,
+    /// Calls that a crash cut off and that were not dealt with yet.
+    pub(super) interrupted: BTreeMap<Box<str>, u32>,
     pub(super) refused: BTreeMap<(String, String), usize>,
     /// What each call last gave, and how often in a row.
     pub(super) same: BTreeMap<(String, String), (blake3::Hash, usize)>,
@@ -116,6 +118,7 @@ impl<'t> Turn<'t> {
         Self {
             shop,
             cx,
+            interrupted: cx.interrupted.clone(),
             refused: BTreeMap::new(),
             same: BTreeMap::new(),
             spent: Usage::default(),
@@ -138,7 +141,11 @@ impl Turn<'_> {
         }
         self.before_turn(&mut history).await?;
         let mut may_compress = true;
-        for step in 0..ITERATIONS_MAX {
+        let iterations_max = cx.kin.iterations_max();
+        for step in 0..iterations_max {
+            if let Some(why) = cx.kin.over(self.spent) {
+                return Err(Broken::Said(why));
+            }
             self.hear(&mut history).await;
             if may_compress && history::is_full(&history, limit) {
                 may_compress = self.compress(&chain, &mut history, limit).await?;
@@ -148,7 +155,7 @@ impl Turn<'_> {
             let answered = self.ask(&chain, &tools, &history, limit, step).await;
             let (answer, usage) = match answered {
                 // The provider counts otherwise than we do: once, with half of it.
-                Err(Asked::TooLong(_)) if may_compress && step + 1 < ITERATIONS_MAX => {
+                Err(Asked::TooLong(_)) if may_compress && step + 1 < iterations_max => {
                     may_compress = false;
                     self.compress(&chain, &mut history, limit / 2).await?;
                     let again = self.ask(&chain, &tools, &history, limit / 2, step).await;
@@ -173,7 +180,10 @@ impl Turn<'_> {
                 history.push(self.placed(&message, concluded));
                 self.shown.keep(&history);
                 let shown = std::mem::take(&mut self.shown);
-                self.shop.shelf.put(&cx.agent.id, cx.session, (history, shown));
+                // A child is asked once.
+                if cx.kin.line.is_none() {
+                    self.shop.shelf.put(&cx.agent.id, cx.session, (history, shown));
+                }
                 return Ok(TurnEnd::Replied { text, usage: self.spent });
             } else {
                 // Said before it knew all that was asked: void, and paid for.
@@ -182,7 +192,7 @@ impl Turn<'_> {
                 cx.live.voice.say(TurnEvent::Void);
             }
         }
-        Err(Broken::Said(format!("the turn did not end after {ITERATIONS_MAX} model calls")))
+        Err(Broken::Said(format!("the turn did not end after {iterations_max} model calls")))
     }
 
     /// Nothing, unless somebody said stop.
@@ -335,13 +345,16 @@ impl Turn<'_> {
 
     async fn conclude(
         &self,
-        messages: Vec<NewMessage>,
+        mut messages: Vec<NewMessage>,
         usage: Usage,
         outcome: TurnOutcome,
     ) -> Result<MessageSeq, Broken> {
         let at = self.shop.house.world.clock.now();
+        let (list, mut batch) = self.farewell(&outcome);
+        messages.extend(list);
         let conclude = Conclude { turn: self.cx.turn, messages, usage, outcome, at };
-        let done = self.commit(vec![AgentCommand::Conclude(Box::new(conclude))]).await?;
+        batch.push(AgentCommand::Conclude(Box::new(conclude)));
+        let done = self.commit(batch).await?;
         Ok(place(&done))
     }
 
@@ -363,7 +376,7 @@ impl Turn<'_> {
         AgentCommand::Step { turn: self.cx.turn, step: Box::new(step) }
     }
 
-    pub(super) fn message(&self, role: Role, parts: Vec<Part>) -> NewMessage {
+    pub(crate) fn message(&self, role: Role, parts: Vec<Part>) -> NewMessage {
         NewMessage {
             role,
             parts: self.redaction().parts(parts),
@@ -412,6 +425,7 @@ impl Turn<'_> {
             "turn": self.cx.turn.0,
             "session": self.cx.session.0,
         });
+        self.with_lineage(&mut content);
         // Whoever reads the record later has to know what held when it was written.
         let programs = &self.cx.agent.programs;
         if programs.sandbox == Switch::Off {

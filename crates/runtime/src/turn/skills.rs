@@ -8,7 +8,7 @@ use super::run::{Broken, Turn};
 use crate::turn::gate::Denial;
 use crate::turn::history::{BYTES_MAX, results_of};
 use insula_domain::command::{DangerRule, Finding};
-use insula_domain::{Group, Selector, ToolNarrowing, Verdict};
+use insula_domain::{Effect, Group, Selector, ToolNarrowing, Verdict};
 use insula_store::{Message, Part, Role, Window};
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -64,7 +64,10 @@ impl Turn<'_> {
         let skills = self.in_use.names.iter().filter_map(|name| cx.agent.skills.get(name));
         for skill in skills {
             let Some(allowed) = &skill.allowed_tools else { continue };
-            let mut only = allowed.to_vec();
+            // What a skill leaves is for this turn; a child would have all of it again.
+            let hands_on = insula_domain::tool::find(tool)
+                .is_some_and(|tool| tool.effects.contains(&Effect::Delegate));
+            let mut only = if hands_on { Vec::new() } else { allowed.to_vec() };
             only.push(Selector::Group(Group::Skills));
             let by = format!("skill `{}`, until this turn ends", skill.name);
             let narrowing = ToolNarrowing { only: Some(only), ..ToolNarrowing::by(by) };

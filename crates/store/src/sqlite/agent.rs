@@ -3,7 +3,7 @@
 use super::group::{self, Answers};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
-use super::{approvals, audit, find, messages, queue, sessions, turn_reads, usage};
+use super::{approvals, audit, find, lineage, messages, queue, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
@@ -14,7 +14,7 @@ use crate::fence::Fence;
 use crate::message::{Message, MessageSeq, Window};
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
-use crate::turn::{Step, Turn, TurnId, UnfinishedTurn};
+use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
 use insula_world::{StorageStopped, Timestamp};
@@ -260,6 +260,14 @@ impl AgentBackend for SqliteAgent {
 
     async fn steps(&self, turn: TurnId) -> Result<Vec<Step>> {
         self.read(move |sql| turn_reads::steps(sql, turn)).await
+    }
+
+    async fn children(&self, turn: TurnId) -> Result<Vec<ChildTurn>> {
+        self.read(move |sql| lineage::children(sql, turn)).await
+    }
+
+    async fn count_below(&self, turn: TurnId) -> Result<u32> {
+        self.read(move |sql| lineage::count_below(sql, turn)).await
     }
 
     async fn unfinished(&self) -> Result<Vec<UnfinishedTurn>> {

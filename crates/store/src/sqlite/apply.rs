@@ -1,7 +1,7 @@
 //! What each command does to an agent's database. A new family is an arm here and a file.
 
 use super::sql::Fault;
-use super::{approvals, audit, index, messages, sessions, turns};
+use super::{approvals, audit, index, lineage, messages, sessions, turns};
 use crate::agent::{AgentCommand, Committed, Outcome};
 use crate::chain::Chain;
 use crate::message::NewMessage;
@@ -39,6 +39,10 @@ impl Traits {
                 AgentCommand::Accept(accept) => {
                     traits.accepts = true;
                     traits.flushes = accept.flush == Flush::Now;
+                    traits.say(std::slice::from_ref(&accept.message));
+                }
+                AgentCommand::AcceptChild(accept) => {
+                    traits.accepts = true;
                     traits.say(std::slice::from_ref(&accept.message));
                 }
                 AgentCommand::Join(join) => traits.say(std::slice::from_ref(&join.message)),
@@ -129,6 +133,7 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
             return Ok(Outcome::Appended { session: place.session, first, count: messages.len() });
         }
         AgentCommand::Accept(accept) => return turns::accept(sql, accept),
+        AgentCommand::AcceptChild(accept) => return lineage::accept(sql, accept),
         AgentCommand::Join(join) => return turns::join(sql, join),
         AgentCommand::Step { turn, step } => return turns::step(sql, *turn, step),
         AgentCommand::ReplaceTurn { turn } => turns::replace(sql, *turn)?,

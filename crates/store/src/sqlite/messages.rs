@@ -99,7 +99,10 @@ pub(crate) fn put(
             message.at.as_millis(),
             parts::encode(&message.parts),
         ))?;
-    index::add(sql, id, scope, &message.parts)?;
+    // What children say to themselves is no part of what was said in a scope.
+    if !place.is_child {
+        index::add(sql, id, scope, &message.parts)?;
+    }
     Ok(())
 }
 

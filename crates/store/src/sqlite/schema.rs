@@ -17,6 +17,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/agent_3.sql"),
         include_str!("migrations/agent_4.sql"),
         include_str!("migrations/agent_5.sql"),
+        include_str!("migrations/agent_6.sql"),
     ],
 };
 

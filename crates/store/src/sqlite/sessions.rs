@@ -2,6 +2,7 @@
 //! of its newest message are read from the message.
 
 use super::index;
+use super::lineage;
 use super::messages::{self, first_id, last_id};
 use super::scopes::{self, Scope};
 use super::sql::Fault;
@@ -22,13 +23,15 @@ const SELECT: &str = "SELECT session.id, key, scope.name, label, title, created_
 pub(crate) struct Place {
     pub(crate) session: SessionId,
     pub(crate) scope: Scope,
+    /// Whether it is a child's: work for a conversation, and none itself.
+    pub(crate) is_child: bool,
 }
 
 /// Finds the current session of a key in this scope, or begins one.
 pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<Place, Fault> {
     let current = sql
         .prepare_cached(
-            "SELECT session.id, scope.id, scope.name FROM session
+            "SELECT session.id, scope.id, scope.name, parent NOT NULL FROM session
              JOIN scope ON scope.id = session.scope WHERE key = ?1 AND ended_at IS NULL",
         )?
         .query_row([&open.key], place)
@@ -45,16 +48,21 @@ pub(crate) fn open(sql: &Connection, open: &OpenSession) -> Result<Place, Fault>
              VALUES (?1, ?2, ?3, ?4, ?4)",
         )?
         .insert((&open.key, scope.id, &open.label, open.at.as_millis()))?;
+    Ok(Place { session: counted(id)?, scope, is_child: false })
+}
+
+/// The id of a new session, while there is room for it.
+pub(crate) fn counted(id: i64) -> Result<SessionId, Fault> {
     if id > SESSIONS_MAX {
         let (len, max) = (usize::MAX, usize::try_from(SESSIONS_MAX).unwrap_or(usize::MAX));
         return Err(StoreError::TooLong { what: "the list of sessions", len, max }.into());
     }
-    Ok(Place { session: SessionId(id), scope })
+    Ok(SessionId(id))
 }
 
 fn place(row: &Row<'_>) -> rusqlite::Result<Place> {
     let scope = Scope { id: row.get(1)?, name: row.get(2)? };
-    Ok(Place { session: SessionId(row.get(0)?), scope })
+    Ok(Place { session: SessionId(row.get(0)?), scope, is_child: row.get(3)? })
 }
 
 /// Ends a session, if it is there and goes on.
@@ -75,14 +83,14 @@ pub(crate) fn resolve(sql: &Connection, session: &SessionRef) -> Result<Place, F
     let found = match session {
         SessionRef::Id(id) => sql
             .prepare_cached(
-                "SELECT session.id, scope.id, scope.name FROM session
+                "SELECT session.id, scope.id, scope.name, parent NOT NULL FROM session
                  JOIN scope ON scope.id = session.scope WHERE session.id = ?1 AND forgotten = 0",
             )?
             .query_row([id.0], place)
             .optional()?,
         SessionRef::Key(key) => sql
             .prepare_cached(
-                "SELECT session.id, scope.id, scope.name FROM session
+                "SELECT session.id, scope.id, scope.name, parent NOT NULL FROM session
                  JOIN scope ON scope.id = session.scope WHERE key = ?1 AND ended_at IS NULL",
             )?
             .query_row([key], place)
@@ -170,6 +178,10 @@ pub(crate) fn forget(sql: &Connection, session: SessionId, at: Timestamp) -> Res
              ended_at = coalesce(ended_at, ?2) WHERE id = ?1",
     )?
     .execute((session.0, at.as_millis()))?;
+    // What children said of it is said of it too.
+    for child in lineage::sessions_below(sql, session)? {
+        forget(sql, child, at)?;
+    }
     Ok(())
 }
 
@@ -188,7 +200,7 @@ pub(crate) fn get(sql: &Connection, session: &SessionRef) -> rusqlite::Result<Op
     found.map(|session| with_last(sql, session)).transpose()
 }
 
-/// A page of sessions, newest first.
+/// A page of conversations' sessions, newest first.
 pub(crate) fn page(
     sql: &Connection,
     before: Option<SessionId>,
@@ -198,7 +210,7 @@ pub(crate) fn page(
     let limit = i64::try_from(limit.min(SESSION_PAGE_MAX)).unwrap_or(i64::MAX);
     let rows: Vec<Session> = sql
         .prepare_cached(&format!(
-            "{SELECT} WHERE session.id < ?1 ORDER BY session.id DESC LIMIT ?2"
+            "{SELECT} WHERE session.id < ?1 AND parent IS NULL ORDER BY session.id DESC LIMIT ?2"
         ))?
         .query_map((before, limit), read)?
         .collect::<rusqlite::Result<_>>()?;

@@ -50,13 +50,14 @@ pub(crate) fn settle(sql: &Connection) -> rusqlite::Result<()> {
     .map(drop)
 }
 
-/// The turns that are not finished, oldest first, with their steps.
+/// The turns that are not finished, oldest first, with their steps. Those of children are left
+/// out: whoever goes on with their parents finds them.
 pub(crate) fn unfinished(sql: &Connection) -> rusqlite::Result<Vec<UnfinishedTurn>> {
     let limit = i64::try_from(UNFINISHED_MAX).unwrap_or(i64::MAX);
     let mut turns: Vec<UnfinishedTurn> = sql
         .prepare_cached(&format!(
             "SELECT {COLUMNS}, session.key FROM turn JOIN session ON session.id = turn.session
-             WHERE {UNFINISHED} ORDER BY turn.id LIMIT ?1"
+             WHERE {UNFINISHED} AND session.parent IS NULL ORDER BY turn.id LIMIT ?1"
         ))?
         .query_map([limit], |row| {
             Ok(UnfinishedTurn { turn: read(row)?, key: row.get(14)?, steps: Vec::new() })

@@ -1,5 +1,6 @@
 //! Turns and their steps in SQLite: taking in, going on, ending.
 
+use super::lineage;
 use super::messages;
 use super::scopes::Scope;
 use super::sessions::{self, Place};
@@ -8,7 +9,7 @@ use super::usage::{self, Payer};
 use crate::agent::Outcome;
 use crate::error::StoreError;
 use crate::message::{MessageSeq, NewMessage, Role};
-use crate::session::SessionId;
+use crate::session::{SessionId, SessionRef};
 use crate::turn::{
     Accept, Accepted, Conclude, IdempotencyKey, Join, NewStep, STEPS_PER_TURN_MAX, TurnId,
     TurnOutcome, TurnStatus,
@@ -42,24 +43,26 @@ pub(crate) fn step_number(id: i64) -> u32 {
 }
 
 /// A turn that goes on.
-struct Going {
-    id: TurnId,
-    place: Place,
+pub(crate) struct Going {
+    pub(crate) id: TurnId,
+    pub(crate) place: Place,
     principal: Arc<str>,
 }
 
 /// A turn, if it is there and goes on.
-fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
+pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
     let found = sql
         .prepare_cached(
-            "SELECT turn.session, scope.id, scope.name, turn.principal, turn.status FROM turn
+            "SELECT turn.session, scope.id, scope.name, turn.principal, turn.status,
+                 session.parent NOT NULL FROM turn
              JOIN session ON session.id = turn.session JOIN scope ON scope.id = session.scope
              WHERE turn.id = ?1",
         )?
         .query_row([id.0], |row| {
             let status = TurnStatus::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?;
             let scope = Scope { id: row.get(1)?, name: row.get(2)? };
-            let place = Place { session: SessionId(row.get(0)?), scope };
+            let is_child = row.get(5)?;
+            let place = Place { session: SessionId(row.get(0)?), scope, is_child };
             Ok((Going { id, place, principal: row.get(3)? }, status))
         })
         .optional()?;
@@ -125,17 +128,25 @@ pub(crate) fn accept(sql: &Connection, accept: &Accept) -> Result<Outcome, Fault
     let place = sessions::open(sql, &accept.session)?;
     let session = place.session;
     let seq = messages::next(sql, session)?;
-    let at = accept.message.at;
-    let turn = sql
-        .prepare_cached(
-            "INSERT INTO turn (session, message, principal, status, accepted_at)
-             VALUES (?1, ?2, ?3, 0, ?4)",
-        )?
-        .insert((session.0, seq.0.cast_signed(), &accept.message.principal, at.as_millis()))?;
-    let turn = TurnId(turn);
+    let turn = begin(sql, session, seq, &accept.message)?;
     messages::put(sql, &place, seq, Some(turn), &accept.message)?;
-    remember(sql, accept.idempotency.as_ref(), turn, at)?;
+    remember(sql, accept.idempotency.as_ref(), turn, accept.message.at)?;
     Ok(Outcome::Accepted(Accepted::New { turn, session, seq }))
+}
+
+/// Writes the row of a turn that begins with this message.
+pub(crate) fn begin(
+    sql: &Connection,
+    session: SessionId,
+    seq: MessageSeq,
+    message: &NewMessage,
+) -> rusqlite::Result<TurnId> {
+    sql.prepare_cached(
+        "INSERT INTO turn (session, message, principal, status, accepted_at)
+         VALUES (?1, ?2, ?3, 0, ?4)",
+    )?
+    .insert((session.0, seq.0.cast_signed(), &message.principal, message.at.as_millis()))
+    .map(TurnId)
 }
 
 /// Takes a turn that is over out of what the model sees.
@@ -235,6 +246,9 @@ fn spend(sql: &Connection, turn: &Going, usage: Usage, at: Timestamp) -> Result<
     )?
     .execute((turn.id.0, input, output, cached, reasoning, cost))?;
     usage::add(sql, payer(turn), at, 0, usage)?;
+    if turn.place.is_child {
+        lineage::charge(sql, turn.id, usage)?;
+    }
     Ok(())
 }
 
@@ -279,7 +293,14 @@ pub(crate) fn conclude(sql: &Connection, conclude: &Conclude) -> Result<Outcome,
         reasoning,
         cost,
     ))?;
-    usage::add(sql, payer(&turn), conclude.at, 1, conclude.usage)?;
+    lineage::stop_below(sql, turn.id, conclude.at)?;
+    // A child is part of its parent's turn, not one more.
+    let is_child = turn.place.is_child;
+    usage::add(sql, payer(&turn), conclude.at, i64::from(!is_child), conclude.usage)?;
+    if is_child {
+        lineage::charge(sql, turn.id, conclude.usage)?;
+        sessions::end(sql, &SessionRef::Id(turn.place.session), conclude.at)?;
+    }
     Ok(Outcome::Concluded { first, reply })
 }
 

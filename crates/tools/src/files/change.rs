@@ -238,7 +238,9 @@ impl Desk {
         match ready {
             Ready::Put { staged, version, changes, said } => {
                 let key = staged.spot.key.clone();
+                let shown = staged.spot.shown.clone();
                 staged.put()?;
+                self.note_change(&shown);
                 match changes {
                     Some(changes) => self.states.changed(&self.reader, &key, version, &changes),
                     None => self.states.wrote(&self.reader, &key, version),
@@ -247,6 +249,7 @@ impl Desk {
             }
             Ready::Remove { spot, loaded, said } => {
                 spot.remove(&loaded)?;
+                self.note_change(&spot.shown);
                 self.states.removed(&self.reader, &spot.key);
                 Ok(said)
             }

@@ -9,9 +9,10 @@ pub(crate) use change::{Act, Edited, Wish};
 use crate::output::ToolError;
 use crate::workspace::states::{FileStates, Lines, Reader, Replaces, Seen, Version};
 use crate::workspace::{FileError, Folder, Granted, Loaded, Parents, Place, Spot, Workspace};
-use insula_domain::StaleWrites;
 use insula_domain::disk::Floor;
+use insula_domain::{AccessMode, StaleWrites};
 use insula_world::{Clock, World};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -38,6 +39,8 @@ pub(crate) struct Desk {
     pub(crate) reader: Reader,
     pub(crate) stale_writes: StaleWrites,
     pub(crate) floor: Floor,
+    /// The files that were changed by this hand, as models know them.
+    changed: Mutex<BTreeSet<String>>,
 }
 
 /// Says when work should stop: because nobody waits for it any more, or it took too long.
@@ -58,6 +61,9 @@ const GUIDE: &str = "AGENTS.md";
 /// How much of it stands in every prompt.
 const GUIDE_BYTES_MAX: usize = 8 * 1024;
 
+/// Changed files that are remembered by name.
+const CHANGED_MAX: usize = 1_000;
+
 /// Longest a file tool works on one call.
 const CALL_MAX: Duration = Duration::from_secs(10);
 
@@ -75,9 +81,31 @@ impl Files {
         world: World,
     ) -> Self {
         let opened = Mutex::default();
+        let changed = Mutex::default();
         let floor = Floor::default();
-        let desk = Desk { place, own, output, opened, states, reader, stale_writes, floor };
+        let desk =
+            Desk { place, own, output, opened, states, reader, stale_writes, floor, changed };
         Self { desk: Arc::new(desk), world }
+    }
+
+    /// The same files for a child: it reaches the folders of `place` and no others, does at
+    /// most `mode` in what is the conversation's own, and has seen nothing yet.
+    pub fn for_child(&self, place: Arc<Place>, mode: AccessMode, reader: Reader) -> Self {
+        let Desk { own, output, states, stale_writes, floor, .. } = &*self.desk;
+        let own = own.clone().map(|own| Granted { mode: own.mode.min(mode), ..own });
+        let (states, output) = (states.clone(), output.clone());
+        Self::new(place, own, states, reader, *stale_writes, output, self.world.clone())
+            .leaving(*floor)
+    }
+
+    /// The files that were changed through this hand, by paths that models know.
+    pub fn changed(&self) -> Vec<String> {
+        self.desk.changed().iter().cloned().collect()
+    }
+
+    /// Counts what somebody did on behalf of whoever has this hand.
+    pub fn also_changed(&self, paths: &[String]) {
+        paths.iter().for_each(|path| self.desk.note_change(path));
     }
 
     /// The same files, with another part of their disk left alone. For when they are made.
@@ -139,6 +167,18 @@ impl Drop for Abandon {
 }
 
 impl Desk {
+    fn changed(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+        self.changed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Remembers that a file was changed.
+    fn note_change(&self, path: &str) {
+        let mut changed = self.changed();
+        if changed.len() < CHANGED_MAX {
+            changed.insert(path.to_owned());
+        }
+    }
+
     /// The folders, opened on first use and held as long as this conversation works.
     pub(crate) fn workspace(&self) -> Result<Arc<Workspace>, FileError> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);

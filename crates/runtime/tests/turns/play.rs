@@ -1,0 +1,88 @@
+//! A model that does what it is told: a message is a list of acts in JSON, and each answer is
+//! the next one. So a test writes down what a turn and all its children do, in one place.
+
+use crate::support::{Fixture, shown, with_tools};
+use insula_testkit::upstream::{Seen, Step, event_stream};
+use serde_json::{Value, json};
+
+/// What one model call costs: tokens sent and received.
+pub const INPUT: u64 = 10;
+pub const OUTPUT: u64 = 3;
+
+/// Calls a tool.
+pub fn call(tool: &str, arguments: Value) -> Value {
+    json!({ "call": tool, "arguments": arguments })
+}
+
+/// Says something, which ends the turn.
+pub fn say(text: &str) -> Value {
+    json!({ "say": text })
+}
+
+/// Says all that its tools gave back, which ends the turn.
+pub fn tell() -> Value {
+    json!({ "tell": true })
+}
+
+/// Never answers.
+pub fn hang() -> Value {
+    json!({ "hang": true })
+}
+
+/// A message that has this done.
+pub fn acts<const N: usize>(acts: [Value; N]) -> String {
+    Value::Array(acts.to_vec()).to_string()
+}
+
+/// Hands these messages to children.
+pub fn delegate(tasks: impl IntoIterator<Item = Value>) -> Value {
+    call("delegate_task", json!({ "tasks": tasks.into_iter().collect::<Vec<_>>() }))
+}
+
+/// A house with these agents and the model that does what it is told.
+pub async fn house(agents: &str) -> Fixture {
+    with_tools(None, agents, insula_tools::BUILT_IN, |seen, _| play(seen)).await
+}
+
+/// The answer to a request.
+pub fn play(seen: &Seen) -> Vec<Step> {
+    let said = shown(seen);
+    let from = said.iter().rposition(|(role, _)| role == "user").unwrap_or(0);
+    let program = said.get(from).map(|(_, text)| text.as_str()).unwrap_or_default();
+    // What stands behind the list is context.
+    let acts: Vec<Value> =
+        serde_json::Deserializer::from_str(program).into_iter().next().unwrap().unwrap();
+    let at = said[from..].iter().filter(|(role, _)| role == "assistant").count();
+    let act = acts.get(at).unwrap_or_else(|| panic!("no act {at} in {program}"));
+    if act["hang"] == true {
+        return vec![Step::Hang];
+    }
+    let (delta, reason) = match &act["call"] {
+        Value::String(tool) => {
+            let function = json!({ "name": tool, "arguments": act["arguments"].to_string() });
+            let call = json!({ "index": 0, "id": format!("c{at}"), "type": "function", "function": function });
+            (json!({ "tool_calls": [call] }), "tool_calls")
+        }
+        _ if act["tell"] == true => {
+            let results = said[from..].iter().filter(|(role, _)| role == "tool");
+            let results: Vec<&str> = results.map(|(_, text)| text.as_str()).collect();
+            (json!({ "content": results.join("\n--\n") }), "stop")
+        }
+        _ => {
+            let times = usize::try_from(act["times"].as_u64().unwrap_or(1)).unwrap();
+            (json!({ "content": act["say"].as_str().unwrap().repeat(times) }), "stop")
+        }
+    };
+    let delta = json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string();
+    let stop =
+        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] }).to_string();
+    let usage =
+        json!({ "choices": [], "usage": { "prompt_tokens": INPUT, "completion_tokens": OUTPUT } });
+    event_stream([&*delta, &*stop, &*usage.to_string(), "[DONE]"])
+}
+
+/// The names of the tools that a request offers.
+pub fn offered(seen: &Seen) -> Vec<String> {
+    let tools = seen.json()["tools"].as_array().cloned().unwrap_or_default();
+    tools.iter().map(|tool| tool["function"]["name"].as_str().unwrap().to_owned()).collect()
+}

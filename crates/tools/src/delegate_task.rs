@@ -1,0 +1,170 @@
+//! `delegate_task`: hands work to children, which run in parallel and report back.
+
+use crate::delegate::{Outcome, Report, Task};
+use crate::{Course, Hands, Output, Tool, ToolError, arguments};
+use async_trait::async_trait;
+use insula_domain::Role;
+use serde::Deserialize;
+use serde_json::Value;
+use std::fmt::Write as _;
+
+/// Children of one call; more is a program, not a plan.
+const TASKS_MAX: usize = 32;
+/// Longest goal with its context, in bytes: larger things are files.
+const TASK_BYTES_MAX: usize = 200_000;
+/// What of a child's report its parent is shown, in characters.
+const SUMMARY_CHARS_MAX: usize = 24_000;
+/// What of all reports of a call together, in characters.
+const SUMMARIES_CHARS_MAX: usize = 120_000;
+/// Paths of changed files that are named.
+const PATHS_MAX: usize = 50;
+
+/// Hands work to children.
+pub struct DelegateTask;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    goal: Option<String>,
+    context: Option<String>,
+    role: Option<String>,
+    tools: Option<Vec<String>>,
+    model: Option<String>,
+    max_tokens: Option<u64>,
+    #[serde(default)]
+    tasks: Vec<TaskArguments>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TaskArguments {
+    goal: String,
+    context: Option<String>,
+    role: Option<String>,
+    tools: Option<Vec<String>>,
+    model: Option<String>,
+    max_tokens: Option<u64>,
+}
+
+#[async_trait]
+impl Tool for DelegateTask {
+    fn name(&self) -> &'static str {
+        "delegate_task"
+    }
+
+    fn description(&self) -> &'static str {
+        "Hand work to children that run in parallel and report back. They see only goal and context, share your files, have at most your tools, and can't ask anybody. One goal, or several tasks."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"goal":{"type":"string"},"context":{"type":"string"},"role":{"type":"string","enum":["leaf","orchestrator"]},"tools":{"type":"array","items":{"type":"string"},"description":"keep only these"},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1},"tasks":{"type":"array","maxItems":32,"items":{"type":"object","properties":{"goal":{"type":"string"},"context":{"type":"string"},"role":{"type":"string","enum":["leaf","orchestrator"]},"tools":{"type":"array","items":{"type":"string"}},"model":{"type":"string"},"max_tokens":{"type":"integer","minimum":1}},"required":["goal"],"additionalProperties":false}}},"additionalProperties":false}"#
+    }
+
+    fn course(&self) -> Course {
+        Course::Journalled
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+        let reports = hands.delegate()?.delegate(tasks(arguments(value)?)?).await?;
+        let chars_max = SUMMARY_CHARS_MAX.min(SUMMARIES_CHARS_MAX / reports.len().max(1));
+        let mut text = String::new();
+        for report in &reports {
+            if !text.is_empty() {
+                text.push('\n');
+            }
+            tell(&mut text, hands, report, chars_max).await;
+        }
+        let is_done = |report: &Report| matches!(report.end, Outcome::Finished(_));
+        match reports.iter().any(is_done) {
+            true => Ok(Output::Text(text)),
+            false => Err(ToolError::Hand(crate::HandError(text))),
+        }
+    }
+}
+
+/// The tasks that are asked for. What stands beside them holds for those that say nothing else.
+fn tasks(asked: Arguments) -> Result<Vec<Task>, ToolError> {
+    let Arguments { goal, context, role, tools, model, max_tokens, tasks } = asked;
+    let tasks = match (goal, tasks.is_empty()) {
+        (Some(_), false) => return wrong("give `goal` or `tasks`, not both"),
+        (None, true) => return wrong("`goal` or `tasks` is needed"),
+        (Some(goal), true) => vec![TaskArguments {
+            goal,
+            context: None,
+            role: None,
+            tools: None,
+            model: None,
+            max_tokens: None,
+        }],
+        (None, false) => tasks,
+    };
+    if tasks.len() > TASKS_MAX {
+        return wrong(&format!("at most {TASKS_MAX} `tasks` in one call"));
+    }
+    let task = |task: TaskArguments| {
+        let role_name = task.role.as_ref().or(role.as_ref());
+        let task = Task {
+            goal: task.goal,
+            context: task.context.or_else(|| context.clone()),
+            role: role_name.map_or(Ok(Role::Leaf), |name| {
+                let unknown =
+                    || format!("`{name}` is no role; there are `leaf` and `orchestrator`");
+                Role::parse(name).ok_or_else(|| ToolError::Arguments(unknown()))
+            })?,
+            tools: task.tools.or_else(|| tools.clone()),
+            model: task.model.or_else(|| model.clone()),
+            max_tokens: task.max_tokens.or(max_tokens),
+        };
+        let bytes = task.goal.len() + task.context.as_ref().map_or(0, String::len);
+        match () {
+            () if task.goal.trim().is_empty() => wrong("a `goal` is empty"),
+            () if task.max_tokens == Some(0) => wrong("`max_tokens` is at least 1"),
+            () if bytes > TASK_BYTES_MAX => wrong(&format!(
+                "a task has more than {TASK_BYTES_MAX} bytes; put what it needs into a file"
+            )),
+            () => Ok(task),
+        }
+    };
+    tasks.into_iter().map(task).collect()
+}
+
+fn wrong<T>(what: &str) -> Result<T, ToolError> {
+    Err(ToolError::Arguments(what.to_owned()))
+}
+
+/// Writes down what became of a child, with the whole of a long report in a file.
+async fn tell(out: &mut String, hands: &Hands<'_>, report: &Report, chars_max: usize) {
+    let Report { child, end, changed } = report;
+    let (became, text) = match end {
+        Outcome::Finished(text) => ("finished", text),
+        Outcome::Failed(why) => ("failed", why),
+        Outcome::Stopped(why) => ("was stopped", why),
+    };
+    let shown = match text.char_indices().nth(chars_max) {
+        Some((at, _)) => &text[..at],
+        None => text,
+    };
+    let _ = writeln!(out, "child {child} {became}:\n{}", shown.trim_end());
+    if shown.len() < text.len() {
+        let kept = match hands.files {
+            Some(files) => files.keep_output(text.clone().into_bytes()).await.ok(),
+            None => None,
+        };
+        let _ = match kept {
+            Some(path) => {
+                writeln!(out, "[cut; the whole is in {path}, for read_file and search_files]")
+            }
+            None => writeln!(out, "[cut; {} bytes in all]", text.len()),
+        };
+    }
+    if !changed.is_empty() {
+        let some = changed[..changed.len().min(PATHS_MAX)].join(", ");
+        let more = changed.len().saturating_sub(PATHS_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let _ = writeln!(out, "[it changed {some}{more}; read them again before you change them]");
+    }
+}
+
+#[cfg(test)]
+#[path = "delegate_task_tests.rs"]
+mod delegate_task_tests;

@@ -1,0 +1,140 @@
+//! What is asked of children, and how their reports read.
+
+use super::*;
+use crate::delegate::Delegate;
+use crate::hands::{HandError, History, Hit, Search};
+use serde_json::json;
+use std::sync::Mutex;
+
+#[derive(Default)]
+struct Desk {
+    asked: Mutex<Vec<Task>>,
+    says: Mutex<Vec<Report>>,
+}
+
+#[async_trait]
+impl Delegate for Desk {
+    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<Report>, ToolError> {
+        *self.asked.lock().unwrap() = tasks;
+        Ok(self.says.lock().unwrap().clone())
+    }
+}
+
+#[async_trait]
+impl History for Desk {
+    async fn search(&self, _: Search<'_>) -> Result<Vec<Hit>, HandError> {
+        Ok(vec![])
+    }
+
+    async fn around(&self, _: i64, _: i64, _: usize) -> Result<Vec<Hit>, HandError> {
+        Ok(vec![])
+    }
+}
+
+async fn run(desk: &Desk, arguments: Value) -> Result<Output, ToolError> {
+    let hands = Hands { delegate: Some(desk), ..Hands::bare(desk) };
+    DelegateTask.run(&hands, &arguments).await
+}
+
+fn report(child: &str, end: Outcome) -> Report {
+    Report { child: child.to_owned(), end, changed: vec![] }
+}
+
+#[tokio::test]
+async fn one_goal_or_several_tasks_become_tasks() {
+    let desk = Desk::default();
+    let asked = async |arguments| {
+        let _ = run(&desk, arguments).await;
+        std::mem::take(&mut *desk.asked.lock().unwrap())
+    };
+    let goal = |goal: &str| Task { goal: goal.to_owned(), ..Task::default() };
+    assert_eq!(asked(json!({"goal": "a"})).await, [goal("a")]);
+    let two = json!({
+        "context": "all", "model": "m/1",
+        "tasks": [{"goal": "a", "role": "orchestrator", "tools": ["todo"], "max_tokens": 7},
+                  {"goal": "b", "context": "own", "model": "m/2"}],
+    });
+    let first = Task {
+        context: Some("all".to_owned()),
+        role: Role::Orchestrator,
+        tools: Some(vec!["todo".to_owned()]),
+        model: Some("m/1".to_owned()),
+        max_tokens: Some(7),
+        ..goal("a")
+    };
+    let (context, model) = (Some("own".to_owned()), Some("m/2".to_owned()));
+    assert_eq!(asked(two).await, [first, Task { context, model, ..goal("b") }]);
+}
+
+#[tokio::test]
+async fn what_a_child_can_not_have_can_not_be_written() {
+    let desk = Desk::default();
+    for field in [
+        "agent",
+        "also_allow",
+        "approvals",
+        "budget",
+        "env",
+        "files",
+        "hosts",
+        "isolation",
+        "max_depth",
+        "memory",
+        "network",
+        "sandbox",
+        "secrets",
+        "shared",
+        "workspace",
+    ] {
+        for arguments in
+            [json!({"goal": "a", field: "x"}), json!({"tasks": [{"goal": "a", field: "x"}]})]
+        {
+            let refused = run(&desk, arguments).await;
+            assert!(matches!(refused, Err(ToolError::Arguments(_))), "{field}: {refused:?}");
+        }
+    }
+    for arguments in [
+        json!({}),
+        json!({"goal": " "}),
+        json!({"goal": "a", "tasks": [{"goal": "b"}]}),
+        json!({"goal": "a", "role": "admin"}),
+        json!({"goal": "a", "max_tokens": 0}),
+        json!({"goal": "a".repeat(300_000)}),
+        json!({"tasks": vec![json!({"goal": "a"}); 33]}),
+    ] {
+        let refused = run(&desk, arguments).await;
+        assert!(matches!(refused, Err(ToolError::Arguments(_))), "{refused:?}");
+    }
+    assert!(desk.asked.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn reports_are_bounded_one_by_one_and_together() {
+    let desk = Desk::default();
+    let long = |count: usize| {
+        (1..=count).map(|n| report(&n.to_string(), Outcome::Finished("é".repeat(50_000)))).collect()
+    };
+    for (count, chars) in [(1, SUMMARY_CHARS_MAX), (32, SUMMARIES_CHARS_MAX / 32)] {
+        *desk.says.lock().unwrap() = long(count);
+        let Ok(Output::Text(text)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+        assert_eq!(text.matches('é').count(), chars * count);
+        assert_eq!(text.matches("[cut; 100000 bytes in all]").count(), count);
+    }
+}
+
+#[tokio::test]
+async fn a_report_says_how_it_ended_and_what_changed() {
+    let desk = Desk::default();
+    let mut first = report("1", Outcome::Finished("all well\n".to_owned()));
+    first.changed = vec!["a.rs".to_owned(), "b.rs".to_owned()];
+    let second = report("2", Outcome::Failed("no model".to_owned()));
+    *desk.says.lock().unwrap() = vec![first, second.clone()];
+    let Ok(Output::Text(text)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+    assert_eq!(
+        text,
+        "child 1 finished:\nall well\n[it changed a.rs, b.rs; read them again before you change them]\n\nchild 2 failed:\nno model\n"
+    );
+    // Where nobody finished, the call failed.
+    *desk.says.lock().unwrap() = vec![second];
+    assert!(matches!(run(&desk, json!({"goal": "a"})).await, Err(ToolError::Hand(_))));
+}
