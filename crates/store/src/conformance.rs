@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
 mod approvals;
+mod memory;
 pub mod sample;
 mod sessions;
 mod turns;
@@ -40,6 +41,7 @@ pub async fn run(opener: &dyn Opener) {
     sessions::run(opener).await;
     turns::run(opener).await;
     approvals::run(opener).await;
+    memory::run(opener).await;
 }
 
 /// An agent id.

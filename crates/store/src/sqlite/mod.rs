@@ -12,6 +12,7 @@ mod find;
 mod group;
 mod index;
 mod ledger;
+mod memory;
 mod messages;
 mod open;
 mod pool;

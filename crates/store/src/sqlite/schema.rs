@@ -6,7 +6,7 @@ use super::open::Format;
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
     cache_kib: 128,
-    statements: 48,
+    statements: 80,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -17,6 +17,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/agent_3.sql"),
         include_str!("migrations/agent_4.sql"),
         include_str!("migrations/agent_5.sql"),
+        include_str!("migrations/memory_1.sql"),
     ],
 };
 
