@@ -18,6 +18,7 @@ pub mod child;
 pub mod command;
 pub mod disk;
 pub mod explain;
+pub mod expr;
 pub mod host;
 pub mod id;
 pub mod label;
