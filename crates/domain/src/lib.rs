@@ -29,6 +29,7 @@ pub mod platform;
 pub mod policy;
 pub mod principal;
 pub mod router;
+pub mod scan;
 pub mod scope;
 pub mod selector;
 pub mod session_key;

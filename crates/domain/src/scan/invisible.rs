@@ -1,0 +1,107 @@
+//! Characters that can't be seen or that change the order of what is seen, and where they are
+//! honest: joiners in scripts and emoji that need them, direction marks beside letters that are
+//! written from the right.
+
+use super::{Category, Found, Uses};
+
+/// Whether a character leaves no trace on a screen, so that matching leaves it out.
+pub(super) fn is_invisible(character: char) -> bool {
+    is_bidirectional(character)
+        || matches!(
+            character,
+            '\u{ad}'
+                | '\u{34f}'
+                | '\u{115f}'
+                | '\u{1160}'
+                | '\u{17b4}'
+                | '\u{17b5}'
+                | '\u{180b}'..='\u{180f}'
+                | '\u{200b}'..='\u{200d}'
+                | '\u{2060}'..='\u{2065}'
+                | '\u{206a}'..='\u{206f}'
+                | '\u{2800}'
+                | '\u{3164}'
+                | '\u{fe00}'..='\u{fe0f}'
+                | '\u{feff}'
+                | '\u{ffa0}'
+                | '\u{fff9}'..='\u{fffb}'
+                | '\u{1d173}'..='\u{1d17a}'
+                | '\u{e0000}'..='\u{e0fff}'
+        )
+}
+
+/// Whether a character sets the direction of what follows.
+fn is_bidirectional(character: char) -> bool {
+    is_direction_mark(character)
+        || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+fn is_direction_mark(character: char) -> bool {
+    matches!(character, '\u{200e}' | '\u{200f}' | '\u{61c}')
+}
+
+/// Whether a letter belongs to a script that is written from the right.
+fn from_the_right(character: char) -> bool {
+    matches!(
+        character,
+        '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}'
+    )
+}
+
+/// Whether joiners belong beside this character: scripts that shape letters by them.
+fn is_shaped(character: char) -> bool {
+    from_the_right(character)
+        || matches!(character, '\u{900}'..='\u{dff}' | '\u{f00}'..='\u{109f}' | '\u{1780}'..='\u{18af}')
+}
+
+/// Whether a character may be part of an emoji.
+fn is_pictograph(character: char) -> bool {
+    matches!(
+        character,
+        '\u{a9}' | '\u{ae}' | '\u{203c}'..='\u{3299}' | '\u{1f000}'..='\u{1faff}' | '#' | '*' | '0'..='9'
+    )
+}
+
+const BIDIRECTIONAL: &str = "characters that change the direction of the text";
+const UNSEEN: &str = "characters that can't be seen";
+const TAGS: &str = "text written in tag characters, which can't be seen";
+
+/// Notes what can't be seen and has no honest reason to be there.
+pub(super) fn look(text: &str, found: &mut Found) {
+    let mut note = |what, at| found.note(Uses::ALL, Category::InvisibleText, what, at);
+    let right_to_left = text.chars().any(from_the_right);
+    let mut before = None;
+    let mut flag = false;
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        if character.is_ascii() || !is_invisible(character) {
+            flag = character == '\u{1f3f4}';
+            before = Some(character);
+            continue;
+        }
+        let after = characters.peek().map(|&(_, next)| next);
+        let beside = |test: fn(char) -> bool| before.is_some_and(test) && after.is_some_and(test);
+        match character {
+            '\u{feff}' if at == 0 => {}
+            // A flag of a region is a black flag and tags, which only a flag may have.
+            '\u{e0020}'..='\u{e007f}' if flag => {}
+            '\u{e0000}'..='\u{e007f}' => note(TAGS, at),
+            '\u{200e}' | '\u{200f}' | '\u{61c}' if right_to_left => {}
+            '\u{200c}' | '\u{200d}' if beside(is_shaped) => {}
+            '\u{200d}'
+                if before.is_some_and(is_pictograph_or_selector)
+                    && after.is_some_and(is_pictograph) => {}
+            '\u{fe0e}' | '\u{fe0f}' if before.is_some_and(is_pictograph) => {}
+            _ if is_bidirectional(character) => note(BIDIRECTIONAL, at),
+            _ => note(UNSEEN, at),
+        }
+        // A second one in a row has nothing to be beside of.
+        let keeps = matches!(character, '\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
+        before = keeps.then_some(character);
+        flag = flag && keeps;
+    }
+}
+
+fn is_pictograph_or_selector(character: char) -> bool {
+    is_pictograph(character) || character == '\u{fe0f}'
+}
