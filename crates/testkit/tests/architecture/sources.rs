@@ -16,6 +16,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("bench/src/wire.rs", "a measuring program: sockets of the driver and the instant model"),
     ("cli/src/process.rs", "start-up: the environment, the process itself, its log file"),
     ("config/src/files.rs", "reading the files of a configuration"),
+    ("memory/src/files.rs", "an agent's memory files, below its own folder"),
     ("runtime/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
     ("runtime/src/watch/looked.rs", "looking at the files of configuration where watches fail"),
     ("sandbox/src/bin/insula-confine.rs", "start-up of the helper that tests use: its arguments"),
