@@ -20,16 +20,6 @@ pub struct Unenforced {
 pub static UNENFORCED: &[Unenforced] = &[
     Unenforced { path: "tools.rules", when: "", restricts: |node| !node.entries().is_empty() },
     Unenforced {
-        path: "memory.scope",
-        when: ", when it is an expression",
-        restricts: |node| !is_named_scope(node),
-    },
-    Unenforced {
-        path: "memory.global_writes",
-        when: ": `deny`",
-        restricts: |node| node.text() == Some("deny"),
-    },
-    Unenforced {
         path: "mcp_servers.*.tools",
         when: "",
         restricts: |node| !node.entries().is_empty(),
@@ -45,7 +35,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("skills", "skills are not loaded yet"),
-    ("memory", "the scope is computed and shown; nothing is remembered yet"),
     ("mcp_servers", "MCP servers are not connected yet"),
     ("subagents", "no child is started yet"),
     ("access.allow", "no message arrives from a platform yet"),
@@ -78,9 +67,4 @@ pub fn unenforced(node: &Node) -> Vec<(String, &Node)> {
         found.extend(at.into_iter().filter(|(_, node)| (rule.restricts)(node)));
     }
     found
-}
-
-/// Whether a scope is one of the named ones, which need no evaluation.
-pub fn is_named_scope(node: &Node) -> bool {
-    node.text().and_then(insula_domain::MemoryScope::parse).is_some()
 }

@@ -15,6 +15,7 @@ mod grants;
 mod id;
 mod limits;
 mod mcp;
+mod memory;
 mod messages;
 mod metrics;
 mod openapi;
@@ -90,6 +91,15 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/sessions", get(sessions::list))
         .route("/agents/{id}/sessions-search", get(sessions::search))
         .route("/agents/{id}/sessions/{session}", get(sessions::show).delete(sessions::forget))
+        .route("/agents/{id}/memory", get(memory::list))
+        .route("/agents/{id}/memory/{fragment}", get(memory::show))
+        .route("/agents/{id}/memory-search", get(memory::search))
+        .route("/agents/{id}/memory-share", post(memory::share))
+        .route("/agents/{id}/memory-forget", post(memory::forget))
+        .route("/agents/{id}/memory-export", get(memory::export))
+        .route("/agents/{id}/memory-verify", get(memory::verify))
+        .route("/agents/{id}/remembered", post(memory::remembered))
+        .route("/agents/{id}/forget", post(memory::forget_here))
         .route("/agents/{id}/secrets", get(secrets::list))
         .route("/agents/{id}/secrets/{name}", put(secrets::set).delete(secrets::remove))
         .route("/agents/{id}/audit", get(audit::agent))

@@ -21,6 +21,7 @@ pub use admin::{Exported, Share};
 pub use encode::{folder_of, scope_of};
 pub use entries::{Change, Limits, Operation};
 pub use error::{FileFault, MemoryError};
+pub use insula_store::Target;
 pub use memory::Memory;
 pub use scoped::{AsFound, Changed, Found, ListView, Ranking, Scoped};
 pub use text::{parse, render};

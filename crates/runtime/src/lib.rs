@@ -18,6 +18,7 @@ pub mod events;
 pub mod home;
 pub mod house;
 pub mod lifecycle;
+pub mod memory;
 mod opening;
 pub mod providers;
 pub mod registry;

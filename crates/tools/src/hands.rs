@@ -2,6 +2,7 @@
 //! made. No method takes an agent, a session key or a scope.
 
 use crate::files::Files;
+use crate::memory::Memory;
 use crate::shell::Shell;
 use crate::web::Web;
 use async_trait::async_trait;
@@ -18,12 +19,19 @@ pub struct Hands<'h> {
     pub shell: Option<&'h dyn Shell>,
     /// The web, as far as the agent's network goes.
     pub web: Option<&'h dyn Web>,
+    /// What is remembered, where the agent remembers.
+    pub memory: Option<&'h dyn Memory>,
 }
 
 impl Hands<'_> {
     /// The files, or why there are none.
     pub(crate) fn files(&self) -> Result<&Files, HandError> {
         self.files.ok_or_else(|| HandError("there are no files here".to_owned()))
+    }
+
+    /// What is remembered, or why nothing is.
+    pub(crate) fn memory(&self) -> Result<&dyn Memory, HandError> {
+        self.memory.ok_or_else(|| HandError("nothing is remembered here".to_owned()))
     }
 
     /// The shell, or why there is none.

@@ -8,6 +8,7 @@ mod clarify;
 mod execute_code;
 mod files;
 pub mod hands;
+pub mod memory;
 mod output;
 mod patch;
 mod printed;
@@ -28,6 +29,7 @@ pub use clarify::Clarify;
 pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
+pub use memory::{Memory, MemorySearch, Remember};
 pub use output::{Output, Piece, ToolError};
 pub use patch::Patch;
 pub use process::Process;
@@ -73,6 +75,11 @@ pub trait Tool: Send + Sync {
         Risk::None
     }
 
+    /// Whether what a call writes can be read in every conversation of the agent.
+    fn reaches_everywhere(&self, _arguments: &Value) -> bool {
+        false
+    }
+
     /// Does it, for arguments the gate admitted.
     async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError>;
 }
@@ -113,9 +120,11 @@ pub enum Recall {
 pub const BUILT_IN: &[&dyn Tool] = &[
     &Clarify,
     &ExecuteCode,
+    &MemorySearch,
     &Patch,
     &Process,
     &ReadFile,
+    &Remember,
     &SearchFiles,
     &SessionSearch,
     &Terminal,

@@ -6,6 +6,7 @@ mod audit;
 mod check;
 mod context;
 mod mcp_serve;
+pub mod memory;
 mod route;
 mod secret;
 pub mod sessions;
@@ -15,7 +16,7 @@ mod tools;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Mcp, Secret, Sessions, Token,
+    Agents, Approvals, Arguments, Command, Config, Mcp, Memory, Secret, Sessions, Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -82,8 +83,9 @@ fn purpose(command: &Command) -> Purpose {
         Command::Token(_) => Purpose::Change,
         Command::Secret(Secret::List { .. }) => Purpose::Look,
         Command::Secret(_) => Purpose::Change,
-        Command::Sessions(Sessions::Forget { .. }) => Purpose::Change,
-        Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
+        Command::Sessions(Sessions::Forget { .. })
+        | Command::Memory(Memory::Share { .. } | Memory::Forget(_))
+        | Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
         Command::Agents(agents) => match agents {
             Agents::List | Agents::Show(_) => Purpose::Look,
             _ => Purpose::Change,
@@ -107,6 +109,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
+        Command::Memory(memory) => memory::run(reach, answer, memory).await,
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
         Command::Mcp(Mcp::Serve(serve)) => mcp_serve::run(reach, setting, serve).await,
         Command::Token(token) => token::run(reach, answer, token).await,

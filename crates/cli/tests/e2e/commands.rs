@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 50] = [
+const COMMANDS: [&str; 58] = [
     "",
     "up",
     "check",
@@ -42,6 +42,14 @@ const COMMANDS: [&str; 50] = [
     "sessions show",
     "sessions search",
     "sessions forget",
+    "memory",
+    "memory list",
+    "memory show",
+    "memory search",
+    "memory share",
+    "memory forget",
+    "memory export",
+    "memory verify",
     "approvals",
     "approvals list",
     "approvals approve",

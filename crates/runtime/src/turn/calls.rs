@@ -8,6 +8,7 @@ use crate::turn::gate::{Denial, admit_among};
 use crate::turn::history::unanswered;
 use crate::turn::untrusted;
 use crate::web::SessionWeb;
+use crate::turn::remember::TurnMemory;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Hands, Output, Recall, ToolError};
 
@@ -91,9 +92,14 @@ impl Turn<'_> {
         {
             return self.refuse(id, name, arguments, denial).await;
         }
+        let approved_by = match self.admit_everywhere(id, (name, arguments), &admitted).await? {
+            Ok(approved_by) => approved_by,
+            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+        };
         let at = self.shop.house.world.clock.now();
         self.journal(NewStep::CallBegun { call: id.into(), name: name.into(), at }, None).await?;
-        let scoped = ScopedHistory::new(&cx.agent, &cx.scope);
+        let scoped = ScopedHistory::new(&self.shop.house, cx);
+        let memory = TurnMemory::new(&self.shop.house, cx, id, approved_by);
         let previous = match admitted.tool.recall() {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
@@ -107,6 +113,7 @@ impl Turn<'_> {
             files: Some(&cx.files),
             shell: Some(&shell),
             web: Some(&web),
+            memory: memory.as_ref().map(|it| it as _),
         };
         let outcome = tokio::select! {
             biased;

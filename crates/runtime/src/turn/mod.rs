@@ -15,6 +15,7 @@ pub mod one_off;
 pub mod prompt;
 mod recall;
 pub(crate) mod redaction;
+mod remember;
 mod run;
 mod shown;
 mod untrusted;

@@ -4,7 +4,9 @@
 
 mod approvals;
 mod basics;
+mod canary;
 mod control;
+mod memory;
 mod support;
 mod web;
 mod window;
