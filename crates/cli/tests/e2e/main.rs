@@ -23,6 +23,7 @@ mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
 mod mcp_server;
+mod memory;
 mod messages;
 mod newcomer;
 mod programs;

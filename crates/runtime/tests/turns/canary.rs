@@ -144,7 +144,7 @@ async fn no_canary_is_found_outside_its_scope() {
     assert_eq!(*found.lock().unwrap(), Vec::<String>::new(), "prompts have these");
     // Rows.
     for agent in 0..AGENTS {
-        let id = AgentId::new(format!("a{agent}")).unwrap();
+        let id = AgentId::new(&format!("a{agent}")).unwrap();
         let store = fixture.house.store.agent(&id);
         for fragment in store.fragments_after(FragmentId::START, 1_000).await.unwrap() {
             for (canary, (of, chat)) in canaries.iter() {
