@@ -33,8 +33,14 @@ impl History for Desk {
 
 async fn run(desk: &Desk, name: &str, arguments: Value) -> Result<Output, ToolError> {
     let previous = desk.previous.lock().unwrap().get(name).cloned();
-    let hands =
-        Hands { history: desk, previous: previous.as_deref(), files: None, shell: None, web: None };
+    let hands = Hands {
+        history: desk,
+        previous: previous.as_deref(),
+        files: None,
+        shell: None,
+        web: None,
+        memory: None,
+    };
     let output = find(name).unwrap().run(&hands, &arguments).await;
     if let Ok(Output::Text(text)) = &output {
         desk.previous.lock().unwrap().insert(name.to_owned(), text.clone());

@@ -18,8 +18,7 @@ fn say(daemon: &insula_testkit::Daemon, token: &str, session: &str, text: &str) 
     let (token, session) =
         (format!("Authorization: Bearer {token}"), format!("X-Insula-Session: {session}"));
     let headers = [token.as_str(), session.as_str(), "Content-Type: application/json"];
-    let answer =
-        send(daemon.listen(), "POST", "/v1/chat/completions", &headers, &body.to_string());
+    let answer = send(daemon.listen(), "POST", "/v1/chat/completions", &headers, &body.to_string());
     assert_eq!(answer.status, 200, "{}", answer.body);
     answer.json()["choices"][0]["message"]["content"].as_str().unwrap_or_default().to_owned()
 }
@@ -52,7 +51,10 @@ fn an_agent_remembers_and_people_decide_what_stays() {
         ]
     );
     let first = &listed[0];
-    assert_eq!((first["target"].as_str(), first["blocked"].as_bool()), (Some("memory"), Some(false)));
+    assert_eq!(
+        (first["target"].as_str(), first["blocked"].as_bool()),
+        (Some("memory"), Some(false))
+    );
     assert_eq!(first["provenance"]["source"], "tool");
     assert_eq!(first["provenance"]["principal"], format!("api:{account}"));
     assert_eq!(listed[1]["provenance"]["previous"], first["provenance"]["hash"]);

@@ -15,10 +15,10 @@ use std::sync::{Arc, Mutex};
 
 const AGENTS: usize = 5;
 const SCOPES: usize = 10;
-const CANARIES_PER_SCOPE: usize = 4;
-
-/// The turns of the short run.
-const TURNS: usize = 120;
+/// Canaries of one scope in the short run.
+const PER_SCOPE: usize = 1;
+/// Turns of the short run.
+const TURNS: usize = 60;
 
 /// What the campaign script wants otherwise: how many turns, and which ones.
 #[allow(clippy::disallowed_methods, reason = "the campaign script says how long it runs")]
@@ -42,7 +42,8 @@ fn may(canaries: &Canaries, canary: &str, agent: usize, chat: usize) -> bool {
 
 /// The canaries in some bytes that have no business there.
 fn strays(canaries: &Canaries, bytes: &[u8], agent: usize, chat: usize) -> Vec<String> {
-    let found = canaries.keys().filter(|canary| has(bytes, canary));
+    let text = String::from_utf8_lossy(bytes);
+    let found = canaries.keys().filter(|canary| text.contains(canary.as_str()));
     found.filter(|canary| !may(canaries, canary, agent, chat)).cloned().collect()
 }
 
@@ -62,7 +63,8 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 fn has(bytes: &[u8], needle: &str) -> bool {
-    bytes.windows(needle.len()).any(|window| window == needle.as_bytes())
+    // Canaries are plain letters, and bytes that are no text have none of them.
+    String::from_utf8_lossy(bytes).contains(needle)
 }
 
 #[tokio::test]
@@ -79,7 +81,7 @@ async fn no_canary_is_found_outside_its_scope() {
     let mut canaries = Canaries::new();
     for agent in 0..AGENTS {
         for chat in 0..SCOPES {
-            for n in 0..CANARIES_PER_SCOPE {
+            for n in 0..asked("INSULA_CANARY_PER_SCOPE", PER_SCOPE) {
                 let purpose = [&agent.to_string(), &chat.to_string(), &n.to_string()];
                 let id = random.stream(&purpose.map(String::as_str)).id();
                 canaries.insert(format!("canary{}", &id[..20]), (agent, chat));

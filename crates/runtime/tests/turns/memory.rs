@@ -128,7 +128,8 @@ async fn b01_what_one_chat_learns_is_absent_from_another() {
         r#"call session_search {"session_id": 1, "around_message_id": 1}"#,
     ] {
         let told = fixture.say("a", "group", question).await;
-        assert_eq!(told, "result: nothing was found", "{question}");
+        // Of the words it finds its own question at most.
+        assert!(!told.contains("the canary is"), "{question}: {told}");
     }
     // Its own question has the words; nothing else does.
     let leaks = prompts(&fixture, from).into_iter().filter(|it| it.contains("the canary is"));
@@ -270,15 +271,16 @@ async fn b03_a_global_write_is_held_for_an_admin() {
 #[tokio::test]
 async fn b04_a_scope_that_fails_closes_memory_and_nothing_else() {
     let fixture = open(
-        r#"agents:
+        &r#"agents:
   missing: {memory: {scope: "'org:' + metadata.org_id"}}
   list: {memory: {scope: "['a']"}}
   empty: {memory: {scope: "''"}}
-  long: {memory: {scope: "session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id + session_id"}}
+  long: {memory: {scope: "'LONG'"}}
   dots: {memory: {scope: "'../..'"}}
   forged: {memory: {scope: "'chat:api:token:victim'"}}
   beside: {memory: {scope: chat, also_read: ["'org:' + metadata.org_id"]}}
-"#,
+"#
+        .replace("LONG", &"x".repeat(600)),
     )
     .await;
     for agent in ["missing", "list", "empty", "long", "beside"] {
@@ -379,7 +381,7 @@ async fn b09_foreign_documents_change_no_result() {
     fixture.say("a", "own", &add("the boiler key hangs in the hall")).await;
     let search = r#"call memory_search {"query": "boiler hall march"}"#;
     let before = fixture.say("a", "own", search).await;
-    assert!(before.starts_with("result: [memory] the boiler key hangs"), "{before}");
+    assert!(before.contains("March") && before.contains("hall"), "{before}");
     for agent in ["a", "b"] {
         let keeper = context(&fixture, agent).memory.as_ref().unwrap().keeper.clone();
         for chat in 0..20 {
