@@ -241,7 +241,7 @@ fn view(
 }
 
 /// The memory of an agent, which must have one.
-fn memory<'a>(agent: &'a AgentContext) -> Result<&'a Memory, ApiError> {
+fn memory(agent: &AgentContext) -> Result<&Memory, ApiError> {
     agent.memory.as_ref().map(|memory| &memory.keeper).ok_or_else(|| {
         let message = format!(
             "agent `{}` does not remember; `memory: true` in its configuration turns it on",
