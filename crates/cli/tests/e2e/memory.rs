@@ -34,13 +34,13 @@ fn an_agent_remembers_and_people_decide_what_stays() {
     let daemon = start(&home);
     let made = crate::support::json(
         &home,
-        &["token", "create", "--agent", "main", "--metadata", "org_id=acme", "--json"],
+        &["token", "create", "--agent", "main", "--metadata", "org_id=acme"],
     );
     let token = made["token"].as_str().unwrap().to_owned();
     let account = made["id"].as_str().unwrap().to_owned();
     say(&daemon, &token, "one", "remember that the cat is called Tomkin");
     say(&daemon, &token, "two", "remember that tea is at five");
-    let list = || crate::support::json(&home, &["memory", "list", "main", "--json"]);
+    let list = || crate::support::json(&home, &["memory", "list", "main"]);
     let listed = list();
     let scope = |chat: &str| format!("chat:api:{account}:{chat}");
     assert_eq!(
@@ -64,7 +64,7 @@ fn an_agent_remembers_and_people_decide_what_stays() {
     home.write(&file, "tea is at five\n§\nmilk is at six\n").unwrap();
     let shown = insula(&home, &["memory", "list", "main", "--provenance"]).ok().stdout;
     assert!(shown.contains("milk is at six") && shown.contains("external edit"), "{shown}");
-    let found = crate::support::json(&home, &["memory", "search", "main", "milk", "--json"]);
+    let found = crate::support::json(&home, &["memory", "search", "main", "milk"]);
     assert_eq!(texts(&found), [(scope("two"), "milk is at six".to_owned())]);
 
     // People see and forget their own.
@@ -94,7 +94,7 @@ fn an_agent_remembers_and_people_decide_what_stays() {
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     insula(&home, &["memory", "forget", "main", "--fragment", &id, "--yes"]).ok();
     assert!(!list().to_string().contains("Tomkin"), "{}", list());
-    let report = crate::support::json(&home, &["memory", "verify", "main", "--json"]);
+    let report = crate::support::json(&home, &["memory", "verify", "main"]);
     assert_eq!(report["ok"], true, "{report}");
     let exported = insula(&home, &["memory", "export", "main"]).ok().stdout;
     assert!(exported.contains("tea is at five"), "{exported}");
@@ -102,7 +102,7 @@ fn an_agent_remembers_and_people_decide_what_stays() {
 
     // The same without a daemon.
     assert_eq!(texts(&list()), [(scope("two"), "tea is at five".to_owned())]);
-    let report = crate::support::json(&home, &["memory", "verify", "main", "--json"]);
+    let report = crate::support::json(&home, &["memory", "verify", "main"]);
     assert_eq!(report["ok"], true, "{report}");
     insula(&home, &["memory", "forget", "main", "--scope", &scope("two"), "--yes"]).ok();
     assert_eq!(list(), json!([]));

@@ -2,11 +2,12 @@
 //! the operation, and never from what a model says.
 
 use crate::context::AgentContext;
-use crate::house::House;
+use crate::house::{Actor, House};
 use crate::registry::Snapshot;
+use crate::tokens::Verb;
 use insula_domain::{
     Address, AgentId, MemoryOperation, MemoryScope, Metadata, PersonId, Platform, Route, Scope,
-    ScopeDenied, ScopePayload, ScopeRule, SessionKey, UserId, scope_rule,
+    ScopeDenied, ScopePayload, ScopeRule, SessionKey, Standing, UserId, scope_rule,
 };
 
 /// Where a message was said, as far as its scope depends on that. What the scope is may
@@ -179,14 +180,20 @@ impl House {
         })
     }
 
-    /// Whether who is called this in records is an admin of an agent: the local command line,
-    /// and tokens that may answer its approvals.
-    pub fn is_admin(&self, agent: &AgentId, principal: &str) -> bool {
-        if principal == crate::house::Actor::CommandLine.to_string() {
+    /// Whether who said something is an admin of an agent, judged now: the local command line,
+    /// a token that may answer its approvals, or somebody its configuration names.
+    pub fn is_admin(&self, agent: &AgentContext, principal: &str, at: &Whereabouts) -> bool {
+        if principal == Actor::CommandLine.to_string() {
             return true;
         }
-        let Some(id) = principal.strip_prefix("api:") else { return false };
-        let token = self.tokens.get(id);
-        token.is_some_and(|token| token.allows(agent, crate::tokens::Verb::Approve))
+        if let Some(id) = principal.strip_prefix("api:") {
+            let token = self.tokens.get(id);
+            return token.is_some_and(|token| token.allows(&agent.id, Verb::Approve));
+        }
+        let Address { platform, account, user: Some(user), roles, .. } = &at.address else {
+            return false;
+        };
+        let who = agent.principal((*platform, account.clone()), user.clone(), roles.clone());
+        who.standing == Standing::Admin
     }
 }

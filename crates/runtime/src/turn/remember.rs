@@ -105,7 +105,7 @@ impl Turn<'_> {
         match memory.global_writes {
             GlobalWrites::Deny => return deny(None),
             GlobalWrites::Allow => return Ok(Ok(None)),
-            GlobalWrites::Approve if house.is_admin(&cx.agent.id, &cx.principal) => {
+            GlobalWrites::Approve if house.is_admin(&cx.agent, &cx.principal, &cx.from) => {
                 return Ok(Ok(Some((*cx.principal).into())));
             }
             GlobalWrites::Approve => {}
