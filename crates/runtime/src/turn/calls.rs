@@ -6,9 +6,9 @@ use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::gate::{Denial, admit_among};
 use crate::turn::history::unanswered;
+use crate::turn::remember::TurnMemory;
 use crate::turn::untrusted;
 use crate::web::SessionWeb;
-use crate::turn::remember::TurnMemory;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Part, Role, Usage};
 use insula_tools::{Hands, Output, Recall, ToolError};
 

@@ -118,8 +118,14 @@ impl Desk {
 }
 
 pub async fn call(files: &Files, tool: &str, arguments: Value) -> Result<String, ToolError> {
-    let hands =
-        Hands { history: &Silence, previous: None, files: Some(files), shell: None, web: None, memory: None };
+    let hands = Hands {
+        history: &Silence,
+        previous: None,
+        files: Some(files),
+        shell: None,
+        web: None,
+        memory: None,
+    };
     match find(tool).unwrap().run(&hands, &arguments).await? {
         Output::Text(text) => Ok(text),
         other => panic!("{other:?}"),
