@@ -61,6 +61,9 @@ pub enum Command {
     /// List, show, search and forget an agent's conversations
     #[command(subcommand)]
     Sessions(Sessions),
+    /// List, show, search, share, forget, export and verify what an agent remembers
+    #[command(subcommand)]
+    Memory(Memory),
     /// List and answer what waits for approval
     #[command(subcommand)]
     Approvals(Approvals),
@@ -337,6 +340,88 @@ pub enum Sessions {
     },
 }
 
+/// What an agent remembers.
+#[derive(Debug, Subcommand)]
+pub enum Memory {
+    /// List what an agent remembers
+    List {
+        /// The agent's id
+        agent: String,
+        /// Only in this scope, such as `chat:…` or `global`
+        #[arg(long)]
+        scope: Option<String>,
+        /// Also where each came from
+        #[arg(long)]
+        provenance: bool,
+    },
+    /// Show one fragment and all it came from
+    Show {
+        /// The agent's id
+        agent: String,
+        /// The fragment, as `list` numbers it
+        fragment: i64,
+    },
+    /// Find words in what an agent remembers
+    Search {
+        /// The agent's id
+        agent: String,
+        /// What to look for
+        #[arg(required = true, value_name = "WORDS")]
+        words: Vec<String>,
+        /// Only in this scope
+        #[arg(long)]
+        scope: Option<String>,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Share one fragment with another scope
+    Share {
+        /// The agent's id
+        agent: String,
+        /// The fragment, as `list` numbers it
+        fragment: i64,
+        /// The scope that gets it, such as `chat:…` or `global`
+        #[arg(long, value_name = "SCOPE")]
+        to: String,
+    },
+    /// Erase what an agent remembers; it can't be undone
+    Forget(Forgetting),
+    /// Print every list as its file has it
+    Export {
+        /// The agent's id
+        agent: String,
+    },
+    /// Check where everything came from; exit code 1 when something was tampered with
+    Verify {
+        /// The agent's id
+        agent: String,
+    },
+}
+
+/// Erase what an agent remembers.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+pub struct Forgetting {
+    /// The agent's id
+    pub agent: String,
+    /// One fragment, as `list` numbers it
+    #[arg(long, group = "what", value_name = "ID")]
+    pub fragment: Option<i64>,
+    /// What was learned in this conversation, as `sessions list` numbers it
+    #[arg(long, group = "what", value_name = "ID")]
+    pub session: Option<i64>,
+    /// What was learned from this person, such as `telegram:12345`
+    #[arg(long, group = "what", value_name = "WHO")]
+    pub user: Option<String>,
+    /// Everything in this scope
+    #[arg(long, group = "what")]
+    pub scope: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
 /// List and answer what waits for approval.
 #[derive(Debug, Subcommand)]
 pub enum Approvals {
@@ -392,6 +477,9 @@ pub enum Token {
         /// What it is for, in your words
         #[arg(long, allow_hyphen_values = true)]
         note: Option<String>,
+        /// A value for hooks and expressions; may be given several times
+        #[arg(long = "metadata", value_name = "KEY=VALUE")]
+        metadata: Vec<String>,
     },
     /// List every token, without the part that is secret
     List,

@@ -7,8 +7,9 @@ use crate::programs::Programs;
 use crate::settings::Setting;
 use crate::skills::Shelf;
 use crate::web::SearchConfig;
+use insula_domain::expr::Expression;
 use insula_domain::{
-    Admins, AgentId, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible, SessionRule,
+    Admins, AgentId, Boundary, Metadata, PersonId, Platform, Possible, ScopeRule, SessionRule,
     ToolPolicy, UserId,
 };
 use std::sync::Arc;
@@ -98,9 +99,13 @@ pub struct Soul {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryConfig {
     /// Expressions that name contexts it reads besides.
-    pub also_read: Vec<Box<str>>,
+    pub also_read: Vec<Expression>,
     /// What becomes of a write that every conversation could read.
     pub global_writes: GlobalWrites,
+    /// Characters of `MEMORY.md` in one context.
+    pub memory_chars: usize,
+    /// Characters of `USER.md` in one context.
+    pub user_chars: usize,
 }
 
 /// What becomes of a write that every conversation could read.
@@ -125,12 +130,6 @@ impl GlobalWrites {
         }
     }
 }
-
-/// Which scope a message belongs to.
-///
-/// Expressions are not among them yet: an agent that has one does not start (see
-/// [`crate::enforcement`]).
-pub type ScopeRule = MemoryScope;
 
 /// People with several identities, as the operator linked them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

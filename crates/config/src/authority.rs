@@ -18,7 +18,9 @@ use crate::sensitive::{HIDDEN, is_sensitive, only_refers};
 use crate::settings::Setting;
 use insula_domain::boundary::{AccessMode, ChildApprovals};
 use insula_domain::policy::Profile;
-use insula_domain::{DmSessions, GroupSessions, HostCredential, MemoryScope, Selector, Switch};
+use insula_domain::{
+    DmSessions, GroupSessions, HostCredential, MemoryScope, ScopeRule, Selector, Switch,
+};
 use serde_json::{Map, Value as Json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -274,12 +276,13 @@ impl Authority {
             ChildApprovals::Inherit => (1, "inherit"),
         };
         self.level("subagents.approvals", in_children.0, in_children.1);
-        let scope = config.scope;
-        self.level("memory.scope", u64::from(scope == MemoryScope::Global), scope.as_str());
+        // An expression can answer `GLOBAL`: it counts as wide as that.
+        let is_narrow = matches!(&config.scope, ScopeRule::Named(it) if *it != MemoryScope::Global);
+        self.level("memory.scope", u64::from(!is_narrow), config.scope.as_str());
         if let Some(memory) = &config.memory {
             let writes = memory.global_writes;
             self.level("memory.global_writes", writes as u64, writes.as_str());
-            memory.also_read.iter().for_each(|it| self.grant("memory of", &**it));
+            memory.also_read.iter().for_each(|it| self.grant("memory of", it.text()));
         }
         let dm = match config.sessions.dm {
             DmSessions::PerUser => (0, "per_user"),

@@ -25,16 +25,6 @@ const fn nobody_asks(path: &'static str) -> Unenforced {
 /// Every restriction that nothing enforces yet.
 pub static UNENFORCED: &[Unenforced] = &[
     Unenforced {
-        path: "memory.scope",
-        when: ", when it is an expression",
-        restricts: |node| !is_named_scope(node),
-    },
-    Unenforced {
-        path: "memory.global_writes",
-        when: ": `deny`",
-        restricts: |node| node.text() == Some("deny"),
-    },
-    Unenforced {
         path: "isolation",
         when: ": `process` or `container`",
         restricts: |node| node.text() != Some("context"),
@@ -56,7 +46,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("memory", "the scope is computed and shown; nothing is remembered yet"),
     ("access.allow", "no message arrives from a platform yet"),
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),
@@ -87,9 +76,4 @@ pub fn unenforced(node: &Node) -> Vec<(String, &Node)> {
         found.extend(at.into_iter().filter(|(_, node)| (rule.restricts)(node)));
     }
     found
-}
-
-/// Whether a scope is one of the named ones, which need no evaluation.
-pub fn is_named_scope(node: &Node) -> bool {
-    node.text().and_then(insula_domain::MemoryScope::parse).is_some()
 }

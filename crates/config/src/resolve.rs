@@ -21,9 +21,11 @@ use crate::source::Span;
 use crate::suggest::nearest;
 use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
+use insula_domain::expr::Expression;
 use insula_domain::{
     Admins, AgentId, Backend, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible,
-    Profile, RoleId, Rule, Selector, Switch, ToolPolicy, ToolTable, UserId, Verdict,
+    Profile, RoleId, Rule, SCOPE_VARIABLES, ScopeRule, Selector, Switch, ToolPolicy, ToolTable,
+    UserId, Verdict,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -121,9 +123,13 @@ pub fn resolve(
     let rules = reader.argument_rules();
     let boundary = Boundary { rules, ..reader.boundary(table, &models, send) };
     reader.warn_of_unreachable_servers(&mcp_servers, &boundary.network);
-    let scope = reader.text("memory.scope").and_then(MemoryScope::parse).unwrap_or_default();
+    let scope = reader.scope_rule();
+    let also_read = reader.expressions("memory.also_read");
+    let limits = MemoryLimits::default();
     let memory = memory_on.then(|| MemoryConfig {
-        also_read: reader.texts("memory.also_read"),
+        also_read,
+        memory_chars: reader.number("memory.limits.memory", limits.memory) as usize,
+        user_chars: reader.number("memory.limits.user", limits.user) as usize,
         global_writes: match reader.text("memory.global_writes") {
             Some("deny") => GlobalWrites::Deny,
             Some("allow") => GlobalWrites::Allow,
@@ -174,6 +180,18 @@ pub fn resolve(
 pub fn metadata(node: Option<&Node>) -> Metadata {
     let entries = node.map(Node::entries).unwrap_or_default();
     entries.iter().filter_map(|e| Some((e.key.clone(), e.value.text()?.into()))).collect()
+}
+
+/// How many characters lists of memory have, where nobody says otherwise.
+struct MemoryLimits {
+    memory: u32,
+    user: u32,
+}
+
+impl Default for MemoryLimits {
+    fn default() -> Self {
+        Self { memory: 2_200, user: 1_375 }
+    }
 }
 
 fn switch(on: bool) -> Switch {
@@ -393,6 +411,38 @@ impl<'r> Reader<'r> {
             also_allow: self.selectors("tools.also_allow"),
             allow: self.at("tools.allow").is_some().then(|| self.selectors("tools.allow")),
             deny: self.selectors("tools.deny"),
+        }
+    }
+
+    /// How scopes are chosen: by name, or by an expression.
+    fn scope_rule(&mut self) -> ScopeRule {
+        let Some(node) = self.at("memory.scope") else { return ScopeRule::default() };
+        let text = node.text().unwrap_or_default();
+        if let Some(named) = MemoryScope::parse(text) {
+            return ScopeRule::Named(named);
+        }
+        self.scope_expression(node).map(ScopeRule::Expression).unwrap_or_default()
+    }
+
+    /// Expressions about scopes.
+    fn expressions(&mut self, path: &str) -> Vec<Expression> {
+        let nodes = self.nodes(path);
+        nodes.iter().filter_map(|node| self.scope_expression(node)).collect()
+    }
+
+    /// An expression about scopes; one that is wrong fails the agent.
+    fn scope_expression(&mut self, node: &Node) -> Option<Expression> {
+        let text = node.text()?;
+        match Expression::compile(text, SCOPE_VARIABLES) {
+            Ok(expression) => Some(expression),
+            Err(error) => {
+                let message = format!("`{text}` is no scope: {error}");
+                let help = "use `auto`, `topic`, `chat`, `user`, `global`, or an expression over operation, session_id, platform, account, channel_id, topic_id, user_id, agent_id and metadata that answers a name";
+                self.failed = true;
+                let found = Diagnostic::error(&self.owner, node.span, message);
+                self.report.push(found.help(help.to_owned()));
+                None
+            }
         }
     }
 

@@ -236,7 +236,7 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
         "tools": context.tools().exposed().map(str::to_owned).chain(context.toolbox.names().map(str::to_owned)).collect::<Vec<_>>(),
         "memory": context.memory.as_ref().map(|memory| json!({
             "scope": conversations.scope.as_str(),
-            "also_read": memory.also_read,
+            "also_read": memory.also_read.iter().map(|it| it.text()).collect::<Vec<_>>(),
             "global_writes": memory.global_writes.as_str(),
         })),
         "workspace": {

@@ -145,12 +145,17 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     let reads = method == Method::GET || method == Method::HEAD;
     match what {
         "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "sessions-search" | "usage"
-        | "events" | "skills" | "skills-verify"
+        | "events" | "skills" | "skills-verify" | "memory" | "memory-search" | "memory-export"
+        | "memory-verify"
             if reads =>
         {
             Some(Verb::Read)
         }
-        "messages" | "stop" | "retry" | "new" if method == Method::POST => Some(Verb::Chat),
+        "messages" | "stop" | "retry" | "new" | "remembered" | "forget"
+            if method == Method::POST =>
+        {
+            Some(Verb::Chat)
+        }
         "approvals" if reads || method == Method::POST => Some(Verb::Approve),
         "grants" if reads || method == Method::DELETE => Some(Verb::Approve),
         "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
@@ -232,6 +237,11 @@ mod tests {
             (&Method::HEAD, "/api/agents/{id}/events", Some(Verb::Read)),
             (&post, "/api/agents/{id}/messages", Some(Verb::Chat)),
             (&post, "/api/agents/{id}/stop", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/remembered", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/forget", Some(Verb::Chat)),
+            (&get, "/api/agents/{id}/memory/{fragment}", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/memory-forget", None),
+            (&post, "/api/agents/{id}/memory-share", None),
             (&post, "/api/agents/{id}/pause", Some(Verb::Manage)),
             (&post, "/api/agents/{id}/reload", Some(Verb::Manage)),
             (&get, "/api/agents/{id}/approvals", Some(Verb::Approve)),

@@ -16,6 +16,7 @@ mod id;
 mod limits;
 mod mcp;
 mod mcp_servers;
+mod memory;
 mod messages;
 mod metrics;
 mod openapi;
@@ -98,6 +99,15 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/skills", get(skills::list).post(skills::install))
         .route("/agents/{id}/skills/{name}", get(skills::show).delete(skills::remove))
         .route("/agents/{id}/skills-verify", get(skills::verify))
+        .route("/agents/{id}/memory", get(memory::list))
+        .route("/agents/{id}/memory/{fragment}", get(memory::show))
+        .route("/agents/{id}/memory-search", get(memory::search))
+        .route("/agents/{id}/memory-share", post(memory::share))
+        .route("/agents/{id}/memory-forget", post(memory::forget))
+        .route("/agents/{id}/memory-export", get(memory::export))
+        .route("/agents/{id}/memory-verify", get(memory::verify))
+        .route("/agents/{id}/remembered", post(memory::remembered))
+        .route("/agents/{id}/forget", post(memory::forget_here))
         .route("/agents/{id}/secrets", get(secrets::list))
         .route("/agents/{id}/secrets/{name}", put(secrets::set).delete(secrets::remove))
         .route("/agents/{id}/audit", get(audit::agent))

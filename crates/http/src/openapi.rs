@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, grants, mcp, mcp_servers, messages, metrics, route, secrets,
-    sessions, skills, system, tokens, usage, v1,
+    agents, approvals, audit, events, grants, mcp, mcp_servers, memory, messages, metrics, route,
+    secrets, sessions, skills, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -72,6 +72,15 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         messages::stop,
         messages::begin_anew,
         events::follow,
+        memory::list,
+        memory::show,
+        memory::search,
+        memory::share,
+        memory::forget,
+        memory::export,
+        memory::verify,
+        memory::remembered,
+        memory::forget_here,
         sessions::list,
         sessions::show,
         sessions::search,

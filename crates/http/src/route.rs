@@ -11,7 +11,7 @@ use insula_domain::platform::PLATFORMS;
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
 };
-use insula_runtime::Snapshot;
+use insula_runtime::{House, Snapshot};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -42,6 +42,9 @@ pub struct RouteAnswer {
     tier: Option<&'static str>,
     session_key: Option<String>,
     scope: Option<String>,
+    /// Why memory is closed there, where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope_refused: Option<String>,
     considered: Vec<ConsideredView>,
 }
 
@@ -68,10 +71,10 @@ pub async fn explain(
     let Json(probe) = body?;
     let snapshot = surface.house.snapshot();
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
-    Ok(Json(answer(&snapshot, &address)))
+    Ok(Json(answer(&surface.house, &snapshot, &address)))
 }
 
-fn answer(snapshot: &Snapshot, address: &Address) -> RouteAnswer {
+fn answer(house: &House, snapshot: &Snapshot, address: &Address) -> RouteAnswer {
     let explained = snapshot.explain(address);
     let considered = explained.considered.iter().map(|considered| {
         let binding = &snapshot.router.bindings()[considered.binding];
@@ -88,20 +91,30 @@ fn answer(snapshot: &Snapshot, address: &Address) -> RouteAnswer {
     let considered = considered.collect();
     let tier = explained.tier.map(|tier| tier.as_str());
     match explained.outcome {
-        Ok(answering) => RouteAnswer {
-            agent: Some(answering.context.id.to_string()),
-            refused: None,
-            tier,
-            session_key: Some(answering.session.to_string()),
-            scope: Some(answering.scope.to_string()),
-            considered,
-        },
+        Ok(answering) => {
+            let explained =
+                house.explain_scope(&answering.context, &answering.scope, &answering.session);
+            let (scope, scope_refused) = match explained {
+                Ok(scope) => (Some(scope.to_string()), None),
+                Err(denied) => (None, Some(denied.to_string())),
+            };
+            RouteAnswer {
+                agent: Some(answering.context.id.to_string()),
+                refused: None,
+                tier,
+                session_key: Some(answering.session.to_string()),
+                scope,
+                scope_refused,
+                considered,
+            }
+        }
         Err(refusal) => RouteAnswer {
             agent: None,
             refused: Some(refusal.to_string()),
             tier,
             session_key: None,
             scope: None,
+            scope_refused: None,
             considered,
         },
     }

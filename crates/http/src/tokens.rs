@@ -11,7 +11,7 @@ use insula_domain::AgentId;
 use insula_runtime::Actor;
 use insula_runtime::tokens::{Token, Verb};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use utoipa::ToSchema;
 
 /// What a token is to be for.
@@ -22,6 +22,9 @@ pub struct CreateToken {
     /// `chat` alone where nothing is said.
     verbs: Option<Vec<String>>,
     note: Option<String>,
+    /// Values for hooks and expressions.
+    #[serde(default)]
+    metadata: BTreeMap<String, String>,
 }
 
 /// A token with its text, which is shown once.
@@ -39,6 +42,7 @@ pub struct TokenView {
     verbs: Vec<&'static str>,
     note: Option<String>,
     created: String,
+    metadata: BTreeMap<String, String>,
 }
 
 impl TokenView {
@@ -49,6 +53,11 @@ impl TokenView {
             verbs: token.verbs.iter().map(|verb| verb.as_str()).collect(),
             note: token.note.as_deref().map(Into::into),
             created: token.created.to_string(),
+            metadata: token
+                .metadata
+                .iter()
+                .map(|(key, value)| (key.to_string(), value.to_string()))
+                .collect(),
         }
     }
 }
@@ -77,8 +86,11 @@ pub async fn create(
         })
         .collect();
     let note = asked.note.map(Into::into);
-    let (token, text) =
-        surface.house.create_token(agents?, verbs?, note, &Actor::CommandLine).await?;
+    let metadata = asked.metadata.into_iter().map(|(key, value)| (key.into(), value.into()));
+    let actor = &Actor::CommandLine;
+    let made =
+        surface.house.create_token_with(agents?, verbs?, note, metadata.collect(), actor).await;
+    let (token, text) = made?;
     Ok((StatusCode::CREATED, Json(CreatedToken { id: token.id.to_string(), token: text })))
 }
 

@@ -212,6 +212,9 @@ impl Work<'_> {
             AgentContext::build(config, generation, store, &self.house.surroundings());
         if let Some(before) = before.and_then(|entry| entry.state.context()) {
             context.workspace.succeed(&before.workspace);
+            if let (Some(memory), Some(before)) = (&mut context.memory, &before.memory) {
+                memory.keeper.succeed(&before.keeper);
+            }
         }
         Entry { generation, state: state(lifecycle, Arc::new(context)) }
     }

@@ -5,18 +5,19 @@
 
 use crate::hooks::AgentHooks;
 use crate::mcp::Mcp;
+use crate::memory::{Memory, Whereabouts};
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
-use insula_config::agent::{AgentConfig, GlobalWrites, People, Soul};
+use insula_config::agent::{AgentConfig, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
 use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
-    AccountId, Address, Admins, AgentId, Boundary, MemoryScope, Metadata, Platform, Principal,
-    RoleId, Scope, SessionKey, SessionRule, ToolTable, UserId,
+    AccountId, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
+    ScopeRule, SessionKey, SessionRule, ToolTable, UserId,
 };
 use insula_store::{AgentCommand, AgentStore, AuditEntry, Fence, Seq, StoreError};
 use insula_world::{Clock, World};
@@ -102,15 +103,6 @@ pub struct ConfigView {
     pub metadata: Metadata,
 }
 
-/// How an agent remembers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Memory {
-    /// Expressions that name contexts it reads besides its own.
-    pub also_read: Vec<Box<str>>,
-    /// What becomes of a write that every conversation could read.
-    pub global_writes: GlobalWrites,
-}
-
 /// The skills of an agent.
 pub use insula_config::skills::Shelf as SkillShelf;
 
@@ -129,7 +121,7 @@ pub struct Conversations {
     /// Who shares a session.
     pub sessions: SessionRule,
     /// Which scope a message belongs to.
-    pub scope: MemoryScope,
+    pub scope: ScopeRule,
     /// People with several identities.
     pub people: People,
 }
@@ -205,9 +197,13 @@ impl AgentContext {
             boundary,
             programs: config.programs,
             search: config.search,
-            memory: config.memory.map(|memory| Memory {
-                also_read: memory.also_read,
-                global_writes: memory.global_writes,
+            memory: config.memory.map(|memory| {
+                let root = around.home.join("agents").join(config.id.as_str());
+                let (store, fence, world) =
+                    (store.clone(), around.fence.clone(), around.world.clone());
+                Memory::new(memory, |limits| {
+                    insula_memory::Memory::new(store, fence, root, limits, generation.0, world)
+                })
             }),
             workspace,
             skills: config.skills,
@@ -301,11 +297,12 @@ impl AgentContext {
         SessionKey::of(&self.id, address, self.conversations.sessions)
     }
 
-    /// The scope a message at `address` belongs to, whether or not memory is on.
-    pub fn scope(&self, address: &Address) -> Scope {
+    /// What the scope of a message at `address` depends on, whether or not memory is on. The
+    /// scope itself is decided by the house, when it is needed.
+    pub fn scope(&self, address: &Address) -> Whereabouts {
         let user = address.user.as_ref();
         let person = user.and_then(|user| self.conversations.people.person(address.platform, user));
-        self.conversations.scope.resolve(address, person)
+        Whereabouts { address: address.clone(), person: person.cloned() }
     }
 }
 

@@ -20,6 +20,7 @@ pub mod hooks;
 pub mod house;
 pub mod lifecycle;
 pub mod mcp;
+pub mod memory;
 mod opening;
 pub mod providers;
 pub mod registry;

@@ -1,8 +1,9 @@
 //! From a message's address to the agent that answers it, or the reason nobody does.
 
 use crate::context::AgentContext;
+use crate::memory::Whereabouts;
 use crate::registry::{Snapshot, State};
-use insula_domain::{Address, AgentId, Considered, Route, Scope, SessionKey, Tier};
+use insula_domain::{Address, AgentId, Considered, Route, SessionKey, Tier};
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ pub struct Answering {
     pub tier: Tier,
     /// Which conversation it belongs to.
     pub session: SessionKey,
-    /// Which scope it belongs to.
-    pub scope: Scope,
+    /// What its scope depends on.
+    pub scope: Whereabouts,
 }
 
 /// Why nobody answers a message. The next best rule is never tried instead.

@@ -5,7 +5,7 @@
 use crate::error::RuntimeError;
 use crate::house::{Actor, House};
 use arc_swap::ArcSwap;
-use insula_domain::AgentId;
+use insula_domain::{AgentId, Metadata};
 use insula_store::DaemonCommand;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -70,6 +70,8 @@ pub struct Token {
     pub note: Option<Box<str>>,
     /// When it was made.
     pub created: Box<str>,
+    /// Values for hooks and expressions.
+    pub metadata: Metadata,
 }
 
 impl Token {
@@ -91,6 +93,7 @@ impl Token {
             "verbs": self.verbs.iter().map(|verb| verb.as_str()).collect::<Vec<_>>(),
             "note": self.note,
             "created": self.created,
+            "metadata": self.metadata,
         })
     }
 
@@ -109,6 +112,12 @@ impl Token {
             verbs: texts("verbs").map(Verb::parse).collect::<Option<_>>()?,
             note: value["note"].as_str().map(Into::into),
             created: value["created"].as_str()?.into(),
+            metadata: value["metadata"]
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(key, value)| Some((key.as_str().into(), value.as_str()?.into())))
+                .collect::<Option<_>>()?,
         })
     }
 }
@@ -155,6 +164,11 @@ impl Tokens {
         (blake3::Hash::from_bytes(token.hash) == blake3::hash(secret.as_bytes())).then_some(token)
     }
 
+    /// The token of this id.
+    pub fn get(&self, id: &str) -> Option<Arc<Token>> {
+        self.known.load().get(id).cloned()
+    }
+
     /// Every token, by id.
     pub fn list(&self) -> Vec<Arc<Token>> {
         self.known.load().values().cloned().collect()
@@ -168,6 +182,18 @@ impl House {
         agents: BTreeSet<AgentId>,
         verbs: BTreeSet<Verb>,
         note: Option<Box<str>>,
+        actor: &Actor,
+    ) -> Result<(Arc<Token>, String), RuntimeError> {
+        self.create_token_with(agents, verbs, note, Metadata::new(), actor).await
+    }
+
+    /// The same, with values for hooks and expressions.
+    pub async fn create_token_with(
+        &self,
+        agents: BTreeSet<AgentId>,
+        verbs: BTreeSet<Verb>,
+        note: Option<Box<str>>,
+        metadata: Metadata,
         actor: &Actor,
     ) -> Result<(Arc<Token>, String), RuntimeError> {
         let _changes = self.change().await;
@@ -192,6 +218,7 @@ impl House {
             verbs,
             note,
             created: now.to_string().into(),
+            metadata,
         });
         let mut known = (**self.tokens.known.load()).clone();
         known.insert(token.id.clone(), token.clone());

@@ -9,6 +9,7 @@ use crate::backend::AgentBackend;
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::limits;
+use crate::memory::{Fragment, FragmentId, Origin, Remember, Target};
 use crate::message::{Message, MessageSeq, NewMessage, Window};
 use crate::search::Hit;
 use crate::session::{OpenSession, Session, SessionId, SessionRef, Summary};
@@ -114,6 +115,42 @@ pub enum AgentCommand {
         /// The grant.
         id: Box<str>,
     },
+    /// Sets the entries of one scope's list of memory. Answers [`Outcome::Remembered`].
+    Remember(Box<Remember>),
+    /// Erases fragments of memory, for good, and everything they were found or shown by;
+    /// nothing is learned again from the messages they came from. Those that are not there
+    /// are no error. Answers [`Outcome::Forgotten`].
+    ForgetMemory {
+        /// The fragments.
+        fragments: Vec<FragmentId>,
+        /// Where the change comes from.
+        origin: Box<Origin>,
+    },
+    /// Notes what the mirror of one scope's list is made of.
+    MarkMirror {
+        /// The scope.
+        scope: Arc<str>,
+        /// The list.
+        target: Target,
+        /// The hash of the mirror's bytes.
+        digest: [u8; 32],
+        /// The fragments in it.
+        fragments: Vec<FragmentId>,
+    },
+    /// Keeps what a session that reads these scopes is shown of memory.
+    FreezeMemory {
+        /// The session.
+        session: SessionId,
+        /// The scopes it reads.
+        chain: Box<str>,
+        /// What it is shown.
+        text: String,
+    },
+    /// Drops what a session is shown of memory; its next turn reads it anew.
+    ThawMemory {
+        /// The session.
+        session: SessionId,
+    },
     /// Forgets idempotency keys that were first seen before a time.
     PruneIdempotency {
         /// The time.
@@ -148,6 +185,10 @@ pub enum Outcome {
         /// The message it brought.
         message: Option<MessageSeq>,
     },
+    /// The entries of the list from now on, in order.
+    Remembered(Vec<FragmentId>),
+    /// The fragments that are gone.
+    Forgotten(Vec<Fragment>),
     /// The turn is over.
     Concluded {
         /// The place of the first message it brought.
@@ -201,6 +242,10 @@ pub struct AgentStore {
 impl AgentStore {
     pub(crate) fn new(backend: Arc<dyn AgentBackend>) -> Self {
         Self { backend }
+    }
+
+    pub(crate) fn backend(&self) -> &dyn AgentBackend {
+        &*self.backend
     }
 
     /// Applies all of `batch`, in order, or none of it. When this returns, it is durable.

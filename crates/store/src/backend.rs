@@ -6,6 +6,7 @@ use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::Result;
 use crate::fence::Fence;
+use crate::memory::MemoryBackend;
 use crate::message::{Message, MessageSeq, Window};
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
@@ -41,7 +42,7 @@ pub trait Backend: Send + Sync {
 
 /// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
 #[async_trait]
-pub trait AgentBackend: Send + Sync {
+pub trait AgentBackend: MemoryBackend + Send + Sync {
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed>;
 

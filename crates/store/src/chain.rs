@@ -101,6 +101,16 @@ impl Chain {
         *hasher.finalize().as_bytes()
     }
 
+    /// A keyed hash of another chain of the same owner, by what that is for.
+    pub(crate) fn tag(&self, purpose: &str, bytes: &[u8]) -> Bytes32 {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(b"other");
+        hasher.update(&(purpose.len() as u64).to_le_bytes());
+        hasher.update(purpose.as_bytes());
+        hasher.update(bytes);
+        *hasher.finalize().as_bytes()
+    }
+
     /// What proves that an anchor was written by someone with the key.
     pub(crate) fn seal(&self, head: Head) -> Bytes32 {
         let mut hasher = blake3::Hasher::new_keyed(&self.key);

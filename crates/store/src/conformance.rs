@@ -4,6 +4,7 @@
 
 mod approvals;
 mod lineage;
+mod memory;
 pub mod sample;
 mod sessions;
 mod turns;
@@ -42,6 +43,7 @@ pub async fn run(opener: &dyn Opener) {
     turns::run(opener).await;
     approvals::run(opener).await;
     lineage::run(opener).await;
+    memory::run(opener).await;
 }
 
 /// An agent id.

@@ -1,5 +1,7 @@
 //! What can go wrong, by what the caller or an operator can do about it.
 
+use crate::message::MessageSeq;
+use crate::session::SessionId;
 use crate::turn::{TurnId, TurnStatus};
 use insula_domain::id::AgentId;
 use std::path::PathBuf;
@@ -140,6 +142,20 @@ pub enum StoreError {
     TurnGoesOn {
         /// The turn.
         turn: TurnId,
+    },
+    /// Somebody else changed the list meanwhile: read it again.
+    #[error("what is remembered here changed meanwhile; read it again")]
+    MemoryChanged,
+    /// The words come from a message of which something was forgotten.
+    #[error(
+        "something that was learned from message {} of session {session} was forgotten, so nothing is learned from it again; say it anew",
+        message.0
+    )]
+    Buried {
+        /// The session.
+        session: SessionId,
+        /// The message.
+        message: MessageSeq,
     },
     /// The work was interrupted: it panicked, or the program is ending.
     #[error(transparent)]

@@ -23,6 +23,7 @@ pub mod fence;
 mod files;
 pub mod key;
 mod limits;
+pub mod memory;
 pub mod message;
 mod parts;
 pub mod search;
@@ -42,6 +43,10 @@ pub use daemon::{
 pub use error::{Result, StoreError};
 pub use fence::Fence;
 pub use key::{AuditKey, KeyExposure};
+pub use memory::{
+    Entry, Forget, Fragment, FragmentHit, FragmentId, MemoryPage, MemoryReport, Mirror,
+    NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,
+};
 pub use message::{MESSAGE_PAGE_MAX, Message, MessageSeq, NewMessage, Part, Role, Window};
 pub use search::Hit;
 pub use session::{OpenSession, Session, SessionId, SessionRef, SessionState, Summary};

@@ -4,6 +4,9 @@ use crate::agent::{AgentCommand, BATCH_MAX};
 use crate::approval::APPROVAL_BYTES_MAX;
 use crate::audit::{AUDIT_CONTENT_BYTES_MAX, AUDIT_NAME_BYTES_MAX, AuditEntry};
 use crate::error::{Result, StoreError};
+use crate::memory::{
+    Entry, FRAGMENT_BYTES_MAX, FRAGMENTS_MAX, MEMORY_BLOCK_BYTES_MAX, Origin, Remember,
+};
 use crate::message::{MESSAGE_BYTES_MAX, NewMessage, PARTS_MAX};
 use crate::parts;
 use crate::search::QUERY_BYTES_MAX;
@@ -65,12 +68,47 @@ fn command(command: &AgentCommand) -> Result<()> {
             let what = grant.as_ref().map_or(0, |grant| grant.what.len());
             within("what a grant is about", what, APPROVAL_BYTES_MAX)
         }
+        AgentCommand::Remember(new) => remember(new),
+        AgentCommand::ForgetMemory { fragments, origin: by } => {
+            within("a list of fragments", fragments.len(), FRAGMENTS_MAX)?;
+            origin(by)
+        }
+        AgentCommand::MarkMirror { scope, fragments, .. } => {
+            within("a scope", scope.len(), NAME_BYTES_MAX)?;
+            within("a list of fragments", fragments.len(), FRAGMENTS_MAX)
+        }
+        AgentCommand::FreezeMemory { chain, text, .. } => {
+            within("a chain of scopes", chain.len(), CHAIN_BYTES_MAX)?;
+            within("a block of memory", text.len(), MEMORY_BLOCK_BYTES_MAX)
+        }
         AgentCommand::RevokeGrant { .. }
+        | AgentCommand::ThawMemory { .. }
         | AgentCommand::EraseAuditContent(_)
         | AgentCommand::ReplaceTurn { .. }
         | AgentCommand::ForgetSession { .. }
         | AgentCommand::PruneIdempotency { .. } => Ok(()),
     }
+}
+
+/// Longest list of the scopes that a session reads, in bytes: sixty-four of them.
+const CHAIN_BYTES_MAX: usize = 64 * NAME_BYTES_MAX;
+
+fn remember(new: &Remember) -> Result<()> {
+    within("a scope", new.scope.len(), NAME_BYTES_MAX)?;
+    within("a list of fragments", new.entries.len(), FRAGMENTS_MAX)?;
+    for entry in &new.entries {
+        if let Entry::New(fragment) = entry {
+            within("a fragment of memory", fragment.text.len(), FRAGMENT_BYTES_MAX)?;
+            within("a list of fragments", fragment.parents.len(), FRAGMENTS_MAX)?;
+        }
+    }
+    origin(&new.origin)
+}
+
+fn origin(origin: &Origin) -> Result<()> {
+    within("a principal", origin.principal.len(), NAME_BYTES_MAX)?;
+    let call = origin.call.as_ref().map_or(0, |call| call.len());
+    within("the id of a tool call", call, CALL_NAME_BYTES_MAX)
 }
 
 /// Refuses an audit entry that exceeds its limits.

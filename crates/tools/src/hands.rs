@@ -4,6 +4,7 @@
 use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::mcp::Servers;
+use crate::memory::Memory;
 use crate::shell::Shell;
 use crate::skills::Skills;
 use crate::web::Web;
@@ -27,6 +28,8 @@ pub struct Hands<'h> {
     pub servers: Option<&'h dyn Servers>,
     /// Children of this turn, where it may have any.
     pub delegate: Option<&'h dyn Delegate>,
+    /// What is remembered, where the agent remembers.
+    pub memory: Option<&'h dyn Memory>,
 }
 
 impl<'h> Hands<'h> {
@@ -41,6 +44,7 @@ impl<'h> Hands<'h> {
             skills: None,
             servers: None,
             delegate: None,
+            memory: None,
         }
     }
 }
@@ -54,6 +58,11 @@ impl Hands<'_> {
     /// The skills, or why there are none.
     pub(crate) fn skills(&self) -> Result<&dyn Skills, HandError> {
         self.skills.ok_or_else(|| HandError("there are no skills here".to_owned()))
+    }
+
+    /// What is remembered, or why nothing is.
+    pub(crate) fn memory(&self) -> Result<&dyn Memory, HandError> {
+        self.memory.ok_or_else(|| HandError("nothing is remembered here".to_owned()))
     }
 
     /// The shell, or why there is none.

@@ -11,6 +11,7 @@ mod execute_code;
 mod files;
 pub mod hands;
 mod mcp;
+pub mod memory;
 mod output;
 mod patch;
 mod printed;
@@ -36,6 +37,7 @@ pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
 pub use mcp::{McpTool, Servers};
+pub use memory::{Memory, MemorySearch, Remember};
 pub use output::{Output, Piece, ToolError};
 pub use patch::Patch;
 pub use process::Process;
@@ -88,6 +90,11 @@ pub trait Tool: Send + Sync {
     /// What becomes of a call that is stopped, or cut off by a crash.
     fn course(&self) -> Course {
         Course::Once
+    }
+
+    /// Whether what a call writes can be read in every conversation of the agent.
+    fn reaches_everywhere(&self, _arguments: &Value) -> bool {
+        false
     }
 
     /// Does it, for arguments the gate admitted.
@@ -164,9 +171,11 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &Clarify,
     &DelegateTask,
     &ExecuteCode,
+    &MemorySearch,
     &Patch,
     &Process,
     &ReadFile,
+    &Remember,
     &SearchFiles,
     &SessionSearch,
     &SkillManage,

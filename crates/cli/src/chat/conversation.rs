@@ -157,6 +157,8 @@ impl Conversation<'_> {
                 sessions::table(&found);
                 self.note(&format!("`insula sessions show {} ID` shows one", self.talk.agent));
             }
+            Slash::Memory => self.remembered().await?,
+            Slash::Forget(what) => self.forget(what).await?,
             Slash::Approvals => approvals::table(&self.waiting().await?),
             Slash::Approve(id) => {
                 let body = json!({ "decision": "approve", "scope": "once" });
@@ -172,6 +174,44 @@ impl Conversation<'_> {
     async fn post(&self, what: &str) -> Result<Value, Failure> {
         let body = json!({ "session": self.talk.session });
         self.reach.post(&self.talk.path(what), Some(body)).await
+    }
+
+    async fn remembered(&self) -> Result<(), Failure> {
+        let here = self.post("remembered").await?;
+        let entries = here["entries"].as_array().map_or(&[][..], Vec::as_slice);
+        if here["memory"] != true {
+            self.note("this agent does not remember");
+        } else if entries.is_empty() {
+            self.note("nothing is remembered here");
+        }
+        for entry in entries {
+            let blocked = if entry["blocked"] == true { " (blocked)" } else { "" };
+            let text = entry["text"].as_str().unwrap_or_default();
+            let target = entry["target"].as_str().unwrap_or_default();
+            crate::output::line(&format!("{}. [{target}]{blocked} {text}", entry["number"]));
+        }
+        Ok(())
+    }
+
+    async fn forget(&self, what: Option<String>) -> Result<(), Failure> {
+        let Some(what) = what else {
+            self.note("say what: a number of /memory, words of one entry, or `all`");
+            return Ok(());
+        };
+        let body = json!({ "session": self.talk.session, "what": what });
+        let done = self.reach.post(&self.talk.path("forget"), Some(body)).await?;
+        let unclear = done["unclear"].as_array().map_or(&[][..], Vec::as_slice);
+        if done["memory"] != true {
+            self.note("this agent does not remember");
+        } else if !unclear.is_empty() {
+            self.note("several entries have these words; give more of the one you mean:");
+            for text in unclear {
+                crate::output::line(&format!("- {}", text.as_str().unwrap_or_default()));
+            }
+        } else {
+            self.note(&format!("forgot {}", done["forgotten"]));
+        }
+        Ok(())
     }
 
     /// What waits for approval at this agent.

@@ -21,6 +21,10 @@ pub enum Slash {
     Approve(Option<String>),
     /// Refuse what waits; without an id, the only one.
     Deny(Option<String>),
+    /// Show what is remembered here.
+    Memory,
+    /// Forget something that is remembered here.
+    Forget(Option<String>),
     /// List the conversations.
     Sessions,
     /// What was used today.
@@ -73,7 +77,7 @@ pub struct Entry {
 }
 
 /// Every command.
-pub const ENTRIES: [Entry; 12] = [
+pub const ENTRIES: [Entry; 14] = [
     Entry { name: "/agents", argument: "", about: "list the agents" },
     Entry { name: "/agent", argument: " NAME", about: "talk to another agent" },
     Entry { name: "/new", argument: "", about: "begin this conversation anew" },
@@ -82,6 +86,12 @@ pub const ENTRIES: [Entry; 12] = [
     Entry { name: "/approvals", argument: "", about: "list what waits for approval" },
     Entry { name: "/approve", argument: " [ID]", about: "allow what waits, once" },
     Entry { name: "/deny", argument: " [ID]", about: "refuse what waits" },
+    Entry { name: "/memory", argument: "", about: "show what is remembered here" },
+    Entry {
+        name: "/forget",
+        argument: " WHAT",
+        about: "forget an entry by number or words, or all",
+    },
     Entry { name: "/sessions", argument: "", about: "list this agent's conversations" },
     Entry { name: "/usage", argument: "", about: "show what was used today" },
     Entry { name: "/help", argument: "", about: "show this" },
@@ -108,6 +118,7 @@ pub fn read(line: &str) -> Line {
     if !word.starts_with('/') || !is_name || line.contains('\n') {
         return Line::Message(line.to_owned());
     }
+    let rest = words.clone().collect::<Vec<_>>().join(" ");
     let argument = words.next().map(str::to_owned);
     Line::Command(match word {
         "/agents" => Slash::Agents,
@@ -118,6 +129,8 @@ pub fn read(line: &str) -> Line {
         "/approvals" => Slash::Approvals,
         "/approve" => Slash::Approve(argument),
         "/deny" => Slash::Deny(argument),
+        "/memory" => Slash::Memory,
+        "/forget" => Slash::Forget(Some(rest).filter(|rest| !rest.is_empty())),
         "/sessions" => Slash::Sessions,
         "/usage" => Slash::Usage,
         "/help" => Slash::Help,

@@ -7,6 +7,7 @@ mod check;
 mod context;
 mod mcp;
 mod mcp_serve;
+pub mod memory;
 mod route;
 mod secret;
 pub mod sessions;
@@ -17,7 +18,7 @@ mod tools;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Mcp, Secret, Sessions, Skills, Token,
+    Agents, Approvals, Arguments, Command, Config, Mcp, Memory, Secret, Sessions, Skills, Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -84,11 +85,12 @@ fn purpose(command: &Command) -> Purpose {
         Command::Token(_) => Purpose::Change,
         Command::Secret(Secret::List { .. }) => Purpose::Look,
         Command::Secret(_) => Purpose::Change,
-        Command::Skills(Skills::Install { .. } | Skills::Remove { .. }) => Purpose::Change,
+        Command::Skills(Skills::Install { .. } | Skills::Remove { .. })
+        | Command::Sessions(Sessions::Forget { .. })
+        | Command::Memory(Memory::Share { .. } | Memory::Forget(_))
+        | Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
         Command::Mcp(Mcp::List(_) | Mcp::Serve(_)) => Purpose::Look,
         Command::Mcp(_) => Purpose::Change,
-        Command::Sessions(Sessions::Forget { .. }) => Purpose::Change,
-        Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
         Command::Agents(agents) => match agents {
             Agents::List | Agents::Show(_) => Purpose::Look,
             _ => Purpose::Change,
@@ -113,6 +115,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Audit(audit) => audit::run(reach, answer, audit).await,
         Command::Chat(chat) => crate::chat::run(reach, setting, chat).await,
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
+        Command::Memory(memory) => memory::run(reach, answer, memory).await,
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,

@@ -11,9 +11,18 @@ use serde_json::{Value, json};
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Failure> {
     match command {
-        Token::Create { agents, verbs, note } => {
+        Token::Create { agents, verbs, note, metadata } => {
             let verbs = if verbs.is_empty() { Value::Null } else { json!(verbs) };
-            let body = json!({ "agents": agents, "verbs": verbs, "note": note });
+            let mut values = serde_json::Map::new();
+            for pair in metadata {
+                let Some((key, value)) = pair.split_once('=') else {
+                    let message = format!("`{pair}` is no KEY=VALUE");
+                    return Err(Failure::WrongUse(message));
+                };
+                values.insert(key.to_owned(), json!(value));
+            }
+            let body =
+                json!({ "agents": agents, "verbs": verbs, "note": note, "metadata": values });
             let made = reach.post("/api/tokens", Some(body)).await?;
             answer.give(&made, |made| {
                 output::line(&text(made, "token"));

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 60] = [
+const COMMANDS: [&str; 68] = [
     "",
     "up",
     "check",
@@ -46,6 +46,14 @@ const COMMANDS: [&str; 60] = [
     "sessions show",
     "sessions search",
     "sessions forget",
+    "memory",
+    "memory list",
+    "memory show",
+    "memory search",
+    "memory share",
+    "memory forget",
+    "memory export",
+    "memory verify",
     "approvals",
     "approvals list",
     "approvals approve",
@@ -288,14 +296,14 @@ fn completions_know_the_commands() {
 #[test]
 fn the_doctor_tells_what_is_open_to_others_and_what_does_nothing() {
     use std::os::unix::fs::PermissionsExt as _;
-    let home = configured("agents: {main: {memory: true}}\n");
+    let home = configured("agents: {main: {group: {respond: all}}}\n");
     insula(&home, &["agents", "list"]).ok();
     let finding = |name: &str| -> Value {
         let output = insula(&home, &["doctor", "--json"]).json();
         let found = output.as_array().unwrap().iter().find(|found| found["name"] == name).cloned();
         found.unwrap_or_else(|| panic!("nothing about {name}: {output:#}"))
     };
-    assert_eq!(finding("setting `memory`")["status"], "off");
+    assert_eq!(finding("setting `group`")["status"], "off");
     let mode = |bits| {
         std::fs::set_permissions(home.path(), std::fs::Permissions::from_mode(bits)).unwrap()
     };

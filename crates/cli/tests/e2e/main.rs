@@ -26,6 +26,7 @@ mod lifecycle;
 mod lifecycle_delete;
 mod mcp;
 mod mcp_server;
+mod memory;
 mod messages;
 mod newcomer;
 mod programs;

@@ -135,7 +135,18 @@ pub fn route(loaded: &Loaded, address: &Address) -> String {
             let key = SessionKey::of(agent, address, config.sessions);
             let user = address.user.as_ref();
             let person = user.and_then(|user| config.people.person(address.platform, user));
-            let scope = config.scope.resolve(address, person);
+            let payload = insula_domain::ScopePayload {
+                operation: insula_domain::MemoryOperation::Read,
+                agent,
+                session: &key,
+                address,
+                person,
+                metadata: &config.metadata,
+            };
+            let scope = match config.scope.decide(&payload) {
+                Ok(scope) => scope.to_string(),
+                Err(denied) => denied.to_string(),
+            };
             assert_eq!(key.to_string().parse::<SessionKey>().unwrap(), key);
             format!("{agent} by {tier}, session {key}, scope {scope}")
         }

@@ -26,7 +26,7 @@ use crate::tokens::Verb;
 impl House {
     /// Whether somebody, as records name them, may change this agent: the local command line, a
     /// token that manages it, and whom the operator names under `access.admins`.
-    pub(crate) fn is_admin(&self, agent: &AgentContext, principal: &str) -> bool {
+    pub(crate) fn may_change(&self, agent: &AgentContext, principal: &str) -> bool {
         if principal == crate::Actor::CommandLine.to_string() {
             return true;
         }

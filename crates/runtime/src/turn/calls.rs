@@ -10,6 +10,7 @@ use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts;
 use crate::turn::gate::{Denial, examine, judge};
 use crate::turn::history::unanswered;
+use crate::turn::remember::TurnMemory;
 use crate::turn::untrusted;
 use crate::web::SessionWeb;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
@@ -116,8 +117,13 @@ impl Turn<'_> {
         {
             return self.refuse(id, name, arguments, denial).await;
         }
+        let approved_by = match self.admit_everywhere(id, (name, arguments), &admitted).await? {
+            Ok(approved_by) => approved_by,
+            Err(denial) => return self.refuse(id, name, arguments, denial).await,
+        };
         let step = self.begin(id, name).await?;
-        let scoped = ScopedHistory::new(&cx.agent, &cx.scope);
+        let scoped = ScopedHistory::new(&self.shop.house, cx);
+        let memory = TurnMemory::new(&self.shop.house, cx, id, approved_by);
         let previous = match admitted.tool.recall() {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
@@ -138,6 +144,7 @@ impl Turn<'_> {
             skills: Some(&skills),
             servers: Some(&servers),
             delegate: Some(&delegate),
+            memory: memory.as_ref().map(|it| it as _),
         };
         let is_dropped = admitted.tool.course() == Course::Once;
         let outcome = tokio::select! {

@@ -75,7 +75,7 @@ impl Engine {
             role: Role::User,
             parts: self.shop.redaction(&inbound.agent).parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
-            scope: inbound.scope.to_string().into(),
+            scope: self.scope(&inbound.agent, &inbound.scope, &inbound.session).await,
             label: inbound.label.to_string().into(),
             generation: inbound.agent.generation.0,
             at: self.shop.house.world.clock.now(),

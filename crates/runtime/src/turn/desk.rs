@@ -1,28 +1,39 @@
 //! The handles a tool gets for one call, bound to this turn's agent, session and scope.
 
-use crate::context::AgentContext;
+use crate::house::House;
 use crate::turn::history::results_of;
+use crate::turn::run::TurnContext;
 use async_trait::async_trait;
+use insula_domain::MemoryOperation;
 use insula_store::{Message, MessageSeq, Part, SessionId, SessionRef};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
 
-/// What was said before, as far as one scope reaches.
-pub struct ScopedHistory<'c> {
-    agent: &'c AgentContext,
-    scope: &'c str,
+/// What was said before, as far as the scope of one turn reaches.
+pub(crate) struct ScopedHistory<'c> {
+    house: &'c House,
+    cx: &'c TurnContext,
 }
 
 impl<'c> ScopedHistory<'c> {
-    /// A handle on what was said in `scope`.
-    pub fn new(agent: &'c AgentContext, scope: &'c str) -> Self {
-        Self { agent, scope }
+    /// A handle on what was said in the scope of a turn.
+    pub(crate) fn new(house: &'c House, cx: &'c TurnContext) -> Self {
+        Self { house, cx }
+    }
+
+    /// The scope, decided now.
+    async fn scope(&self) -> Result<String, HandError> {
+        let TurnContext { agent, from, key, .. } = self.cx;
+        let resolved = self.house.memory_scope(agent, from, key, MemoryOperation::Read).await;
+        let resolved = resolved.map_err(|denied| HandError(denied.to_string()))?;
+        Ok(resolved.writes.to_string())
     }
 }
 
 #[async_trait]
 impl History for ScopedHistory<'_> {
     async fn search(&self, search: Search<'_>) -> Result<Vec<Hit>, HandError> {
-        let found = self.agent.store.search(self.scope, search.query, search.limit).await;
+        let scope = self.scope().await?;
+        let found = self.cx.agent.store.search(&scope, search.query, search.limit).await;
         let mut found = found.map_err(|error| HandError(error.to_string()))?;
         if search.order == Order::Newest {
             found.sort_by_key(|hit| std::cmp::Reverse(hit.at));
@@ -44,17 +55,17 @@ impl History for ScopedHistory<'_> {
         window: usize,
     ) -> Result<Vec<Hit>, HandError> {
         let failed = |error: insula_store::StoreError| HandError(error.to_string());
-        let id = SessionId(session);
+        let (id, scope, store) = (SessionId(session), self.scope().await?, &self.cx.agent.store);
         // A session of another scope is, from here, one that does not exist.
-        let known = self.agent.store.session(SessionRef::Id(id)).await.map_err(failed)?;
-        if known.is_none_or(|session| *session.scope != *self.scope) {
+        let known = store.session(SessionRef::Id(id)).await.map_err(failed)?;
+        if known.is_none() {
             return Ok(Vec::new());
         }
         let first = u64::try_from(message).unwrap_or(0).saturating_sub(window as u64 + 1);
         let limit = window.saturating_mul(2) + 1;
-        let messages =
-            self.agent.store.messages_after(id, MessageSeq(first), limit).await.map_err(failed)?;
-        let here = messages.iter().filter(|message| *message.scope == *self.scope);
+        let messages = store.messages_after(id, MessageSeq(first), limit).await.map_err(failed)?;
+        // A session that several people share has messages of several scopes.
+        let here = messages.iter().filter(|message| *message.scope == *scope);
         Ok(here.map(hit).collect())
     }
 }

@@ -5,6 +5,7 @@ use crate::budget::{Budgets, Payer, Refusal};
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::mcp::settle;
+use crate::memory::Whereabouts;
 use crate::providers;
 use crate::registry::State;
 use crate::secrets::DaemonKeys;
@@ -21,7 +22,7 @@ use crate::turn::{compress, prompt, run};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use insula_config::DaemonConfig;
-use insula_domain::{Label, Scope, SessionKey};
+use insula_domain::{Label, MemoryOperation, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
@@ -39,8 +40,8 @@ pub struct Inbound {
     pub agent: Arc<AgentContext>,
     /// The conversation.
     pub session: SessionKey,
-    /// The scope.
-    pub scope: Scope,
+    /// What its scope depends on; the engine decides it.
+    pub scope: Whereabouts,
     /// Who will hear the reply.
     pub label: Label,
     /// Who said it, as records name them.
@@ -193,7 +194,7 @@ impl Engine {
         let Inbound {
             agent,
             session: key,
-            scope,
+            scope: from,
             label,
             principal,
             history,
@@ -202,8 +203,8 @@ impl Engine {
             acknowledge,
         } = inbound;
         let at = self.shop.house.world.clock.now();
-        let (scope, label): (Arc<str>, Arc<str>) =
-            (scope.to_string().into(), label.to_string().into());
+        let scope = self.scope(&agent, &from, &key).await;
+        let label: Arc<str> = label.to_string().into();
         let redaction = self.shop.redaction(&agent);
         let message = |role, parts| NewMessage {
             role,
@@ -260,12 +261,29 @@ impl Engine {
             scope,
             label,
             message: Some((seq, said)),
+            asked: seq,
+            key: key.clone(),
+            from,
             interrupted: BTreeMap::new(),
             live,
             kin: Kin::root(turn),
         };
         self.line_up(&key, context).map_err(|_| SubmitError::Busy { agent: agent.id.clone() })?;
         Ok(handle)
+    }
+
+    /// The scope that what is said is journalled under. Where none can be had that is the
+    /// conversation's own, and memory is closed.
+    pub(super) async fn scope(
+        &self,
+        agent: &AgentContext,
+        from: &Whereabouts,
+        key: &SessionKey,
+    ) -> Arc<str> {
+        let house = &self.shop.house;
+        let resolved = house.memory_scope(agent, from, key, MemoryOperation::Write).await;
+        let scope = resolved.map_or_else(|_| from.fallback(), |resolved| resolved.writes);
+        scope.to_string().into()
     }
 
     fn live_turn(&self, key: &SessionKey, turn: TurnId, principal: Arc<str>) -> Arc<LiveTurn> {
@@ -366,6 +384,9 @@ impl Engine {
                 scope: session.scope,
                 label: session.label,
                 message: None,
+                asked: unfinished.turn.message,
+                from: Whereabouts::of_session(agent, &key, &unfinished.turn.principal),
+                key: key.clone(),
                 interrupted,
                 live,
                 kin: Kin::root(unfinished.turn.id),

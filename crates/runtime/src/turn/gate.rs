@@ -89,6 +89,13 @@ pub enum Denial {
         /// Why there was no approval.
         why: Unapproved,
     },
+    /// Every conversation could read what it writes, and that was not allowed.
+    Everywhere {
+        /// The tool.
+        name: String,
+        /// Why there was no approval; `None` where nobody can give one.
+        why: Option<Unapproved>,
+    },
     /// The same refused call was made again and again.
     Repeated {
         /// The tool.
@@ -138,6 +145,7 @@ impl Denial {
             Self::Arguments { .. } => "arguments",
             Self::Never { .. } => "never",
             Self::Unapproved { .. } => "approval",
+            Self::Everywhere { .. } => "global_writes",
             Self::Repeated { .. } => "loop_guard",
         }
     }
@@ -183,6 +191,14 @@ impl fmt::Display for Denial {
                 "refused: `{piece}` in this call of `{name}` {} (rule `{rule}`), which needs the approval of an admin of this agent; {why}; do not try to get around it; instead, {}",
                 rule.says(),
                 rule.instead()
+            ),
+            Self::Everywhere { name, why: None } => write!(
+                f,
+                "refused: every conversation could read what this call of `{name}` writes, and `memory.global_writes` of this agent is `deny`; leave `scope` out to remember it here"
+            ),
+            Self::Everywhere { name, why: Some(why) } => write!(
+                f,
+                "refused: every conversation could read what this call of `{name}` writes, which needs the approval of an admin of this agent; {why}; leave `scope` out to remember it here"
             ),
             Self::Repeated { name } => write!(
                 f,

@@ -17,6 +17,7 @@ pub mod one_off;
 pub mod prompt;
 mod recall;
 pub(crate) mod redaction;
+mod remember;
 pub(crate) mod run;
 mod shown;
 mod skills;

@@ -94,6 +94,10 @@ impl Turn<'_> {
         }
         let mut summary = self.message(Role::System, compress::parts(older, &notes));
         summary.principal = history::SUMMARY.into();
+        // Notes on what people of several scopes said belong to none of them alone.
+        if older.iter().any(|message| *message.scope != *self.cx.scope) {
+            summary.scope = self.cx.from.fallback().to_string().into();
+        }
         let session = SessionRef::Id(self.cx.session);
         let messages = vec![summary.clone()];
         let append = AgentCommand::Append { session: session.clone(), messages };

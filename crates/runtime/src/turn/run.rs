@@ -5,16 +5,18 @@
 
 use crate::budget::{BudgetError, Payer, Refusal};
 use crate::context::AgentContext;
+use crate::memory::Whereabouts;
 use crate::subagents::Kin;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::live::LiveTurn;
 use crate::turn::redaction::Redaction;
+use crate::turn::remember::Block;
 use crate::turn::shown::Shown;
 use crate::turn::skills::InUse;
 use crate::turn::{history, prompt};
-use insula_domain::Switch;
 use insula_domain::hook::HookEvent;
+use insula_domain::{SessionKey, Switch};
 use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
 use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
@@ -41,6 +43,12 @@ pub(crate) struct TurnContext {
     /// The message it answers, while nothing else was said in it; `None` for a turn that goes
     /// on after a crash.
     pub(crate) message: Option<(MessageSeq, NewMessage)>,
+    /// Where that message is.
+    pub(crate) asked: MessageSeq,
+    /// The conversation.
+    pub(crate) key: SessionKey,
+    /// What the scope of its operations depends on.
+    pub(crate) from: Whereabouts,
     /// Calls that had begun when a crash came, and in which step: what they did is unknown.
     pub(crate) interrupted: BTreeMap<Box<str>, u32>,
     pub(crate) live: Arc<LiveTurn>,
@@ -110,6 +118,8 @@ pub(crate) struct Turn<'t> {
     pub(super) shown: Shown,
     /// The skills that were viewed in it.
     pub(super) in_use: InUse,
+    /// What it is shown of memory.
+    pub(super) block: Block,
 }
 
 impl<'t> Turn<'t> {
@@ -124,6 +134,7 @@ impl<'t> Turn<'t> {
             spent: Usage::default(),
             shown,
             in_use: InUse::default(),
+            block: Block::default(),
         }
     }
 }
@@ -136,6 +147,7 @@ impl Turn<'_> {
         let tools = self.shop.tools(&cx.agent);
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
         let mut history = self.remember().await?;
+        self.recall().await?;
         if let Some(end) = self.catch_up(&mut history).await? {
             return Ok(end);
         }
@@ -149,6 +161,9 @@ impl Turn<'_> {
             self.hear(&mut history).await;
             if may_compress && history::is_full(&history, limit) {
                 may_compress = self.compress(&chain, &mut history, limit).await?;
+                if may_compress {
+                    self.recall_anew().await?;
+                }
             }
             // Every call may have found more of them.
             let tools = self.shop.tools_in(&cx.agent, &history);
@@ -157,7 +172,9 @@ impl Turn<'_> {
                 // The provider counts otherwise than we do: once, with half of it.
                 Err(Asked::TooLong(_)) if may_compress && step + 1 < iterations_max => {
                     may_compress = false;
-                    self.compress(&chain, &mut history, limit / 2).await?;
+                    if self.compress(&chain, &mut history, limit / 2).await? {
+                        self.recall_anew().await?;
+                    }
                     let again = self.ask(&chain, &tools, &history, limit / 2, step).await;
                     again.map_err(Broken::from)?
                 }
@@ -224,6 +241,7 @@ impl Turn<'_> {
         let (house, shown) = (&self.shop.house_text, &mut self.shown);
         let part = history::fitting(history, limit);
         let mut request = prompt::request(agent, house, tools.clone(), part, shown);
+        request.system.extend(self.block.shown());
         redaction.system(&mut request);
         self.listen(chain, &request, &step.to_string(), true).await
     }
@@ -358,7 +376,8 @@ impl Turn<'_> {
         Ok(place(&done))
     }
 
-    pub(super) async fn commit(&self, batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
+    pub(super) async fn commit(&self, mut batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
+        batch.extend(self.block.due());
         Ok(self.cx.agent.store.commit(batch, &self.shop.house.fence).await?)
     }
 

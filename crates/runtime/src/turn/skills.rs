@@ -96,7 +96,7 @@ impl Turn<'_> {
         let (cx, house) = (self.cx, &self.shop.house);
         let spoke = |it: &&Message| it.turn == Some(cx.turn) && it.role == Role::User;
         finding.rule == DangerRule::ChangeSelf
-            && house.is_admin(&cx.agent, &cx.principal)
-            && history.iter().filter(spoke).all(|it| house.is_admin(&cx.agent, &it.principal))
+            && house.may_change(&cx.agent, &cx.principal)
+            && history.iter().filter(spoke).all(|it| house.may_change(&cx.agent, &it.principal))
     }
 }

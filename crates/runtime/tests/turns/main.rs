@@ -4,8 +4,10 @@
 
 mod approvals;
 mod basics;
+mod canary;
 mod control;
 mod hooks;
+mod memory;
 mod play;
 mod rules;
 mod skills;

@@ -3,7 +3,9 @@
 use super::group::{self, Answers};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
-use super::{approvals, audit, find, lineage, messages, queue, sessions, turn_reads, usage};
+use super::{
+    approvals, audit, find, lineage, memory, messages, queue, sessions, turn_reads, usage,
+};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
@@ -11,6 +13,7 @@ use crate::backend::AgentBackend;
 use crate::chain::{Chain, Head, Walk};
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
+use crate::memory::MemoryReport;
 use crate::message::{Message, MessageSeq, Window};
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
@@ -136,12 +139,24 @@ impl SqliteAgent {
     }
 
     /// A read, empty where there is no file.
-    async fn read<T: Default + Send + 'static>(
+    pub(super) async fn read<T: Default + Send + 'static>(
         &self,
         work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T> {
         let read = self.run(Absent::Leave, |file| file.db.read(work)).await?;
         Ok(read.map(|(result, _)| result).unwrap_or_default())
+    }
+}
+
+impl SqliteAgent {
+    /// Checks the chain of memory.
+    pub(super) async fn verify_memory(&self) -> Result<MemoryReport> {
+        let verify = |file: &mut AgentFile| {
+            let chain = &file.chain;
+            file.db.read(|sql| memory::chain::verify(sql, chain))
+        };
+        let checked = self.run(Absent::Leave, verify).await?;
+        Ok(checked.map_or(MemoryReport::EMPTY, |(report, _)| report))
     }
 }
 

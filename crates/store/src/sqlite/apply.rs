@@ -1,5 +1,6 @@
 //! What each command does to an agent's database. A new family is an arm here and a file.
 
+use super::memory::write as memory;
 use super::sql::Fault;
 use super::{approvals, audit, index, lineage, messages, sessions, turns};
 use crate::agent::{AgentCommand, Committed, Outcome};
@@ -58,6 +59,11 @@ impl Traits {
                 AgentCommand::EraseAuditContent(_) | AgentCommand::ForgetSession { .. } => {
                     traits.erases = true;
                 }
+                AgentCommand::Remember(_) => traits.audits = true,
+                AgentCommand::ForgetMemory { .. } => {
+                    traits.audits = true;
+                    traits.erases = true;
+                }
                 AgentCommand::OpenSession(_)
                 | AgentCommand::EndSession { .. }
                 | AgentCommand::TitleSession { .. }
@@ -67,6 +73,9 @@ impl Traits {
                 | AgentCommand::AskApproval(_)
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
+                | AgentCommand::MarkMirror { .. }
+                | AgentCommand::FreezeMemory { .. }
+                | AgentCommand::ThawMemory { .. }
                 | AgentCommand::PruneIdempotency { .. } => {}
             }
         }
@@ -143,6 +152,17 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
             approvals::settle(sql, id, grant.as_ref())?;
         }
         AgentCommand::RevokeGrant { id } => approvals::revoke(sql, id)?,
+        AgentCommand::Remember(new) => return memory::remember(sql, means, new),
+        AgentCommand::ForgetMemory { fragments, origin } => {
+            return memory::forget(sql, means, fragments, origin);
+        }
+        AgentCommand::MarkMirror { scope, target, digest, fragments } => {
+            memory::mark_mirror(sql, scope, *target, digest, fragments)?;
+        }
+        AgentCommand::FreezeMemory { session, chain, text } => {
+            memory::freeze(sql, *session, chain, text)?;
+        }
+        AgentCommand::ThawMemory { session } => memory::thaw(sql, *session)?,
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }
     Ok(Outcome::Done)

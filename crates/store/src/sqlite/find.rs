@@ -53,7 +53,7 @@ pub(crate) fn search(
     if documents <= 0 {
         return Ok(Vec::new());
     }
-    let mean_length = to_float(length) / to_float(documents);
+    let bm25 = Bm25::new(documents, length);
     let mut scores: HashMap<i64, f64> = HashMap::new();
     for term in &wanted {
         let mut matches = matches(sql, scope, term)?;
@@ -61,15 +61,9 @@ pub(crate) fn search(
             let count = *document.counts.get(&**term)?;
             Some(Match { message: *message, count, length: document.length })
         }));
-        let frequency = to_float(i64::try_from(matches.len()).unwrap_or(i64::MAX));
-        let rarity =
-            (1.0 + (to_float(documents) - frequency + 0.5).max(0.0) / (frequency + 0.5)).ln();
+        let rarity = bm25.rarity(matches.len());
         for Match { message, count, length } in matches {
-            let count = f64::from(count);
-            let share = f64::from(length) / mean_length.max(1.0);
-            let damping = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * share);
-            let score = rarity * count * (SATURATION + 1.0) / (count + damping);
-            *scores.entry(message).or_default() += score;
+            *scores.entry(message).or_default() += bm25.of(rarity, count, length);
         }
     }
     let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
@@ -78,13 +72,47 @@ pub(crate) fn search(
     best.into_iter().map(|(message, score)| hit(sql, message, score, &wanted)).collect()
 }
 
+/// How well documents of one collection match, from the figures of that collection alone.
+pub(crate) struct Bm25 {
+    documents: f64,
+    mean_length: f64,
+}
+
+impl Bm25 {
+    /// For a collection of this many documents, with this many terms in all.
+    pub(crate) fn new(documents: i64, terms: i64) -> Self {
+        let documents = to_float(documents);
+        Self { documents, mean_length: to_float(terms) / documents }
+    }
+
+    /// What a term says that this many documents have.
+    pub(crate) fn rarity(&self, matches: usize) -> f64 {
+        let frequency = to_float(i64::try_from(matches).unwrap_or(i64::MAX));
+        (1.0 + (self.documents - frequency + 0.5).max(0.0) / (frequency + 0.5)).ln()
+    }
+
+    /// What a term adds to a document that has it this often and is this long.
+    fn of(&self, rarity: f64, count: u32, length: u32) -> f64 {
+        let count = f64::from(count);
+        let share = f64::from(length) / self.mean_length.max(1.0);
+        let damping = SATURATION * (1.0 - LENGTH_WEIGHT + LENGTH_WEIGHT * share);
+        rarity * count * (SATURATION + 1.0) / (count + damping)
+    }
+
+    /// The same, for what the index says of the two.
+    pub(crate) fn score(&self, rarity: f64, weight: i64) -> f64 {
+        let part = |value: i64| u32::try_from(value).unwrap_or(0);
+        self.of(rarity, part(weight & ((1 << COUNT_BITS) - 1)), part(weight >> COUNT_BITS))
+    }
+}
+
 #[expect(clippy::cast_precision_loss, reason = "statistics: more messages than fit can't be")]
 fn to_float(count: i64) -> f64 {
     count as f64
 }
 
 /// The different terms of a query, in order.
-fn query_terms(query: &str) -> Vec<Box<str>> {
+pub(crate) fn query_terms(query: &str) -> Vec<Box<str>> {
     let mut wanted: Vec<Box<str>> = Vec::new();
     terms::each(query, |term, _| {
         if !wanted.iter().any(|known| **known == *term) {

@@ -41,6 +41,13 @@ impl Document {
         document
     }
 
+    /// What a text comes to.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let mut document = Self::default();
+        document.add(text);
+        document
+    }
+
     fn add(&mut self, text: &str) {
         terms::each(text, |term, _| {
             if let Some(count) = self.counts.get_mut(term) {
@@ -56,7 +63,7 @@ impl Document {
     }
 
     /// The weight of a term in it.
-    fn weight(&self, count: u32) -> i64 {
+    pub(crate) fn weight(&self, count: u32) -> i64 {
         let most = (1 << COUNT_BITS) - 1;
         (i64::from(self.length) << COUNT_BITS) | i64::from(count.min(most))
     }

@@ -13,6 +13,7 @@ mod group;
 mod index;
 mod ledger;
 mod lineage;
+mod memory;
 mod messages;
 mod open;
 mod pool;

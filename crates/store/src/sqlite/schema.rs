@@ -6,7 +6,7 @@ use super::open::Format;
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
     cache_kib: 128,
-    statements: 48,
+    statements: 80,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -18,6 +18,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/agent_4.sql"),
         include_str!("migrations/agent_5.sql"),
         include_str!("migrations/agent_6.sql"),
+        include_str!("migrations/memory_1.sql"),
     ],
 };
 

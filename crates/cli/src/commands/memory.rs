@@ -1,0 +1,157 @@
+//! `insula memory …`
+
+use super::text;
+use crate::arguments::{Forgetting, Memory};
+use crate::failure::Failure;
+use crate::output;
+use crate::reach::{Reach, part};
+use crate::setting::Answer;
+use serde_json::{Value, json};
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+/// Longest text of an entry in a list; a list is for finding.
+const TEXT_CHARS_MAX: usize = 80;
+
+fn path(agent: &str, what: &str) -> String {
+    format!("/api/agents/{}/{what}", part(agent))
+}
+
+/// Runs it.
+pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, Failure> {
+    match command {
+        Memory::List { agent, scope, provenance } => {
+            let mut from = path(&agent, "memory");
+            if let Some(scope) = scope {
+                from += &format!("?scope={}", part(&scope));
+            }
+            let found = reach.get(&from).await?;
+            answer.give(&found, |found| table(found, provenance));
+        }
+        Memory::Show { agent, fragment } => {
+            let found = reach.get(&path(&agent, &format!("memory/{fragment}"))).await?;
+            answer.give(&found, show);
+        }
+        Memory::Search { agent, words, scope, limit } => {
+            let words = part(&words.join(" "));
+            let mut from = path(&agent, &format!("memory-search?q={words}&limit={limit}"));
+            if let Some(scope) = scope {
+                from += &format!("&scope={}", part(&scope));
+            }
+            let found = reach.get(&from).await?;
+            answer.give(&found, |found| table(found, false));
+        }
+        Memory::Share { agent, fragment, to } => {
+            let body = json!({ "fragment": fragment, "to": to });
+            let done = reach.post(&path(&agent, "memory-share"), Some(body)).await?;
+            answer.give(&done, |done| {
+                let new = text(done, "fragment");
+                output::line(&format!("shared {fragment} with {to} as {new}"));
+            });
+        }
+        Memory::Forget(forgetting) => return forget(reach, answer, forgetting).await,
+        Memory::Export { agent } => {
+            let lists = reach.get(&path(&agent, "memory-export")).await?;
+            answer.give(&lists, |lists| {
+                for list in lists.as_array().into_iter().flatten() {
+                    output::heading(&format!("{} {}", text(list, "scope"), text(list, "target")));
+                    output::line(&text(list, "text"));
+                }
+            });
+        }
+        Memory::Verify { agent } => {
+            let report = reach.get(&path(&agent, "memory-verify")).await?;
+            answer.give(&report, |report| {
+                let (records, fragments) = (text(report, "records"), text(report, "fragments"));
+                match report["reason"].as_str() {
+                    None => output::line(&format!(
+                        "ok: {records} records, {fragments} fragments, each says what its record stands for"
+                    )),
+                    Some(reason) => output::line(&format!("broken: {reason}")),
+                }
+            });
+            return Ok(u8::from(report["ok"] != true));
+        }
+    }
+    Ok(0)
+}
+
+async fn forget(reach: &Reach, answer: Answer, asked: Forgetting) -> Result<u8, Failure> {
+    let Forgetting { agent, fragment, session, user, scope, yes } = asked;
+    let body = json!({ "fragment": fragment, "session": session, "user": user, "scope": scope });
+    if !yes {
+        confirm(&agent)?;
+    }
+    let done = reach.post(&path(&agent, "memory-forget"), Some(body)).await?;
+    answer.give(&done, |done| {
+        let count = done["forgotten"].as_array().map_or(0, Vec::len);
+        output::line(&format!("forgot {count} of {agent}"));
+    });
+    Ok(0)
+}
+
+fn table(found: &Value, with_provenance: bool) {
+    let found = found.as_array().map_or(&[][..], Vec::as_slice);
+    if found.is_empty() {
+        return output::line("nothing is remembered");
+    }
+    let mut heads = vec!["id", "scope", "target", "blocked", "text"];
+    if with_provenance {
+        heads.extend(["source", "who", "session", "at", "approved by"]);
+    }
+    let rows = found.iter().map(|fragment| {
+        let flat = text(fragment, "text").split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut shown: String = flat.chars().take(TEXT_CHARS_MAX).collect();
+        if shown.len() < flat.len() {
+            shown.push('…');
+        }
+        let blocked = fragment["blocked_reason"].as_str().unwrap_or("-").to_owned();
+        let (id, scope) = (text(fragment, "id"), text(fragment, "scope"));
+        let mut row = vec![id, scope, text(fragment, "target"), blocked, shown];
+        if with_provenance {
+            let from = &fragment["provenance"];
+            row.extend(
+                ["source", "principal", "session", "at", "approved_by"].map(|key| text(from, key)),
+            );
+        }
+        row
+    });
+    output::table(&heads, rows);
+}
+
+fn show(found: &Value) {
+    let fragment = &found["fragment"];
+    output::facts(&[
+        ("fragment", text(fragment, "id")),
+        ("scope", text(fragment, "scope")),
+        ("target", text(fragment, "target")),
+        ("blocked", fragment["blocked_reason"].as_str().unwrap_or("no").to_owned()),
+    ]);
+    output::line("");
+    output::line(&text(fragment, "text"));
+    for record in found["provenance"].as_array().into_iter().flatten() {
+        output::line("");
+        output::heading(&format!("record {}", text(record, "record")));
+        let keys = ["source", "principal", "platform", "session", "message", "call", "generation"];
+        let mut facts: Vec<(&str, String)> = keys.map(|key| (key, text(record, key))).to_vec();
+        for key in ["at", "approved_by", "hash", "previous"] {
+            facts.push((key, text(record, key)));
+        }
+        output::facts(&facts);
+    }
+}
+
+/// Forgetting can't be undone, so it has to be meant.
+fn confirm(agent: &str) -> Result<(), Failure> {
+    if !std::io::stdin().is_terminal() {
+        let message = "forgetting can't be undone; say --yes to mean it";
+        return Err(Failure::WrongUse(message.to_owned()));
+    }
+    let mut out = std::io::stderr();
+    let question = format!("This erases memory of {agent} for good. Type yes to go on: ");
+    write!(out, "{}", output::clean(&question))?;
+    out.flush()?;
+    let mut typed = String::new();
+    std::io::stdin().lock().read_line(&mut typed)?;
+    let sure = typed.trim() == "yes";
+    if sure { Ok(()) } else { Err(Failure::Failed("nothing was forgotten".to_owned())) }
+}

@@ -1,0 +1,173 @@
+//! What an operator may do with all of an agent's memory: look, search, share, forget, check.
+
+use crate::entries::{Draft, draft};
+use crate::error::MemoryError;
+use crate::memory::{List, Memory};
+use crate::text::render;
+use insula_domain::Scope;
+use insula_store::memory::MEMORY_PAGE_MAX;
+use insula_store::{
+    Forget, Fragment, FragmentHit, FragmentId, MemoryReport, Origin, Provenance, RecordKind, Target,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// A fragment to be shared with another scope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Share {
+    /// Which one.
+    pub fragment: FragmentId,
+    /// With whom.
+    pub to: Scope,
+}
+
+/// The text of one list, as its file has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// The scope.
+    pub scope: Arc<str>,
+    /// The list.
+    pub target: Target,
+    /// The text.
+    pub text: String,
+}
+
+impl Memory {
+    /// Every fragment with the record that brought it, by id. Edits of files come first; what
+    /// is wrong with files is told beside.
+    pub async fn all(
+        &self,
+    ) -> Result<(Vec<(Fragment, Provenance)>, Vec<MemoryError>), MemoryError> {
+        let faults = self.settle_all().await?;
+        Ok((self.known().await?, faults))
+    }
+
+    /// Every fragment with the record that brought it, as last taken in. Writes nothing.
+    pub async fn known(&self) -> Result<Vec<(Fragment, Provenance)>, MemoryError> {
+        let mut fragments: BTreeMap<FragmentId, Fragment> = BTreeMap::new();
+        let mut after = FragmentId::START;
+        loop {
+            let page = self.store.fragments_after(after, MEMORY_PAGE_MAX).await?;
+            let Some(last) = page.last() else { break };
+            after = last.id;
+            fragments.extend(page.into_iter().map(|fragment| (fragment.id, fragment)));
+        }
+        let mut found = Vec::with_capacity(fragments.len());
+        let ids: Vec<FragmentId> = fragments.keys().copied().collect();
+        let mut at = FragmentId::START;
+        for id in ids {
+            // Pages begin where the next fragment is: records of what is gone are passed over.
+            let before = FragmentId(id.0 - 1);
+            if before < at {
+                continue;
+            }
+            let page = self.store.provenance_after(before, MEMORY_PAGE_MAX).await?;
+            at = page.last().map_or(id, |record| record.seq);
+            for record in page.into_iter().filter(|it| it.kind == RecordKind::Learned) {
+                if let Some(fragment) = fragments.remove(&record.seq) {
+                    found.push((fragment, record));
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// One fragment, where it came from, and what it came from.
+    pub async fn show(&self, id: FragmentId) -> Result<(Fragment, Vec<Provenance>), MemoryError> {
+        let fragment = self.store.fragment(id).await?.ok_or(MemoryError::NoFragment(id.0))?;
+        let mut records = Vec::new();
+        let (mut open, mut seen) = (vec![id], BTreeSet::from([id]));
+        while let Some(id) = open.pop() {
+            let page = self.store.provenance_after(FragmentId(id.0 - 1), 1).await?;
+            for record in page {
+                open.extend(record.parents.iter().copied().filter(|parent| seen.insert(*parent)));
+                records.push(record);
+            }
+        }
+        records.sort_by_key(|record| std::cmp::Reverse(record.seq));
+        Ok((fragment, records))
+    }
+
+    /// Fragments of one scope with these words, the best first.
+    pub async fn find(
+        &self,
+        scope: &str,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<FragmentHit>, MemoryError> {
+        Ok(self.store.memory_search(scope, query, limit).await?)
+    }
+
+    /// Shares a fragment with another scope: a new one there that points back at it.
+    pub async fn share(&self, share: &Share, origin: &Origin) -> Result<FragmentId, MemoryError> {
+        let id = share.fragment;
+        let fragment = self.store.fragment(id).await?.ok_or(MemoryError::NoFragment(id.0))?;
+        if fragment.blocked.is_some() {
+            let what = format!("fragment {id} is blocked; what is blocked is not shared");
+            return Err(MemoryError::Wrong(what));
+        }
+        if *fragment.scope == *share.to.to_string() {
+            return Err(MemoryError::Wrong(format!("fragment {id} is in that scope already")));
+        }
+        let list = List { scope: share.to.clone(), target: fragment.target };
+        let change = |now: Vec<Vec<Fragment>>| {
+            let mut drafts: Vec<Draft> = now.into_iter().flatten().map(Draft::Kept).collect();
+            if drafts.iter().any(|it| it.text() == fragment.text) {
+                return Err(MemoryError::Wrong("the same words are there already".to_owned()));
+            }
+            drafts.push(Draft::New(draft(&fragment.text, vec![id])));
+            Ok(vec![drafts])
+        };
+        self.change(std::slice::from_ref(&list), &[], origin, change).await?;
+        let entries = self.entries(&list).await?;
+        let shared = entries.iter().rev().find(|entry| entry.text == fragment.text);
+        shared.map(|entry| entry.id).ok_or(MemoryError::Busy)
+    }
+
+    /// Forgets for good, with what was made or shared from it: what that was.
+    pub async fn forget(
+        &self,
+        what: Forget,
+        origin: &Origin,
+    ) -> Result<Vec<Fragment>, MemoryError> {
+        // Words that people wrote since count as being in their scope.
+        if let Forget::Scope(scope) = &what
+            && let Ok(scope) = scope.parse::<Scope>()
+        {
+            for target in Target::ALL {
+                match self.entries(&List { scope: scope.clone(), target }).await {
+                    Ok(_) | Err(MemoryError::File { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        let affected = self.store.memory_affected(what).await?;
+        for some in affected.chunks(FORGOTTEN_AT_ONCE) {
+            self.erase(some, origin).await?;
+        }
+        Ok(affected)
+    }
+
+    /// Every list as its file has it.
+    pub async fn export(&self) -> Result<Vec<Exported>, MemoryError> {
+        let mut lists: BTreeSet<(Arc<str>, Target)> = BTreeSet::new();
+        for (fragment, _) in self.known().await? {
+            lists.insert((fragment.scope, fragment.target));
+        }
+        let mut exported = Vec::with_capacity(lists.len());
+        for (scope, target) in lists {
+            let page = self.store.memory_page(&scope, target).await?;
+            let text = render(page.fragments.iter().map(|fragment| fragment.text.as_str()));
+            exported.push(Exported { scope, target, text });
+        }
+        Ok(exported)
+    }
+
+    /// Checks the chain of provenance and every fragment against it.
+    pub async fn verify(&self) -> Result<MemoryReport, MemoryError> {
+        Ok(self.store.memory_verify().await?)
+    }
+}
+
+/// Fragments forgotten in one commit: few enough that turns get their say between two.
+const FORGOTTEN_AT_ONCE: usize = 256;

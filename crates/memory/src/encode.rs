@@ -1,0 +1,85 @@
+//! Scopes as folder names: safe, and the way back.
+//!
+//! The text of a context has `:` between its parts and, inside them, only letters, digits,
+//! `_.~-` and `%XX`; one may begin with `@`. A `:` becomes `=`, which is in none. A name that
+//! is too long for a file system is cut into several folders, of which each but the last ends
+//! in `+`.
+
+use insula_domain::Scope;
+use std::path::PathBuf;
+
+/// Longest name of one folder, in bytes; file systems take 255.
+const NAME_BYTES_MAX: usize = 200;
+
+/// Where a scope's lists are, below the agent's folder for memory.
+pub fn folder_of(scope: &Scope) -> PathBuf {
+    let Scope::Context(context) = scope else { return PathBuf::new() };
+    let name = context.to_string().replace(':', "=");
+    let mut folder = PathBuf::from("contexts");
+    let mut rest = name.as_str();
+    // All of it is ASCII, so that every place is one to cut at.
+    while rest.len() > NAME_BYTES_MAX {
+        let (part, after) = rest.split_at(NAME_BYTES_MAX);
+        folder.push(format!("{part}+"));
+        rest = after;
+    }
+    folder.push(rest);
+    folder
+}
+
+/// The scope whose lists are in this folder, if it is one.
+pub fn scope_of(folder: &std::path::Path) -> Option<Scope> {
+    let mut parts = folder.iter().map(|part| part.to_str());
+    let Some(first) = parts.next() else { return Some(Scope::Global) };
+    if first? != "contexts" {
+        return None;
+    }
+    let parts: Vec<&str> = parts.collect::<Option<_>>()?;
+    let (last, before) = parts.split_last()?;
+    let mut name = String::new();
+    for part in before {
+        name.push_str(part.strip_suffix('+')?);
+    }
+    name.push_str(last);
+    let context = name.replace('=', ":").parse().ok()?;
+    let scope = Scope::Context(context);
+    (folder_of(&scope) == folder).then_some(scope)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
+    use super::*;
+    use insula_domain::{ContextId, CustomId};
+    use proptest::prelude::*;
+    use std::path::Path;
+
+    #[test]
+    fn folders_are_readable_and_lead_back() {
+        let scope: Scope = "topic:telegram:main:-100123:7".parse().unwrap();
+        assert_eq!(folder_of(&scope), Path::new("contexts/topic=telegram=main=-100123=7"));
+        assert_eq!(folder_of(&Scope::Global), Path::new(""));
+        for text in ["global", "user:@ann", "user:api:1:2", "custom:..%2F..", "custom:a%3Ab"] {
+            let scope: Scope = text.parse().unwrap();
+            assert_eq!(scope_of(&folder_of(&scope)), Some(scope));
+        }
+        for folder in ["contexts", "other", "contexts/../x", "contexts/chat", "contexts/a=b"] {
+            assert_eq!(scope_of(Path::new(folder)), None, "{folder}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_answer_of_a_hook_has_a_folder_of_its_own(text in "\\PC{1,160}|[./]{1,200}") {
+            let custom = CustomId::new(&text).unwrap();
+            let scope = Scope::Context(ContextId::Custom(custom));
+            let folder = folder_of(&scope);
+            for part in &folder {
+                let part = part.to_str().unwrap();
+                prop_assert!(part.len() <= NAME_BYTES_MAX + 1);
+                prop_assert!(part != "." && part != ".." && !part.contains('/'));
+            }
+            prop_assert_eq!(scope_of(&folder), Some(scope));
+        }
+    }
+}

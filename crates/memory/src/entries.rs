@@ -1,0 +1,230 @@
+//! What the operations of one call make of a list. Pure: all of them apply, or none does.
+
+use crate::error::MemoryError;
+use crate::text::{is_one_entry, length};
+use insula_domain::scan::{Use, scan};
+use insula_store::{Entry, Fragment, FragmentId, NewFragment, Target};
+use std::collections::BTreeMap;
+
+/// How many characters the lists of one scope may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// `MEMORY.md`.
+    pub memory: usize,
+    /// `USER.md`.
+    pub user: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { memory: 2_200, user: 1_375 }
+    }
+}
+
+impl Limits {
+    /// The limit of a list.
+    pub fn of(&self, target: Target) -> usize {
+        match target {
+            Target::Memory => self.memory,
+            Target::User => self.user,
+        }
+    }
+}
+
+/// What to do with a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    /// Add an entry.
+    Add {
+        /// Its words.
+        content: String,
+    },
+    /// Put other words in place of the one entry that has these.
+    Replace {
+        /// Words that only it has.
+        old_text: String,
+        /// Its new words.
+        content: String,
+    },
+    /// Remove the one entry that has these words.
+    Remove {
+        /// Words that only it has.
+        old_text: String,
+    },
+}
+
+/// An operation and its list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The list.
+    pub target: Target,
+    /// What to do.
+    pub operation: Operation,
+}
+
+/// An entry while operations apply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Draft {
+    Kept(Fragment),
+    New(NewFragment),
+}
+
+impl Draft {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Self::Kept(fragment) => &fragment.text,
+            Self::New(new) => &new.text,
+        }
+    }
+
+    pub(crate) fn is_blocked(&self) -> bool {
+        match self {
+            Self::Kept(fragment) => fragment.blocked.is_some(),
+            Self::New(new) => new.blocked.is_some(),
+        }
+    }
+
+    fn id(&self) -> Option<FragmentId> {
+        match self {
+            Self::Kept(fragment) => Some(fragment.id),
+            Self::New(_) => None,
+        }
+    }
+
+    pub(crate) fn entry(self) -> Entry {
+        match self {
+            Self::Kept(fragment) => Entry::Keep(fragment.id),
+            Self::New(new) => Entry::New(new),
+        }
+    }
+}
+
+/// A list while operations apply.
+pub(crate) type Drafts = BTreeMap<Target, Vec<Draft>>;
+
+/// Why no model may see these words, if it may not.
+pub(crate) fn objection(text: &str) -> Option<Box<str>> {
+    let findings = scan(text, Use::Memory);
+    findings.first().map(|it| format!("{}: {}", it.category.as_str(), it.what).into())
+}
+
+/// A new entry with these words.
+pub(crate) fn draft(text: &str, parents: Vec<FragmentId>) -> NewFragment {
+    NewFragment { text: text.to_owned(), blocked: objection(text), parents }
+}
+
+/// The entries that a model may know of, numbered, and how full the list is.
+pub(crate) fn shown(drafts: &[Draft], target: Target, limits: &Limits) -> String {
+    let visible: Vec<&str> = drafts.iter().filter(|it| !it.is_blocked()).map(Draft::text).collect();
+    if visible.is_empty() {
+        return format!("`{}` is empty.", target.as_str());
+    }
+    let used = length(visible.iter().copied());
+    let mut text =
+        format!("`{}` now has {used} of {} characters:", target.as_str(), limits.of(target));
+    for (index, entry) in visible.iter().enumerate() {
+        text.push_str(&format!("\n{}. {entry}", index + 1));
+    }
+    text
+}
+
+/// Applies changes in order. What they take out is the parent of what they bring.
+pub(crate) fn apply(
+    lists: &mut Drafts,
+    changes: &[Change],
+    limits: &Limits,
+) -> Result<(), MemoryError> {
+    let before = lists.clone();
+    let now = |target: Target| {
+        let drafts = before.get(&target).map(Vec::as_slice).unwrap_or_default();
+        shown(drafts, target, limits)
+    };
+    let mut removed: Vec<FragmentId> = Vec::new();
+    for Change { target, operation } in changes {
+        let list = lists.entry(*target).or_default();
+        match operation {
+            Operation::Add { content } => {
+                let content = one_entry(content)?;
+                if !list.iter().any(|draft| draft.text() == content) {
+                    list.push(Draft::New(draft(content, Vec::new())));
+                }
+            }
+            Operation::Replace { old_text, content } => {
+                let at = find(list, *target, old_text, &now)?;
+                let content = one_entry(content)?;
+                removed.extend(list[at].id());
+                list[at] = Draft::New(draft(content, Vec::new()));
+            }
+            Operation::Remove { old_text } => {
+                let at = find(list, *target, old_text, &now)?;
+                removed.extend(list.remove(at).id());
+            }
+        }
+    }
+    for (target, list) in lists.iter_mut() {
+        let limit = limits.of(*target);
+        let visible = list.iter().filter(|draft| !draft.is_blocked()).map(Draft::text);
+        let would = length(visible);
+        let had = before.get(target).map(Vec::as_slice).unwrap_or_default();
+        let was = length(had.iter().filter(|draft| !draft.is_blocked()).map(Draft::text));
+        // A list that people made longer may be shortened step by step.
+        if would > limit && would >= was && *list != had {
+            return Err(MemoryError::Full { target: *target, would, limit, now: now(*target) });
+        }
+        let all = length(list.iter().map(Draft::text));
+        if all > limit.saturating_mul(3) && all > length(had.iter().map(Draft::text)) {
+            return Err(MemoryError::TooManyBlocked { target: *target });
+        }
+        for draft in list.iter_mut() {
+            if let Draft::New(new) = draft {
+                new.parents.clone_from(&removed);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn one_entry(content: &str) -> Result<&str, MemoryError> {
+    let content = content.trim();
+    if content.is_empty() {
+        return Err(MemoryError::Wrong("`content` is empty; say what to remember".to_owned()));
+    }
+    if !is_one_entry(content) {
+        let what = "`content` has a line that is only `§`, which separates entries; add each as an entry of its own";
+        return Err(MemoryError::Wrong(what.to_owned()));
+    }
+    Ok(content)
+}
+
+/// The one entry with these words, among those a model may know of.
+fn find(
+    list: &[Draft],
+    target: Target,
+    needle: &str,
+    now: &dyn Fn(Target) -> String,
+) -> Result<usize, MemoryError> {
+    let needle = needle.trim();
+    if needle.is_empty() {
+        return Err(MemoryError::Wrong("`old_text` is empty; give words of the entry".to_owned()));
+    }
+    let matches: Vec<usize> = (0..list.len())
+        .filter(|at| !list[*at].is_blocked() && list[*at].text().contains(needle))
+        .collect();
+    match matches.as_slice() {
+        [at] => Ok(*at),
+        [] => Err(MemoryError::NoMatch { target, needle: needle.to_owned(), now: now(target) }),
+        // An entry that is exactly this is meant, even where others contain it.
+        many => match many.iter().find(|at| list[**at].text() == needle) {
+            Some(at) => Ok(*at),
+            None => Err(MemoryError::Ambiguous {
+                target,
+                needle: needle.to_owned(),
+                matches: many.iter().map(|at| format!("- {}", list[*at].text())).collect(),
+            }),
+        },
+    }
+}
+
+#[cfg(test)]
+#[path = "entries_tests.rs"]
+mod tests;

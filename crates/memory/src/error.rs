@@ -1,0 +1,102 @@
+//! What can go wrong, by what a model or an operator can do about it.
+
+use insula_store::{StoreError, Target};
+use std::path::PathBuf;
+
+/// Why something was not remembered, found or forgotten.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// the call itself is wrong
+    #[error("{0}")]
+    Wrong(String),
+    /// no entry has these words
+    #[error("no entry of `{}` contains {needle:?}; nothing was changed. {now}", target.as_str())]
+    NoMatch {
+        /// The list.
+        target: Target,
+        /// What was looked for.
+        needle: String,
+        /// The entries there are.
+        now: String,
+    },
+    /// several entries have these words
+    #[error(
+        "{} entries of `{}` contain {needle:?}; nothing was changed. Give more of the one you mean:\n{}",
+        matches.len(), target.as_str(), matches.join("\n")
+    )]
+    Ambiguous {
+        /// The list.
+        target: Target,
+        /// What was looked for.
+        needle: String,
+        /// The entries that have it.
+        matches: Vec<String>,
+    },
+    /// the list would be too long
+    #[error(
+        "`{}` would have {would} characters and may have {limit}; nothing was changed. Make room in the same call: send `operations` that replace or remove entries and add this one. {now}",
+        target.as_str()
+    )]
+    Full {
+        /// The list.
+        target: Target,
+        /// How long it would be.
+        would: usize,
+        /// How long it may be.
+        limit: usize,
+        /// The entries there are.
+        now: String,
+    },
+    /// blocked entries fill the list
+    #[error(
+        "`{}` has too many blocked entries; nothing was changed. An operator has to look at them: `insula memory list`",
+        target.as_str()
+    )]
+    TooManyBlocked {
+        /// The list.
+        target: Target,
+    },
+    /// there is no such fragment
+    #[error("there is no fragment {0}; `insula memory list` shows those there are")]
+    NoFragment(i64),
+    /// a mirror can't be used
+    #[error("{} {fault}; nothing was changed", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What is wrong with it.
+        fault: FileFault,
+    },
+    /// others change the same list all the time
+    #[error("what is remembered here is being changed by somebody else; try again")]
+    Busy,
+    /// the store could not
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// the work was interrupted
+    #[error(transparent)]
+    Stopped(#[from] insula_world::StorageStopped),
+}
+
+/// Why a mirror can't be used. It is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FileFault {
+    /// it is a link
+    #[error("is a link or lies behind one, and must be a file of its own: replace it by a file")]
+    Link,
+    /// it is no file
+    #[error("is not a file: move it away")]
+    NotAFile,
+    /// it is too large
+    #[error("is larger than {0} bytes: shorten it")]
+    TooLarge(u64),
+    /// it is not text
+    #[error("is not UTF-8 text: save it as UTF-8")]
+    NotText,
+    /// it has entries that are too long or too many
+    #[error("has {0}: shorten it")]
+    Entries(String),
+    /// the system refused
+    #[error("can't be used ({0})")]
+    System(String),
+}

@@ -1,0 +1,27 @@
+//! What an agent remembers: lists of short entries, one pair a scope, each with its provenance,
+//! scanned on the way in and on the way out, and mirrored in Markdown files people may edit.
+//!
+//! A [`Memory`] belongs to one agent from birth. Whoever reads or writes during a turn gets a
+//! [`Scoped`] from it, bound to the scopes it may read and the one it writes to; nothing on it
+//! names another. How a scope is decided is not known here, and neither are platforms.
+
+mod admin;
+mod block;
+mod encode;
+mod entries;
+mod error;
+mod files;
+mod memory;
+mod merge;
+mod mirror;
+mod scoped;
+mod text;
+
+pub use admin::{Exported, Share};
+pub use encode::{folder_of, scope_of};
+pub use entries::{Change, Limits, Operation};
+pub use error::{FileFault, MemoryError};
+pub use insula_store::Target;
+pub use memory::Memory;
+pub use scoped::{AsFound, Changed, Found, ListView, Ranking, Scoped};
+pub use text::{parse, render};

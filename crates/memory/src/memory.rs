@@ -1,0 +1,398 @@
+//! An agent's memory: the handle, and the one way in which its lists are changed.
+
+use crate::encode::folder_of;
+use crate::entries::{Draft, Limits};
+use crate::error::MemoryError;
+use crate::files::{self, Place};
+use crate::mirror::{self, Due, Looked, bytes_of, digest};
+use crate::scoped::Scoped;
+use insula_domain::Scope;
+use insula_store::{
+    AgentCommand, AgentStore, Entry, Fence, Fragment, FragmentId, Origin, Remember, Source,
+    StoreError, Target,
+};
+use insula_world::World;
+use std::path::PathBuf;
+use std::sync::Arc;
+use tokio::sync::{Mutex, MutexGuard};
+
+/// How often a change is tried again that somebody else got in the way of.
+const TRIES_MAX: usize = 16;
+
+/// What one agent remembers. Bound to it at birth; cheap to clone.
+#[derive(Clone)]
+pub struct Memory {
+    pub(crate) store: AgentStore,
+    fence: Arc<Fence>,
+    /// The agent's folder.
+    root: PathBuf,
+    pub(crate) limits: Limits,
+    pub(crate) world: World,
+    generation: u64,
+    /// One change at a time: generations of an agent share it.
+    lock: Arc<Mutex<()>>,
+}
+
+impl std::fmt::Debug for Memory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Memory").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// One list: a scope and a target.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct List {
+    pub(crate) scope: Scope,
+    pub(crate) target: Target,
+}
+
+impl List {
+    fn name(&self) -> &'static str {
+        match self.target {
+            Target::Memory => "MEMORY.md",
+            Target::User => "USER.md",
+        }
+    }
+}
+
+/// A list that is about to change.
+struct Step {
+    list: List,
+    place: Place,
+    looked: Looked,
+    drafts: Vec<Draft>,
+    bytes: Vec<u8>,
+}
+
+impl Memory {
+    /// The memory of the agent whose store and folder these are.
+    pub fn new(
+        store: AgentStore,
+        fence: Arc<Fence>,
+        root: PathBuf,
+        limits: Limits,
+        generation: u64,
+        world: World,
+    ) -> Self {
+        Self { store, fence, root, limits, world, generation, lock: Arc::default() }
+    }
+
+    /// Goes on where an earlier generation of the same agent still works.
+    pub fn succeed(&mut self, before: &Self) {
+        self.lock = before.lock.clone();
+    }
+
+    /// A handle that reads these scopes, the nearest last, and writes to one.
+    pub fn scoped(&self, reads: Vec<Scope>, writes: Scope) -> Scoped {
+        Scoped::new(self.clone(), reads, writes)
+    }
+
+    /// How much a list may hold.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    pub(crate) async fn hold(&self) -> MutexGuard<'_, ()> {
+        self.lock.lock().await
+    }
+
+    fn place(&self, list: &List) -> Place {
+        let folder = std::path::Path::new("memories").join(folder_of(&list.scope));
+        Place { root: self.root.clone(), folder, name: list.name() }
+    }
+
+    /// The folder for memory.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.root.join("memories")
+    }
+
+    fn origin_of_edit(&self) -> Origin {
+        Origin {
+            source: Source::ExternalEdit,
+            principal: "file".into(),
+            platform: "file".into(),
+            session: None,
+            message: None,
+            call: None,
+            generation: self.generation,
+            at: self.world.clock.now(),
+            approved_by: None,
+        }
+    }
+
+    pub(crate) async fn commit(
+        &self,
+        batch: Vec<AgentCommand>,
+    ) -> Result<insula_store::Committed, StoreError> {
+        self.store.commit(batch, &self.fence).await
+    }
+
+    async fn on_disk<T: Send + 'static>(
+        &self,
+        place: Place,
+        work: impl FnOnce(&Place) -> Result<T, crate::error::FileFault> + Send + 'static,
+    ) -> Result<T, MemoryError> {
+        let job =
+            move || work(&place).map_err(|fault| MemoryError::File { file: place.path(), fault });
+        self.world.storage.run(job).await?
+    }
+
+    /// Looks at a list and its file. The lock is held.
+    async fn look(&self, list: &List) -> Result<Looked, MemoryError> {
+        let place = self.place(list);
+        let page = self.store.memory_page(&list.scope.to_string(), list.target).await?;
+        let (file, disk) = (place.path(), self.on_disk(place, files::read).await?);
+        mirror::look(page, disk).map_err(|fault| MemoryError::File { file, fault })
+    }
+
+    /// A list as it is, after people's edits of its file were taken in. The lock is held.
+    async fn settled(&self, list: &List) -> Result<Looked, MemoryError> {
+        for _ in 0..TRIES_MAX {
+            let looked = self.look(list).await?;
+            let drafts = match &looked.due {
+                Due::Nothing if !looked.has_leftover => return Ok(looked),
+                Due::Nothing => {
+                    self.on_disk(self.place(list), files::unstage).await?;
+                    return Ok(Looked { has_leftover: false, ..looked });
+                }
+                Due::Write => looked.fragments.iter().cloned().map(Draft::Kept).collect(),
+                Due::TakeIn(drafts) => drafts.clone(),
+            };
+            if matches!(looked.due, Due::TakeIn(_)) {
+                let before: Vec<Draft> =
+                    looked.fragments.iter().cloned().map(Draft::Kept).collect();
+                let (place, at) = (self.place(list), self.world.clock.now().as_millis());
+                let bytes = bytes_of(&before, None);
+                if !bytes.is_empty() {
+                    self.on_disk(place, move |place| files::keep(place, at, &bytes)).await?;
+                }
+            }
+            let step = self.step(list, looked, drafts);
+            match self.take(vec![step], Vec::new(), &self.origin_of_edit()).await {
+                Ok(()) | Err(MemoryError::Store(StoreError::MemoryChanged)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(MemoryError::Busy)
+    }
+
+    fn step(&self, list: &List, looked: Looked, drafts: Vec<Draft>) -> Step {
+        let mut bytes = bytes_of(&drafts, looked.file.as_deref());
+        // What a person wrote stays as they wrote it, where it says the same.
+        if let Some(file) = &looked.file
+            && mirror::entries_of(file).is_ok_and(|entries| {
+                entries.iter().map(String::as_str).eq(drafts.iter().map(Draft::text))
+            })
+        {
+            bytes.clone_from(file);
+        }
+        Step { place: self.place(list), list: list.clone(), looked, drafts, bytes }
+    }
+
+    /// Makes steps real: stage every file, commit all, swap every file in.
+    async fn take(
+        &self,
+        steps: Vec<Step>,
+        more: Vec<AgentCommand>,
+        origin: &Origin,
+    ) -> Result<(), MemoryError> {
+        let mut batch = more;
+        let mut staged: Vec<Place> = Vec::new();
+        for step in &steps {
+            let is_same = step.looked.file.as_deref().unwrap_or_default() == step.bytes;
+            if !is_same {
+                let bytes = step.bytes.clone();
+                staged.push(step.place.clone());
+                let wrote = self.on_disk(step.place.clone(), move |at| files::stage(at, &bytes));
+                if let Err(error) = wrote.await {
+                    self.unstage(staged).await;
+                    return Err(error);
+                }
+            }
+            batch.push(AgentCommand::Remember(Box::new(Remember {
+                scope: step.list.scope.to_string().into(),
+                target: step.list.target,
+                expects: step.looked.ids(),
+                entries: step.drafts.iter().cloned().map(Draft::entry).collect(),
+                origin: origin.clone(),
+                digest: digest(&step.bytes),
+            })));
+        }
+        if batch.is_empty() {
+            return Ok(());
+        }
+        if let Err(error) = self.commit(batch).await {
+            self.unstage(staged).await;
+            return Err(error.into());
+        }
+        for step in steps.iter().filter(|step| staged.contains(&step.place)) {
+            let old = self.on_disk(step.place.clone(), files::swap).await?;
+            if old != step.looked.file
+                && let Some(bytes) = old
+            {
+                self.rescue(step, bytes).await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn unstage(&self, staged: Vec<Place>) {
+        for place in staged {
+            if let Err(error) = self.on_disk(place, files::unstage).await {
+                tracing::warn!(%error, "a file that was about to become a mirror was left");
+            }
+        }
+    }
+
+    /// Takes in what a person wrote in the moment between our look at the file and its end.
+    async fn rescue(&self, step: &Step, bytes: Vec<u8>) -> Result<(), MemoryError> {
+        let (list, base) = (&step.list, step.looked.ids());
+        let (at, kept) = (self.world.clock.now().as_millis(), bytes.clone());
+        self.on_disk(step.place.clone(), move |place| files::keep(place, at, &kept)).await?;
+        let looked = self.look(list).await?;
+        let drafts = mirror::rescue(&looked.fragments, &base, &bytes)
+            .map_err(|fault| MemoryError::File { file: step.place.path(), fault })?;
+        let next = self.step(list, looked, drafts);
+        Box::pin(self.take(vec![next], Vec::new(), &self.origin_of_edit())).await
+    }
+
+    /// The entries of a list, after people's edits were taken in.
+    pub(crate) async fn entries(&self, list: &List) -> Result<Vec<Fragment>, MemoryError> {
+        let _held = self.hold().await;
+        Ok(self.settled(list).await?.fragments)
+    }
+
+    /// Changes lists, all or none: `change` is given the entries of each, in order, and says
+    /// what becomes of them.
+    pub(crate) async fn change(
+        &self,
+        lists: &[List],
+        more: &[AgentCommand],
+        origin: &Origin,
+        change: impl Fn(Vec<Vec<Fragment>>) -> Result<Vec<Vec<Draft>>, MemoryError>,
+    ) -> Result<Vec<Vec<Draft>>, MemoryError> {
+        let _held = self.hold().await;
+        for _ in 0..TRIES_MAX {
+            let mut looked = Vec::with_capacity(lists.len());
+            for list in lists {
+                looked.push(self.settled(list).await?);
+            }
+            let now = looked.iter().map(|looked| looked.fragments.clone()).collect();
+            let drafts = change(now)?;
+            let steps = lists
+                .iter()
+                .zip(looked)
+                .zip(&drafts)
+                .map(|((list, looked), drafts)| self.step(list, looked, drafts.clone()))
+                .filter(|step| {
+                    let kept = step.drafts.iter().cloned().map(Draft::entry);
+                    !kept.eq(step.looked.ids().into_iter().map(Entry::Keep))
+                })
+                .collect();
+            match self.take(steps, more.to_vec(), origin).await {
+                Ok(()) => return Ok(drafts),
+                Err(MemoryError::Store(StoreError::MemoryChanged)) => continue,
+                Err(error) => return Err(error),
+            }
+        }
+        Err(MemoryError::Busy)
+    }
+
+    /// Erases these fragments, with their words in files and in earlier versions of them.
+    pub(crate) async fn erase(
+        &self,
+        fragments: &[Fragment],
+        origin: &Origin,
+    ) -> Result<(), MemoryError> {
+        let _held = self.hold().await;
+        let mut lists: Vec<List> = Vec::new();
+        for fragment in fragments {
+            // What is in the store was written by us, and parses.
+            let Ok(scope) = fragment.scope.parse() else { continue };
+            let list = List { scope, target: fragment.target };
+            if !lists.contains(&list) {
+                lists.push(list);
+            }
+        }
+        let ids: Vec<FragmentId> = fragments.iter().map(|fragment| fragment.id).collect();
+        let mut batch = vec![AgentCommand::ForgetMemory {
+            fragments: ids.clone(),
+            origin: Box::new(origin.clone()),
+        }];
+        let mut staged = Vec::new();
+        for list in &lists {
+            // A file that can't be used is not ours to clean; the rest is forgotten all the same.
+            let looked = match self.settled(list).await {
+                Ok(looked) => looked,
+                Err(error @ MemoryError::File { .. }) => {
+                    tracing::warn!(%error, "a mirror was left as it is while something in it was forgotten");
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let kept: Vec<Draft> = looked
+                .fragments
+                .iter()
+                .filter(|fragment| !ids.contains(&fragment.id))
+                .cloned()
+                .map(Draft::Kept)
+                .collect();
+            let step = self.step(list, looked, kept);
+            let bytes = step.bytes.clone();
+            let digest = digest(&bytes);
+            let fragments = step.drafts.iter().filter_map(|draft| match draft {
+                Draft::Kept(fragment) => Some(fragment.id),
+                Draft::New(_) => None,
+            });
+            batch.push(AgentCommand::MarkMirror {
+                scope: list.scope.to_string().into(),
+                target: list.target,
+                digest,
+                fragments: fragments.collect(),
+            });
+            self.on_disk(step.place.clone(), move |place| files::stage(place, &bytes)).await?;
+            staged.push(step);
+        }
+        if let Err(error) = self.commit(batch).await {
+            self.unstage(staged.into_iter().map(|step| step.place).collect()).await;
+            return Err(error.into());
+        }
+        let texts: Vec<String> = fragments.iter().map(|fragment| fragment.text.clone()).collect();
+        for step in staged {
+            let old = self.on_disk(step.place.clone(), files::swap).await?;
+            if old != step.looked.file
+                && let Some(bytes) = old
+            {
+                self.rescue(&step, bytes).await?;
+            }
+            let texts = texts.clone();
+            let clean = move |place: &Place| {
+                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+                files::change_kept(place, |bytes| mirror::without(bytes, &texts))
+            };
+            self.on_disk(step.place, clean).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks at every file there is, also of scopes that nobody uses now.
+    pub(crate) async fn settle_all(&self) -> Result<Vec<MemoryError>, MemoryError> {
+        let root = self.folder();
+        let job = move || files::contexts(&root);
+        let folders = self.world.storage.run(job).await?;
+        let contexts = folders.iter().filter_map(|folder| crate::encode::scope_of(folder));
+        let scopes: Vec<Scope> = contexts.chain([Scope::Global]).collect();
+        let _held = self.hold().await;
+        let mut faults = Vec::new();
+        for scope in scopes {
+            for target in Target::ALL {
+                match self.settled(&List { scope: scope.clone(), target }).await {
+                    Ok(_) => {}
+                    Err(error @ MemoryError::File { .. }) => faults.push(error),
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(faults)
+    }
+}

@@ -1,0 +1,226 @@
+//! Memory as one turn may use it: the scopes it reads, and the one it writes to.
+
+use crate::block::{self, Section, clean};
+use crate::entries::{self, Change, Draft, Drafts};
+use crate::error::MemoryError;
+use crate::memory::{List, Memory};
+use crate::text::length;
+use async_trait::async_trait;
+use insula_domain::Scope;
+use insula_store::{Fragment, Origin, Target};
+use std::collections::BTreeMap;
+
+/// A handle on some scopes of one agent's memory. No method names another.
+#[derive(Debug, Clone)]
+pub struct Scoped {
+    memory: Memory,
+    reads: Vec<Scope>,
+    writes: Scope,
+}
+
+/// What a change made of a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The list.
+    pub target: Target,
+    /// Its entries, without those that are blocked.
+    pub entries: Vec<String>,
+    /// How many characters they have.
+    pub used: usize,
+    /// How many they may have.
+    pub limit: usize,
+    /// Why new entries were blocked.
+    pub blocked: Vec<Box<str>>,
+}
+
+/// An entry that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The scope it is in.
+    pub scope: Scope,
+    /// The list.
+    pub target: Target,
+    /// The words.
+    pub text: String,
+    /// How well it matches, compared to others of its scope.
+    pub score: f64,
+}
+
+/// Brings what was found into the order in which it is shown. What matches is decided before,
+/// inside each scope: this can sort and drop, and can't bring anything in.
+#[async_trait]
+pub trait Ranking: Send + Sync {
+    /// Sorts the candidates.
+    async fn rank(&self, query: &str, found: Vec<Found>) -> Vec<Found>;
+}
+
+/// The order of the search itself: the best first.
+pub struct AsFound;
+
+#[async_trait]
+impl Ranking for AsFound {
+    async fn rank(&self, _query: &str, mut found: Vec<Found>) -> Vec<Found> {
+        // Stable: of equal ones those of the nearer scope stay first.
+        found.sort_by(|one, other| other.score.total_cmp(&one.score));
+        found
+    }
+}
+
+/// One list, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListView {
+    /// The list.
+    pub target: Target,
+    /// Its entries.
+    pub fragments: Vec<Fragment>,
+}
+
+impl Scoped {
+    pub(crate) fn new(memory: Memory, reads: Vec<Scope>, writes: Scope) -> Self {
+        Self { memory, reads, writes }
+    }
+
+    /// The scope it writes to.
+    pub fn writes(&self) -> &Scope {
+        &self.writes
+    }
+
+    /// What it reads and writes, as one text: two handles with the same one see the same.
+    pub fn chain(&self) -> String {
+        let reads: Vec<String> = self.reads.iter().map(ToString::to_string).collect();
+        format!("{} > {}", reads.join(" "), self.writes)
+    }
+
+    /// Applies changes to the scope it writes to, all or none.
+    pub async fn apply(
+        &self,
+        changes: &[Change],
+        origin: &Origin,
+    ) -> Result<Vec<Changed>, MemoryError> {
+        let mut targets: Vec<Target> = changes.iter().map(|change| change.target).collect();
+        targets.sort_unstable();
+        targets.dedup();
+        let lists: Vec<List> = targets
+            .iter()
+            .map(|target| List { scope: self.writes.clone(), target: *target })
+            .collect();
+        let limits = *self.memory.limits();
+        let change = |now: Vec<Vec<Fragment>>| {
+            let kept = now.into_iter().map(|it| it.into_iter().map(Draft::Kept).collect());
+            let mut drafts: Drafts = targets.iter().copied().zip(kept).collect();
+            entries::apply(&mut drafts, changes, &limits)?;
+            Ok(drafts.into_values().collect())
+        };
+        let drafts = self.memory.change(&lists, &[], origin, change).await?;
+        let told = targets.iter().zip(drafts).map(|(target, drafts)| {
+            let visible = drafts.iter().filter(|draft| !draft.is_blocked()).map(Draft::text);
+            let blocked = drafts.iter().filter_map(|draft| match draft {
+                Draft::New(new) => new.blocked.clone(),
+                Draft::Kept(_) => None,
+            });
+            Changed {
+                target: *target,
+                used: length(visible.clone()),
+                limit: limits.of(*target),
+                entries: visible.map(str::to_owned).collect(),
+                blocked: blocked.collect(),
+            }
+        });
+        Ok(told.collect())
+    }
+
+    /// Entries that match some words of the query, the best first. None that a model must not
+    /// see.
+    pub async fn search(
+        &self,
+        query: &str,
+        limit: usize,
+        ranking: &dyn Ranking,
+    ) -> Result<Vec<Found>, MemoryError> {
+        let mut found = Vec::new();
+        for scope in self.reads.iter().rev() {
+            self.look(scope).await?;
+            for hit in self.memory.store.memory_search(&scope.to_string(), query, limit).await? {
+                let fragment = hit.fragment;
+                if !clean(std::slice::from_ref(&fragment)).is_empty() {
+                    let (target, text) = (fragment.target, fragment.text);
+                    found.push(Found { scope: scope.clone(), target, text, score: hit.score });
+                }
+            }
+        }
+        let mut ranked = ranking.rank(query, found).await;
+        ranked.truncate(limit);
+        Ok(ranked)
+    }
+
+    /// Takes in what people wrote into the files of a scope. A file that can't be used is left,
+    /// and what was known before is what holds.
+    async fn look(&self, scope: &Scope) -> Result<BTreeMap<Target, Vec<Fragment>>, MemoryError> {
+        let mut lists = BTreeMap::new();
+        for target in Target::ALL {
+            let list = List { scope: scope.clone(), target };
+            let fragments = match self.memory.entries(&list).await {
+                Ok(fragments) => fragments,
+                Err(error @ MemoryError::File { .. }) => {
+                    tracing::warn!(%error, "a memory file can't be used; what was known before holds");
+                    let page = self.memory.store.memory_page(&scope.to_string(), target).await?;
+                    page.fragments
+                }
+                Err(error) => return Err(error),
+            };
+            lists.insert(target, fragments);
+        }
+        Ok(lists)
+    }
+
+    /// What a session is shown when it begins; `None` where there is nothing.
+    pub async fn block(&self) -> Result<Option<String>, MemoryError> {
+        let mut lists = Vec::new();
+        for scope in &self.reads {
+            lists.push((scope, self.look(scope).await?));
+        }
+        let sections: Vec<Section<'_>> = lists
+            .iter()
+            .flat_map(|(scope, lists)| {
+                lists.iter().map(|(target, fragments)| Section {
+                    scope,
+                    is_own: **scope == self.writes,
+                    target: *target,
+                    fragments,
+                })
+            })
+            .collect();
+        Ok(block::text(&sections, self.memory.limits()))
+    }
+
+    /// What is remembered in the scope it writes to, for the people of that scope.
+    pub async fn own(&self) -> Result<Vec<ListView>, MemoryError> {
+        let lists = self.look(&self.writes).await?;
+        Ok(lists.into_iter().map(|(target, fragments)| ListView { target, fragments }).collect())
+    }
+
+    /// Forgets entries of the scope it writes to, for good; what was there is given back. An
+    /// entry of another scope is, from here, one that does not exist.
+    pub async fn forget(
+        &self,
+        entries: &[Fragment],
+        origin: &Origin,
+    ) -> Result<usize, MemoryError> {
+        let own = self.writes.to_string();
+        let entries: Vec<Fragment> =
+            entries.iter().filter(|entry| *entry.scope == *own).cloned().collect();
+        let mut all: Vec<Fragment> = Vec::new();
+        for entry in &entries {
+            let what = insula_store::Forget::Fragment(entry.id);
+            for affected in self.memory.store.memory_affected(what).await? {
+                if !all.contains(&affected) {
+                    all.push(affected);
+                }
+            }
+        }
+        if !all.is_empty() {
+            self.memory.erase(&all, origin).await?;
+        }
+        Ok(entries.len())
+    }
+}

@@ -1,0 +1,112 @@
+//! What people may ask in their own conversation: what is remembered here, and to have it
+//! forgotten. One place for every surface.
+
+use super::Whereabouts;
+use crate::context::AgentContext;
+use crate::house::House;
+use insula_domain::{MemoryOperation, ScopeDenied, SessionKey};
+use insula_memory::{ListView, MemoryError, Scoped};
+use insula_store::{Fragment, Origin, SessionRef, Source};
+use std::sync::Arc;
+
+/// Who asks, and where.
+pub struct Asking<'a> {
+    /// The agent.
+    pub agent: &'a AgentContext,
+    /// The conversation.
+    pub session: &'a SessionKey,
+    /// Where they speak.
+    pub at: &'a Whereabouts,
+    /// Who they are, as records name them.
+    pub principal: &'a str,
+}
+
+/// What is remembered here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remembered {
+    /// The agent does not remember.
+    Off,
+    /// These lists, entries numbered from 1 through all of them.
+    Lists(Vec<ListView>),
+}
+
+/// What was forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forgot {
+    /// The agent does not remember.
+    Off,
+    /// So many entries.
+    Entries(usize),
+    /// Nothing: these match, and it is not clear which one is meant.
+    Unclear(Vec<String>),
+}
+
+/// Why people get no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// the scope can't be decided
+    #[error(transparent)]
+    Denied(#[from] ScopeDenied),
+    /// memory can't be read or changed
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
+
+impl House {
+    async fn own(
+        &self,
+        asking: &Asking<'_>,
+        operation: MemoryOperation,
+    ) -> Result<Option<Scoped>, AskError> {
+        let Some(memory) = &asking.agent.memory else { return Ok(None) };
+        let Asking { agent, session, at, .. } = asking;
+        let resolved = self.memory_scope(agent, at, session, operation).await?;
+        Ok(Some(memory.keeper.scoped(resolved.reads, resolved.writes)))
+    }
+
+    /// What is remembered in the scope of a conversation.
+    pub async fn remembered(&self, asking: &Asking<'_>) -> Result<Remembered, AskError> {
+        match self.own(asking, MemoryOperation::Read).await? {
+            None => Ok(Remembered::Off),
+            Some(scoped) => Ok(Remembered::Lists(scoped.own().await?)),
+        }
+    }
+
+    /// Forgets, in the scope of a conversation, the entry of this number, the one that has
+    /// these words, or `all`.
+    pub async fn forget_here(&self, asking: &Asking<'_>, what: &str) -> Result<Forgot, AskError> {
+        let Some(scoped) = self.own(asking, MemoryOperation::Write).await? else {
+            return Ok(Forgot::Off);
+        };
+        let lists = scoped.own().await?;
+        let entries: Vec<Fragment> = lists.into_iter().flat_map(|list| list.fragments).collect();
+        let what = what.trim();
+        let meant: Vec<Fragment> = if what == "all" {
+            entries
+        } else if let Ok(number) = what.parse::<usize>() {
+            entries.into_iter().nth(number.wrapping_sub(1)).into_iter().collect()
+        } else {
+            let has = |entry: &Fragment| !what.is_empty() && entry.text.contains(what);
+            let found: Vec<Fragment> = entries.into_iter().filter(has).collect();
+            if found.len() > 1 {
+                let texts = found.into_iter().map(|entry| entry.text).collect();
+                return Ok(Forgot::Unclear(texts));
+            }
+            found
+        };
+        let key = SessionRef::Key(asking.session.to_string().into());
+        let session = asking.agent.store.session(key).await.map_err(MemoryError::from)?;
+        let origin = Origin {
+            source: Source::Said,
+            principal: Arc::from(asking.principal),
+            platform: asking.at.address.platform.to_string().into(),
+            session: session.map(|session| session.id),
+            message: None,
+            call: None,
+            generation: asking.agent.generation.0,
+            at: self.world.clock.now(),
+            approved_by: None,
+        };
+        Ok(Forgot::Entries(scoped.forget(&meant, &origin).await?))
+    }
+}

@@ -1,0 +1,199 @@
+//! The scope of an operation: computed by the runtime from where a message was said, before
+//! the operation, and never from what a model says.
+
+use crate::context::AgentContext;
+use crate::house::{Actor, House};
+use crate::registry::Snapshot;
+use crate::tokens::Verb;
+use insula_domain::{
+    Address, AgentId, MemoryOperation, MemoryScope, Metadata, PersonId, Platform, Route, Scope,
+    ScopeDenied, ScopePayload, ScopeRule, SessionKey, Standing, UserId, scope_rule,
+};
+
+/// Where a message was said, as far as its scope depends on that. What the scope is may
+/// depend on more, and is asked when it is needed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whereabouts {
+    /// The place.
+    pub address: Address,
+    /// The person its sender is linked to.
+    pub person: Option<PersonId>,
+}
+
+impl Whereabouts {
+    /// The whereabouts of the messages of a conversation, by its key and who spoke: all that
+    /// is left of a message that a crash interrupted.
+    pub(crate) fn of_session(agent: &AgentContext, key: &SessionKey, principal: &str) -> Self {
+        let spoken = || UserId::new(principal.split_once(':')?.1).ok();
+        let user = key.user.clone().or_else(spoken);
+        agent.scope(&Address {
+            platform: key.platform,
+            account: key.account.clone(),
+            chat: key.chat.clone(),
+            chat_type: key.kind,
+            topic: key.topic.clone(),
+            parent: None,
+            community: None,
+            user,
+            roles: Vec::new(),
+        })
+    }
+
+    /// The scope of what is journalled where no other can be had: the conversation's own.
+    pub fn fallback(&self) -> Scope {
+        MemoryScope::Auto.resolve(&self.address, None)
+    }
+}
+
+/// What an operation may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// What it reads: the widest first, its own last.
+    pub reads: Vec<Scope>,
+    /// What it writes to.
+    pub writes: Scope,
+}
+
+impl Snapshot {
+    /// The values of an agent, the account, the binding and, by its platform, the token that a
+    /// message at this address came by. The later one wins.
+    fn scope_metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
+        let mut all = agent.config.metadata.clone();
+        let account = self
+            .daemon
+            .accounts
+            .iter()
+            .find(|it| it.platform == address.platform && it.name == address.account);
+        if let Some(account) = account {
+            all.extend(account.metadata.clone());
+        }
+        if let Route::Bound { binding, .. } = self.router.route(address)
+            && binding.agent == agent.id
+        {
+            all.extend(binding.metadata.clone());
+        }
+        all
+    }
+}
+
+impl House {
+    fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
+        let mut all = self.snapshot().scope_metadata(agent, address);
+        if address.platform == Platform::API
+            && let Some(token) = self.tokens.get(address.account.as_str())
+        {
+            all.extend(token.metadata.clone());
+        }
+        all
+    }
+
+    /// What an operation of a message may touch. A failure is a refusal, which is audited.
+    pub async fn memory_scope(
+        &self,
+        agent: &AgentContext,
+        at: &Whereabouts,
+        session: &SessionKey,
+        operation: MemoryOperation,
+    ) -> Result<Resolved, ScopeDenied> {
+        let resolved = self.resolve_scope(agent, at, session, operation).await;
+        if let Err(denied) = &resolved {
+            let told = denied.to_string();
+            tracing::warn!(agent = %agent.id, reason = told, "memory is closed for an operation");
+            let content = serde_json::json!({
+                "operation": operation.as_str(),
+                "session": session.to_string(),
+                "reason": told,
+            });
+            if let Err(error) = agent.audit.append("daemon", "memory.denied", content).await {
+                tracing::error!(agent = %agent.id, %error, "a refusal could not be recorded");
+            }
+        }
+        resolved
+    }
+
+    async fn resolve_scope(
+        &self,
+        agent: &AgentContext,
+        at: &Whereabouts,
+        session: &SessionKey,
+        operation: MemoryOperation,
+    ) -> Result<Resolved, ScopeDenied> {
+        let also = agent.memory.as_ref().map(|it| it.also_read.as_slice()).unwrap_or_default();
+        // A named scope asks for no values; most agents have one.
+        let is_plain = also.is_empty() && matches!(agent.conversations.scope, ScopeRule::Named(_));
+        let metadata = match is_plain {
+            true => Metadata::new(),
+            false => self.metadata(agent, &at.address),
+        };
+        let payload = ScopePayload {
+            operation,
+            agent: &agent.id,
+            session,
+            address: &at.address,
+            person: at.person.as_ref(),
+            metadata: &metadata,
+        };
+        let (writes, beside) = match self.ask_scope_hook(&agent.id, &payload).await? {
+            Some(answer) => answer,
+            None => (agent.conversations.scope.decide(&payload)?, Vec::new()),
+        };
+        let mut reads = vec![Scope::Global];
+        if !also.is_empty() {
+            let bindings = payload.bindings();
+            for expression in also {
+                reads.push(scope_rule::answered(expression, &bindings)?);
+            }
+        }
+        reads.extend(beside);
+        reads.retain(|scope| *scope != writes);
+        reads.push(writes.clone());
+        let mut seen = std::collections::BTreeSet::new();
+        reads.retain(|scope| seen.insert(scope.clone()));
+        Ok(Resolved { reads, writes })
+    }
+
+    /// What a `memory:scope` hook answers: where to write, and what to read besides. `None`
+    /// where there is no such hook: an agent that has one does not start in this version.
+    async fn ask_scope_hook(
+        &self,
+        _agent: &AgentId,
+        _payload: &ScopePayload<'_>,
+    ) -> Result<Option<(Scope, Vec<Scope>)>, ScopeDenied> {
+        Ok(None)
+    }
+
+    /// What `route explain` shows as the scope of a message: its text, or why there is none.
+    pub fn explain_scope(
+        &self,
+        agent: &AgentContext,
+        at: &Whereabouts,
+        session: &SessionKey,
+    ) -> Result<Scope, ScopeDenied> {
+        let metadata = self.metadata(agent, &at.address);
+        agent.conversations.scope.decide(&ScopePayload {
+            operation: MemoryOperation::Read,
+            agent: &agent.id,
+            session,
+            address: &at.address,
+            person: at.person.as_ref(),
+            metadata: &metadata,
+        })
+    }
+
+    /// Whether who said something is an admin of an agent, judged now: the local command line,
+    /// a token that may answer its approvals, or somebody its configuration names.
+    pub fn is_admin(&self, agent: &AgentContext, principal: &str, at: &Whereabouts) -> bool {
+        if principal == Actor::CommandLine.to_string() {
+            return true;
+        }
+        if let Some(id) = principal.strip_prefix("api:") {
+            let token = self.tokens.get(id);
+            return token.is_some_and(|token| token.allows(&agent.id, Verb::Approve));
+        }
+        let Address { platform, account, user: Some(user), roles, .. } = &at.address else {
+            return false;
+        };
+        let who = agent.principal((*platform, account.clone()), user.clone(), roles.clone());
+        who.standing == Standing::Admin
+    }
+}

@@ -1,0 +1,241 @@
+//! Memory in a turn: what the model is shown of it, frozen with the session; the hand that the
+//! tools get; and whether a write that every conversation could read is allowed.
+
+use super::run::{Broken, Turn, TurnContext};
+use crate::approvals::{Answered, Question};
+use crate::house::House;
+use crate::turn::event::{ApprovalOutcome, TurnEvent};
+use crate::turn::gate::{Admitted, Denial, Unapproved};
+use async_trait::async_trait;
+use insula_config::agent::GlobalWrites;
+use insula_domain::{MemoryOperation, Scope};
+use insula_memory::{AsFound, Change, Changed, Found, Operation, Scoped};
+use insula_models::{CacheHint, SystemBlock};
+use insula_store::{AgentCommand, Origin, Source, Usage};
+use insula_tools::hands::HandError;
+use insula_tools::memory::Place;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The rule under which a global write waits for an admin.
+const GLOBAL_WRITE: &str = "global_memory";
+
+/// What a session is shown of memory, and what is still to be written about that.
+#[derive(Default)]
+pub(super) struct Block {
+    text: Option<Arc<str>>,
+    due: Mutex<Option<AgentCommand>>,
+}
+
+impl Block {
+    /// As a part of the prompt.
+    pub(super) fn shown(&self) -> Option<SystemBlock> {
+        let text = self.text.clone()?;
+        Some(SystemBlock { text, cache: CacheHint::Breakpoint })
+    }
+
+    /// What the next commit has to bring: once, and free of a flush of its own.
+    pub(super) fn due(&self) -> Option<AgentCommand> {
+        self.due.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Turn<'_> {
+    /// What this session was shown when it began, or is from now on.
+    pub(super) async fn recall(&mut self) -> Result<(), Broken> {
+        self.block = Block::default();
+        let Some(scoped) = self.scoped(MemoryOperation::Read).await else { return Ok(()) };
+        let chain = scoped.chain();
+        let cx = self.cx;
+        let text = match cx.agent.store.memory_block(cx.session, &chain).await? {
+            Some(text) => text,
+            None => {
+                let read = scoped.block().await;
+                let text = read.map_err(|error| Broken::Said(error.to_string()))?;
+                let text = self.redaction().kept(text.unwrap_or_default());
+                let freeze = AgentCommand::FreezeMemory {
+                    session: cx.session,
+                    chain: chain.into(),
+                    text: text.clone(),
+                };
+                self.block.due = Mutex::new(Some(freeze));
+                text
+            }
+        };
+        self.block.text = (!text.is_empty()).then(|| text.into());
+        Ok(())
+    }
+
+    /// The same after the conversation was compressed: its beginning is new anyway.
+    pub(super) async fn recall_anew(&mut self) -> Result<(), Broken> {
+        if self.cx.agent.memory.is_none() {
+            return Ok(());
+        }
+        self.commit(vec![AgentCommand::ThawMemory { session: self.cx.session }]).await?;
+        self.recall().await
+    }
+
+    /// Memory for one operation; `None` where the agent does not remember, or may not here.
+    async fn scoped(&self, operation: MemoryOperation) -> Option<Scoped> {
+        let memory = self.cx.agent.memory.as_ref()?;
+        let TurnContext { agent, from, key, .. } = self.cx;
+        let resolved = self.shop.house.memory_scope(agent, from, key, operation).await.ok()?;
+        Some(memory.keeper.scoped(resolved.reads, resolved.writes))
+    }
+
+    /// Whether a call may write what every conversation can read; who confirmed it, where
+    /// somebody had to.
+    pub(super) async fn admit_everywhere(
+        &mut self,
+        id: &str,
+        (name, arguments): (&str, &str),
+        admitted: &Admitted,
+    ) -> Result<Result<Option<Box<str>>, Denial>, Broken> {
+        let (cx, house) = (self.cx, &self.shop.house);
+        let Some(memory) = &cx.agent.memory else { return Ok(Ok(None)) };
+        if !admitted.tool.reaches_everywhere(&admitted.arguments) {
+            return Ok(Ok(None));
+        }
+        // Where all of the agent's memory is one, there is nothing to confirm.
+        let TurnContext { agent, from, key, .. } = cx;
+        let here = house.memory_scope(agent, from, key, MemoryOperation::Write).await;
+        if here.is_ok_and(|resolved| resolved.writes == Scope::Global) {
+            return Ok(Ok(None));
+        }
+        let deny = |why| Ok(Err(Denial::Everywhere { name: name.to_owned(), why }));
+        match memory.global_writes {
+            GlobalWrites::Deny => return deny(None),
+            GlobalWrites::Allow => return Ok(Ok(None)),
+            GlobalWrites::Approve if house.is_admin(&cx.agent, &cx.principal, &cx.from) => {
+                return Ok(Ok(Some((*cx.principal).into())));
+            }
+            GlobalWrites::Approve => {}
+        }
+        // Nobody is asked twice for what they refused.
+        if self.refused.contains_key(&(name.to_owned(), arguments.to_owned())) {
+            return Ok(Err(Denial::Repeated { name: name.to_owned() }));
+        }
+        let what = self.redaction().told(admitted.arguments.to_string());
+        let question = Question {
+            agent: &cx.agent,
+            session: cx.session,
+            turn: cx.turn,
+            call: id,
+            tool: name,
+            arguments: &admitted.arguments,
+            rule: GLOBAL_WRITE,
+            what: &what,
+            principal: &cx.principal,
+        };
+        if let Some(grant) = self.shop.approvals.allowed(&question).await? {
+            return Ok(Ok(Some(grant.by)));
+        }
+        // An admin, whatever else the agent may do without one.
+        match self.ask_admin(&question).await? {
+            Ok(by) => Ok(Ok(Some(by))),
+            Err(why) => deny(Some(why)),
+        }
+    }
+
+    async fn ask_admin(
+        &self,
+        question: &Question<'_>,
+    ) -> Result<Result<Box<str>, Unapproved>, Broken> {
+        let (voice, cancel) = (&self.cx.live.voice, &self.cx.live.cancel);
+        let mut id = String::new();
+        let asked = self.shop.approvals.ask(question, cancel, |approval| {
+            id = approval.id.to_string();
+            voice.say(TurnEvent::Approval {
+                id: id.clone(),
+                tool: question.tool.to_owned(),
+                what: approval.what.clone(),
+                rule: question.rule.to_owned(),
+            });
+        });
+        let (outcome, answer) = match asked.await? {
+            Answered::Approved { by } => (ApprovalOutcome::Approved, Ok(by)),
+            Answered::Denied { reason, .. } => {
+                (ApprovalOutcome::Denied, Err(Unapproved::Denied { reason }))
+            }
+            Answered::Silence => (ApprovalOutcome::TimedOut, Err(Unapproved::Silence)),
+            Answered::Stopped => (ApprovalOutcome::Stopped, Err(Unapproved::Silence)),
+        };
+        voice.say(TurnEvent::ApprovalDone { id, tool: question.tool.to_owned(), outcome });
+        if outcome == ApprovalOutcome::Stopped {
+            return Err(Broken::Stopped(None, Usage::default()));
+        }
+        Ok(answer)
+    }
+}
+
+/// Memory as one tool call may use it.
+pub(super) struct TurnMemory<'c> {
+    house: &'c House,
+    cx: &'c TurnContext,
+    memory: &'c crate::memory::Memory,
+    call: &'c str,
+    approved_by: Option<Box<str>>,
+}
+
+impl<'c> TurnMemory<'c> {
+    /// A handle for one call; `None` where the agent does not remember.
+    pub(super) fn new(
+        house: &'c House,
+        cx: &'c TurnContext,
+        call: &'c str,
+        approved_by: Option<Box<str>>,
+    ) -> Option<Self> {
+        let memory = cx.agent.memory.as_ref()?;
+        Some(Self { house, cx, memory, call, approved_by })
+    }
+
+    async fn scoped(&self, operation: MemoryOperation) -> Result<Scoped, HandError> {
+        let TurnContext { agent, from, key, .. } = self.cx;
+        let resolved = self.house.memory_scope(agent, from, key, operation).await;
+        let resolved = resolved.map_err(|denied| HandError(denied.to_string()))?;
+        Ok(self.memory.keeper.scoped(resolved.reads, resolved.writes))
+    }
+}
+
+#[async_trait]
+impl insula_tools::Memory for TurnMemory<'_> {
+    async fn change(&self, place: Place, changes: &[Change]) -> Result<Vec<Changed>, HandError> {
+        let mut scoped = self.scoped(MemoryOperation::Write).await?;
+        if place == Place::Everywhere {
+            scoped = self.memory.keeper.scoped(vec![Scope::Global], Scope::Global);
+        }
+        let redaction =
+            super::redaction::Redaction::of(&self.cx.agent.id, &self.house.secrets.known());
+        let kept = |text: &String| redaction.kept(text.clone());
+        let changes: Vec<Change> = changes
+            .iter()
+            .map(|Change { target, operation }| {
+                let operation = match operation {
+                    Operation::Add { content } => Operation::Add { content: kept(content) },
+                    Operation::Replace { old_text, content } => {
+                        Operation::Replace { old_text: old_text.clone(), content: kept(content) }
+                    }
+                    remove @ Operation::Remove { .. } => remove.clone(),
+                };
+                Change { target: *target, operation }
+            })
+            .collect();
+        let origin = Origin {
+            source: Source::Tool,
+            principal: self.cx.principal.clone(),
+            platform: self.cx.from.address.platform.to_string().into(),
+            session: Some(self.cx.session),
+            message: Some(self.cx.asked),
+            call: Some(self.call.into()),
+            generation: self.cx.agent.generation.0,
+            at: self.house.world.clock.now(),
+            approved_by: self.approved_by.clone(),
+        };
+        scoped.apply(&changes, &origin).await.map_err(|error| HandError(error.to_string()))
+    }
+
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError> {
+        let scoped = self.scoped(MemoryOperation::Read).await?;
+        let found = scoped.search(query, limit, &AsFound).await;
+        found.map_err(|error| HandError(error.to_string()))
+    }
+}

@@ -1,0 +1,379 @@
+//! Fragments of memory: what is remembered in which scope, and the chain that says where each
+//! came from.
+//!
+//! A fragment never changes. The entries of one scope's target are set as a whole, under the
+//! condition that they are what the caller read; whatever is left out is removed. Each new
+//! fragment and each removal is a record of a chain that is never edited: of the words it holds
+//! a salted hash, and the salt goes with the words.
+
+use crate::agent::AgentStore;
+use crate::error::Result;
+use crate::limits;
+use crate::message::MessageSeq;
+use crate::session::SessionId;
+use async_trait::async_trait;
+use insula_world::Timestamp;
+use std::fmt;
+use std::sync::Arc;
+
+/// Longest text of a fragment, in bytes.
+pub const FRAGMENT_BYTES_MAX: usize = 64 * 1024;
+/// Most fragments of one scope's target.
+pub const FRAGMENTS_MAX: usize = 4_096;
+/// Most fragments or records that one read returns.
+pub const MEMORY_PAGE_MAX: usize = 1_000;
+/// Longest block that a session is shown, in bytes.
+pub const MEMORY_BLOCK_BYTES_MAX: usize = 1024 * 1024;
+
+/// A fragment, by the record that brought it; counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FragmentId(pub i64);
+
+impl FragmentId {
+    /// Before the first one.
+    pub const START: Self = Self(0);
+}
+
+impl fmt::Display for FragmentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Which of a scope's two lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Target {
+    /// What was learned.
+    Memory,
+    /// Who the user is.
+    User,
+}
+
+impl Target {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Memory, Self::User];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::User => "user",
+        }
+    }
+
+    /// Finds one by name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.as_str() == text)
+    }
+
+    pub(crate) fn code(self) -> i64 {
+        match self {
+            Self::Memory => 0,
+            Self::User => 1,
+        }
+    }
+
+    pub(crate) fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|target| target.code() == code)
+    }
+}
+
+/// How words came into memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// Somebody asked for it themselves.
+    Said,
+    /// A model wrote it by a tool.
+    Tool,
+    /// It came with an agent from elsewhere.
+    Import,
+    /// Somebody edited the mirror.
+    ExternalEdit,
+    /// An admin shared it from another scope.
+    Shared,
+}
+
+impl Source {
+    const ALL: [Self; 5] = [Self::Said, Self::Tool, Self::Import, Self::ExternalEdit, Self::Shared];
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Said => "said",
+            Self::Tool => "tool",
+            Self::Import => "import",
+            Self::ExternalEdit => "external edit",
+            Self::Shared => "shared",
+        }
+    }
+
+    pub(crate) fn code(self) -> i64 {
+        match self {
+            Self::Said => 0,
+            Self::Tool => 1,
+            Self::Import => 2,
+            Self::ExternalEdit => 3,
+            Self::Shared => 4,
+        }
+    }
+
+    pub(crate) fn from_code(code: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|source| source.code() == code)
+    }
+}
+
+/// Where a change comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// How.
+    pub source: Source,
+    /// Whose doing it is.
+    pub principal: Arc<str>,
+    /// Where they spoke.
+    pub platform: Box<str>,
+    /// The conversation, where there was one.
+    pub session: Option<SessionId>,
+    /// The message in it.
+    pub message: Option<MessageSeq>,
+    /// The tool call.
+    pub call: Option<Box<str>>,
+    /// The agent's generation.
+    pub generation: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who confirmed it, where somebody had to.
+    pub approved_by: Option<Box<str>>,
+}
+
+/// Something remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fragment {
+    /// Which one.
+    pub id: FragmentId,
+    /// Its scope.
+    pub scope: Arc<str>,
+    /// Its list.
+    pub target: Target,
+    /// The words.
+    pub text: String,
+    /// Why no model gets to see it.
+    pub blocked: Option<Box<str>>,
+}
+
+/// What a record of the chain is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RecordKind {
+    /// A fragment came.
+    Learned,
+    /// This fragment was removed or replaced.
+    Removed(FragmentId),
+    /// This fragment was forgotten, for good.
+    Forgotten(FragmentId),
+}
+
+/// A record of the chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provenance {
+    /// Its place; of one that brought a fragment, that fragment's id.
+    pub seq: FragmentId,
+    /// What it is about.
+    pub kind: RecordKind,
+    /// The scope.
+    pub scope: Arc<str>,
+    /// The list.
+    pub target: Target,
+    /// Where the change comes from.
+    pub origin: Origin,
+    /// The fragments whose words went into it.
+    pub parents: Vec<FragmentId>,
+    /// The salted hash of the words.
+    pub commitment: [u8; 32],
+    /// The link of the record before.
+    pub prev: [u8; 32],
+    /// Its own link.
+    pub mac: [u8; 32],
+}
+
+/// A fragment to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewFragment {
+    /// The words.
+    pub text: String,
+    /// Why no model gets to see it.
+    pub blocked: Option<Box<str>>,
+    /// The fragments whose words went into it.
+    pub parents: Vec<FragmentId>,
+}
+
+/// One entry of a list that is set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    /// One that is there.
+    Keep(FragmentId),
+    /// A new one.
+    New(NewFragment),
+}
+
+/// Sets the entries of one scope's list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remember {
+    /// The scope.
+    pub scope: Arc<str>,
+    /// The list.
+    pub target: Target,
+    /// The entries as the caller read them, in order; refused if they are others by now.
+    pub expects: Vec<FragmentId>,
+    /// The entries from now on, in order.
+    pub entries: Vec<Entry>,
+    /// Where the change comes from.
+    pub origin: Origin,
+    /// The hash of the mirror's bytes that go with it.
+    pub digest: [u8; 32],
+}
+
+/// What the mirror of a list was last made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mirror {
+    /// The hash of its bytes, and the fragments in it.
+    pub now: ([u8; 32], Vec<FragmentId>),
+    /// The same before the last change.
+    pub before: ([u8; 32], Vec<FragmentId>),
+}
+
+/// One scope's list, and its mirror's marks if it ever had one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MemoryPage {
+    /// The entries, in order.
+    pub fragments: Vec<Fragment>,
+    /// The mirror's marks.
+    pub mirror: Option<Mirror>,
+}
+
+/// What is to be forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forget {
+    /// A fragment, and what was shared or made from it.
+    Fragment(FragmentId),
+    /// What was learned in a session, and made from it.
+    Session(SessionId),
+    /// What was learned from somebody, and made from it.
+    Principal(Box<str>),
+    /// All of a scope, and what was shared from it.
+    Scope(Box<str>),
+}
+
+/// A fragment that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FragmentHit {
+    /// The fragment.
+    pub fragment: Fragment,
+    /// How well it matches, compared to others of the same scope (BM25).
+    pub score: f64,
+}
+
+/// What a check of the chain found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MemoryReport {
+    /// Whether all is as it should be.
+    pub ok: bool,
+    /// Records that were checked.
+    pub records: u64,
+    /// Fragments that were checked against theirs.
+    pub fragments: u64,
+    /// The first record that is wrong.
+    pub broken_at: Option<u64>,
+    /// What is wrong with it.
+    pub reason: Option<String>,
+}
+
+impl MemoryReport {
+    /// What is found where there is nothing.
+    pub(crate) const EMPTY: Self =
+        Self { ok: true, records: 0, fragments: 0, broken_at: None, reason: None };
+}
+
+/// The part of a backend that keeps memory; see [`AgentStore`] for what each method means.
+#[async_trait]
+pub trait MemoryBackend: Send + Sync {
+    /// One list.
+    async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage>;
+
+    /// Fragments by id.
+    async fn fragments_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Fragment>>;
+
+    /// One fragment.
+    async fn fragment(&self, id: FragmentId) -> Result<Option<Fragment>>;
+
+    /// Records by place.
+    async fn provenance_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Provenance>>;
+
+    /// What forgetting would take away.
+    async fn memory_affected(&self, what: Forget) -> Result<Vec<Fragment>>;
+
+    /// Fragments of one scope, by their words.
+    async fn memory_search(
+        &self,
+        scope: &str,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<FragmentHit>>;
+
+    /// What a session was shown.
+    async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<String>>;
+
+    /// Checks the chain.
+    async fn memory_verify(&self) -> Result<MemoryReport>;
+}
+
+impl AgentStore {
+    /// The entries of one scope's list, in order, and its mirror's marks.
+    pub async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage> {
+        self.backend().memory_page(scope, target).await
+    }
+
+    /// Fragments of every scope after one, by id, at most `limit`. For whoever may see all.
+    pub async fn fragments_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Fragment>> {
+        self.backend().fragments_after(after, limit).await
+    }
+
+    /// A fragment, if it is there. For whoever may see all.
+    pub async fn fragment(&self, id: FragmentId) -> Result<Option<Fragment>> {
+        self.backend().fragment(id).await
+    }
+
+    /// Records of the chain after one, at most `limit`.
+    pub async fn provenance_after(
+        &self,
+        after: FragmentId,
+        limit: usize,
+    ) -> Result<Vec<Provenance>> {
+        self.backend().provenance_after(after, limit).await
+    }
+
+    /// The fragments that forgetting this would take away.
+    pub async fn memory_affected(&self, what: Forget) -> Result<Vec<Fragment>> {
+        self.backend().memory_affected(what).await
+    }
+
+    /// Fragments of one scope that match some words of `query`, the best first, at most
+    /// `limit`; none that is blocked. What is in other scopes changes neither hits nor scores.
+    pub async fn memory_search(
+        &self,
+        scope: &str,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<FragmentHit>> {
+        limits::query(scope, query)?;
+        self.backend().memory_search(scope, query, limit).await
+    }
+
+    /// What a session that reads these scopes was shown of memory, if it was.
+    pub async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<String>> {
+        self.backend().memory_block(session, chain).await
+    }
+
+    /// Checks the whole chain, every fragment against it, and its end against the audit trail.
+    pub async fn memory_verify(&self) -> Result<MemoryReport> {
+        self.backend().memory_verify().await
+    }
+}

@@ -1,0 +1,58 @@
+//! Memory in SQLite: fragments, the chain of their provenance, marks of mirrors, the index.
+
+pub(crate) mod chain;
+pub(crate) mod find;
+pub(crate) mod read;
+pub(crate) mod write;
+
+use super::agent::SqliteAgent;
+use crate::error::Result;
+use crate::memory::{
+    Forget, Fragment, FragmentHit, FragmentId, MemoryBackend, MemoryPage, MemoryReport, Provenance,
+    Target,
+};
+use crate::session::SessionId;
+use async_trait::async_trait;
+
+#[async_trait]
+impl MemoryBackend for SqliteAgent {
+    async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage> {
+        let scope = scope.to_owned();
+        self.read(move |sql| read::page(sql, &scope, target)).await
+    }
+
+    async fn fragments_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Fragment>> {
+        self.read(move |sql| read::after(sql, after, limit)).await
+    }
+
+    async fn fragment(&self, id: FragmentId) -> Result<Option<Fragment>> {
+        self.read(move |sql| read::one(sql, id)).await
+    }
+
+    async fn provenance_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Provenance>> {
+        self.read(move |sql| chain::after(sql, after, limit)).await
+    }
+
+    async fn memory_affected(&self, what: Forget) -> Result<Vec<Fragment>> {
+        self.read(move |sql| read::affected(sql, &what)).await
+    }
+
+    async fn memory_search(
+        &self,
+        scope: &str,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<FragmentHit>> {
+        let (scope, query) = (scope.to_owned(), query.to_owned());
+        self.read(move |sql| find::search(sql, &scope, &query, limit)).await
+    }
+
+    async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<String>> {
+        let chain = chain.to_owned();
+        self.read(move |sql| read::block(sql, session, &chain)).await
+    }
+
+    async fn memory_verify(&self) -> Result<MemoryReport> {
+        self.verify_memory().await
+    }
+}

@@ -1,0 +1,286 @@
+//! What changes memory: setting a list, forgetting, marking a mirror, freezing a block.
+
+use super::chain::{self, AUDIT_KIND};
+use super::{find, read};
+use crate::agent::Outcome;
+use crate::audit::AuditEntry;
+use crate::chain::Bytes32;
+use crate::error::StoreError;
+use crate::memory::{
+    Entry, Fragment, FragmentId, NewFragment, Origin, Provenance, RecordKind, Remember, Target,
+};
+use crate::session::SessionId;
+use crate::sqlite::apply::Means;
+use crate::sqlite::sql::Fault;
+use crate::sqlite::{audit, scopes};
+use rusqlite::{Connection, OptionalExtension as _};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// The list that something is written to.
+struct List<'l> {
+    sql: &'l Connection,
+    means: &'l Means<'l>,
+    scope: i64,
+    name: &'l Arc<str>,
+    target: Target,
+    origin: &'l Origin,
+}
+
+/// Sets the entries of a list.
+pub(crate) fn remember(
+    sql: &Connection,
+    means: &Means<'_>,
+    new: &Remember,
+) -> Result<Outcome, Fault> {
+    let scope = scopes::intern(sql, &new.scope)?;
+    let list =
+        List { sql, means, scope, name: &new.scope, target: new.target, origin: &new.origin };
+    let places: Vec<(FragmentId, i64)> = places(sql, scope, new.target)?;
+    let is_as_read = places.iter().map(|(id, _)| id).eq(new.expects.iter());
+    let kept: BTreeSet<FragmentId> = new.entries.iter().filter_map(kept).collect();
+    let keeps = new.entries.iter().filter_map(kept_ref).count();
+    let known = places.iter().filter(|(id, _)| kept.contains(id)).count();
+    if !is_as_read || known != keeps {
+        return Err(StoreError::MemoryChanged.into());
+    }
+    if new.entries.iter().any(|entry| matches!(entry, Entry::New(_))) {
+        refuse_buried(sql, &new.origin)?;
+    }
+    let mut head = chain::head(sql)?;
+    let first = head.0;
+    for (id, _) in places.iter().filter(|(id, _)| !kept.contains(id)) {
+        list.take_out(&mut head, *id, RecordKind::Removed(*id))?;
+    }
+    let before: BTreeMap<FragmentId, i64> = places.into_iter().collect();
+    let mut ids = Vec::with_capacity(new.entries.len());
+    let mut last = -1;
+    for entry in &new.entries {
+        let id = match entry {
+            Entry::Keep(id) => {
+                let place = before.get(id).copied().unwrap_or_default();
+                let moved = if place > last { place } else { last + 1 };
+                if moved != place {
+                    list.place(*id, moved)?;
+                }
+                last = moved;
+                *id
+            }
+            Entry::New(fragment) => {
+                last += 1;
+                list.put_in(&mut head, fragment, last)?
+            }
+        };
+        ids.push(id);
+    }
+    mark(sql, scope, new.target, &new.digest, &ids)?;
+    if head.0 != first {
+        anchor(sql, means, head, &new.origin)?;
+    }
+    Ok(Outcome::Remembered(ids))
+}
+
+fn kept(entry: &Entry) -> Option<FragmentId> {
+    kept_ref(entry).copied()
+}
+
+fn kept_ref(entry: &Entry) -> Option<&FragmentId> {
+    match entry {
+        Entry::Keep(id) => Some(id),
+        Entry::New(_) => None,
+    }
+}
+
+fn places(
+    sql: &Connection,
+    scope: i64,
+    target: Target,
+) -> rusqlite::Result<Vec<(FragmentId, i64)>> {
+    sql.prepare_cached(
+        "SELECT id, place FROM fragment WHERE scope = ?1 AND target = ?2 ORDER BY place, id",
+    )?
+    .query_map((scope, target.code()), |row| Ok((FragmentId(row.get(0)?), row.get(1)?)))?
+    .collect()
+}
+
+/// Refuses to learn from a message of which something was forgotten.
+fn refuse_buried(sql: &Connection, origin: &Origin) -> Result<(), Fault> {
+    let (Some(session), Some(message)) = (origin.session, origin.message) else { return Ok(()) };
+    let buried = sql
+        .prepare_cached("SELECT 1 FROM tombstone WHERE session = ?1 AND message = ?2")?
+        .query_row((session.0, message.0.cast_signed()), |_| Ok(()))
+        .optional()?;
+    match buried {
+        Some(()) => Err(StoreError::Buried { session, message }.into()),
+        None => Ok(()),
+    }
+}
+
+impl List<'_> {
+    fn record(&self, kind: RecordKind, parents: Vec<FragmentId>, hash: Bytes32) -> Provenance {
+        Provenance {
+            seq: FragmentId::START,
+            kind,
+            scope: self.name.clone(),
+            target: self.target,
+            origin: self.origin.clone(),
+            parents,
+            commitment: hash,
+            prev: [0; 32],
+            mac: [0; 32],
+        }
+    }
+
+    fn put_in(
+        &self,
+        head: &mut (i64, Bytes32),
+        new: &NewFragment,
+        place: i64,
+    ) -> rusqlite::Result<FragmentId> {
+        // The link before is part of the purpose: no salt is used twice.
+        let before = blake3::Hash::from_bytes(head.1).to_hex();
+        let purpose = ["memory", self.name, &(head.0 + 1).to_string(), &before];
+        let salt: Bytes32 = self.means.random.stream(&purpose).bytes();
+        let hash = chain::commitment(&salt, &new.text);
+        let record = self.record(RecordKind::Learned, new.parents.clone(), hash);
+        chain::append(self.sql, self.means.chain, head, record)?;
+        let id = head.0;
+        self.sql
+            .prepare_cached("INSERT INTO fragment VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)")?
+            .execute((
+                self.scope,
+                self.target.code(),
+                id,
+                place,
+                salt,
+                new.blocked.as_deref(),
+                &new.text,
+            ))?;
+        for parent in &new.parents {
+            self.sql
+                .prepare_cached("INSERT OR IGNORE INTO lineage VALUES (?1, ?2)")?
+                .execute((parent.0, id))?;
+        }
+        if new.blocked.is_none() {
+            find::add(self.sql, self.scope, id, &new.text)?;
+        }
+        Ok(FragmentId(id))
+    }
+
+    fn take_out(
+        &self,
+        head: &mut (i64, Bytes32),
+        id: FragmentId,
+        kind: RecordKind,
+    ) -> rusqlite::Result<()> {
+        find::remove(self.sql, self.scope, id)?;
+        self.sql
+            .prepare_cached("DELETE FROM fragment WHERE scope = ?1 AND target = ?2 AND id = ?3")?
+            .execute((self.scope, self.target.code(), id.0))?;
+        chain::append(self.sql, self.means.chain, head, self.record(kind, Vec::new(), [0; 32]))
+    }
+
+    fn place(&self, id: FragmentId, place: i64) -> rusqlite::Result<()> {
+        self.sql
+            .prepare_cached(
+                "UPDATE fragment SET place = ?4 WHERE scope = ?1 AND target = ?2 AND id = ?3",
+            )?
+            .execute((self.scope, self.target.code(), id.0, place))
+            .map(drop)
+    }
+}
+
+/// Says on the audit trail where the chain ends now.
+fn anchor(
+    sql: &Connection,
+    means: &Means<'_>,
+    head: (i64, Bytes32),
+    origin: &Origin,
+) -> rusqlite::Result<()> {
+    let entry = AuditEntry {
+        at: origin.at,
+        actor: (*origin.principal).into(),
+        kind: AUDIT_KIND.into(),
+        generation: origin.generation,
+        content: chain::anchor_text(head),
+    };
+    audit::append(sql, means.chain, means.random, entry).map(drop)
+}
+
+/// Removes fragments for good, and buries the messages they were learned from. Blocks that
+/// show them go too. Answers those that were there.
+pub(crate) fn forget(
+    sql: &Connection,
+    means: &Means<'_>,
+    ids: &[FragmentId],
+    origin: &Origin,
+) -> Result<Outcome, Fault> {
+    let mut head = chain::head(sql)?;
+    let mut forgotten: Vec<Fragment> = Vec::new();
+    for id in ids {
+        let Some(fragment) = read::one(sql, *id)? else { continue };
+        let scope = scopes::intern(sql, &fragment.scope)?;
+        let (name, target) = (&fragment.scope, fragment.target);
+        let list = List { sql, means, scope, name, target, origin };
+        list.take_out(&mut head, *id, RecordKind::Forgotten(*id))?;
+        sql.prepare_cached(
+            "INSERT OR IGNORE INTO tombstone SELECT session, message FROM provenance
+             WHERE seq = ?1 AND session NOT NULL AND message NOT NULL",
+        )?
+        .execute([id.0])?;
+        sql.prepare_cached("DELETE FROM memory_block WHERE instr(text, ?1) > 0")?
+            .execute([&fragment.text])?;
+        forgotten.push(fragment);
+    }
+    if !forgotten.is_empty() {
+        anchor(sql, means, head, origin)?;
+    }
+    Ok(Outcome::Forgotten(forgotten))
+}
+
+/// Notes what a mirror is made of.
+pub(crate) fn mark_mirror(
+    sql: &Connection,
+    scope: &str,
+    target: Target,
+    digest: &Bytes32,
+    ids: &[FragmentId],
+) -> rusqlite::Result<()> {
+    let scope = scopes::intern(sql, scope)?;
+    mark(sql, scope, target, digest, ids)
+}
+
+fn mark(
+    sql: &Connection,
+    scope: i64,
+    target: Target,
+    digest: &Bytes32,
+    ids: &[FragmentId],
+) -> rusqlite::Result<()> {
+    sql.prepare_cached(
+        "INSERT INTO mirror VALUES (?1, ?2, ?3, ?4, zeroblob(32), zeroblob(0))
+         ON CONFLICT DO UPDATE SET old_digest = digest, old_ids = ids,
+             digest = excluded.digest, ids = excluded.ids",
+    )?
+    .execute((scope, target.code(), digest, chain::pack(ids)))
+    .map(drop)
+}
+
+/// Keeps what a session is shown, in place of what it was shown before.
+pub(crate) fn freeze(
+    sql: &Connection,
+    session: SessionId,
+    chain: &str,
+    text: &str,
+) -> rusqlite::Result<()> {
+    sql.prepare_cached("INSERT OR REPLACE INTO memory_block VALUES (?1, ?2, ?3)")?
+        .execute((session.0, chain, text))
+        .map(drop)
+}
+
+/// Drops what a session is shown.
+pub(crate) fn thaw(sql: &Connection, session: SessionId) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM memory_block WHERE session = ?1")?
+        .execute([session.0])
+        .map(drop)
+}

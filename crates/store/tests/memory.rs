@@ -1,0 +1,140 @@
+//! Memory in its file: what was forgotten is in no byte of it, and tampering shows.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test looks at the files themselves"
+)]
+
+mod common;
+
+use common::{agent, agent_db, open};
+use insula_store::{
+    AgentCommand, AgentStore, Entry, Fence, Forget, FragmentId, MessageSeq, NewFragment, Origin,
+    Outcome, Remember, SessionId, Source, Store, Target,
+};
+use insula_world::Timestamp;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+fn origin() -> Origin {
+    Origin {
+        source: Source::Tool,
+        principal: "telegram:1".into(),
+        platform: "telegram".into(),
+        session: Some(SessionId(1)),
+        message: Some(MessageSeq(1)),
+        call: None,
+        generation: 1,
+        at: Timestamp::from_millis(1_794_708_747_004),
+        approved_by: None,
+    }
+}
+
+async fn learn(a: &AgentStore, fence: &Fence, scope: &str, texts: &[&str]) -> Vec<FragmentId> {
+    let new = |text: &&str| {
+        let text = (*text).to_owned();
+        Entry::New(NewFragment { text, blocked: None, parents: Vec::new() })
+    };
+    let change = Remember {
+        scope: scope.into(),
+        target: Target::Memory,
+        expects: Vec::new(),
+        entries: texts.iter().map(new).collect(),
+        origin: origin(),
+        digest: [0; 32],
+    };
+    let done = a.commit(vec![AgentCommand::Remember(Box::new(change))], fence).await.unwrap();
+    match done.outcomes.into_iter().next() {
+        Some(Outcome::Remembered(ids)) => ids,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The files below a folder that have these bytes.
+fn holding(folder: &Path, needle: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(holding(&path, needle));
+        } else if fs::read(&path).unwrap().windows(needle.len()).any(|bytes| bytes == needle) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn what_is_forgotten_is_in_no_byte_of_any_file() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let canary = "Qx7canaryUnlikely";
+    let long = format!("{canary} {}", "filler words to spill pages ".repeat(400));
+    let kept = learn(&a, &fence, "chat:2", &["the kept one"]).await;
+    let ids = learn(&a, &fence, "chat:1", &["before", &long, "after"]).await;
+    assert!(!holding(home.path(), canary.as_bytes()).is_empty());
+    let term = canary.to_lowercase();
+    assert!(!holding(home.path(), term.as_bytes()).is_empty());
+    let freeze = AgentCommand::FreezeMemory {
+        session: SessionId(1),
+        chain: "chat:1".into(),
+        text: format!("MEMORY\n{long}"),
+    };
+    a.commit(vec![freeze], &fence).await.unwrap();
+    let meant = a.memory_affected(Forget::Fragment(ids[1])).await.unwrap();
+    let fragments = meant.iter().map(|fragment| fragment.id).collect();
+    let forget = AgentCommand::ForgetMemory { fragments, origin: Box::new(origin()) };
+    a.commit(vec![forget], &fence).await.unwrap();
+    // At once, with the database open, and after it was closed.
+    for _ in 0..2 {
+        assert_eq!(holding(home.path(), canary.as_bytes()), Vec::<String>::new());
+        assert_eq!(holding(home.path(), term.as_bytes()), Vec::<String>::new());
+        store.close_idle(Duration::ZERO).await;
+    }
+    assert!(a.memory_verify().await.unwrap().ok);
+    assert!(a.fragment(kept[0]).await.unwrap().is_some());
+    store.shutdown().await;
+}
+
+/// What a check says after `spoil` was at the file.
+async fn checked_after(spoil: &str) -> Option<String> {
+    let home = tempfile::tempdir().unwrap();
+    let store: Store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    learn(&a, &fence, "chat:1", &["one", "two", "three"]).await;
+    store.close_idle(Duration::ZERO).await;
+    let sql = rusqlite::Connection::open(agent_db(home.path(), "a")).unwrap();
+    sql.execute_batch(
+        "DROP TRIGGER provenance_keeps_records; DROP TRIGGER provenance_never_changes;",
+    )
+    .unwrap();
+    sql.execute_batch(spoil).unwrap();
+    drop(sql);
+    let report = a.memory_verify().await.unwrap();
+    assert_eq!(report.ok, report.reason.is_none());
+    store.shutdown().await;
+    report.reason
+}
+
+#[tokio::test]
+async fn tampering_with_provenance_or_words_shows() {
+    assert_eq!(checked_after("").await, None);
+    for (spoil, why) in [
+        ("UPDATE provenance SET principal = 'telegram:2' WHERE seq = 2", "changed"),
+        ("UPDATE provenance SET approved_by = 'cli:local' WHERE seq = 2", "changed"),
+        ("UPDATE provenance SET session = 2 WHERE seq = 1", "changed"),
+        ("UPDATE provenance SET scope = 'global' WHERE seq = 3", "changed"),
+        ("DELETE FROM provenance WHERE seq = 2", "missing"),
+        ("DELETE FROM provenance WHERE seq = 3", "cut off"),
+        ("UPDATE fragment SET text = 'other' WHERE id = 2", "does not say"),
+        ("UPDATE scope SET name = 'chat:9' WHERE name = 'chat:1'", "does not say"),
+        ("UPDATE fragment SET target = 1 WHERE id = 2", "does not say"),
+    ] {
+        let reason = checked_after(spoil).await.unwrap_or_default();
+        assert!(reason.contains(why), "{spoil}: {reason}");
+    }
+}

@@ -1,0 +1,222 @@
+//! `memory` and `memory_search`: what is remembered here, changed and found.
+
+use crate::hands::HandError;
+use crate::{Hands, Output, Tool, ToolError, arguments};
+use async_trait::async_trait;
+use insula_memory::{Change, Changed, Found, Operation, Target};
+use serde::Deserialize;
+use serde_json::Value;
+
+/// Hits unless asked for fewer or more.
+const LIMIT: usize = 8;
+/// Most hits.
+const LIMIT_MAX: usize = 30;
+/// Most operations of one call.
+const OPERATIONS_MAX: usize = 64;
+
+/// Where something is to be remembered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// In the scope of this conversation.
+    Here,
+    /// Where every conversation of the agent can read it.
+    Everywhere,
+}
+
+/// What is remembered, as far as this turn's scope reaches.
+#[async_trait]
+pub trait Memory: Send + Sync {
+    /// Changes it, all or nothing.
+    async fn change(&self, place: Place, changes: &[Change]) -> Result<Vec<Changed>, HandError>;
+
+    /// Looks for words.
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError>;
+}
+
+/// Changes what is remembered.
+pub struct Remember;
+
+/// Finds what is remembered.
+pub struct MemorySearch;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Asked {
+    action: Option<Action>,
+    target: Option<Target_>,
+    content: Option<String>,
+    old_text: Option<String>,
+    scope: Option<String>,
+    #[serde(default)]
+    operations: Vec<One>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct One {
+    action: Action,
+    target: Option<Target_>,
+    content: Option<String>,
+    old_text: Option<String>,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Action {
+    Add,
+    Replace,
+    Remove,
+}
+
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+enum Target_ {
+    Memory,
+    User,
+}
+
+impl From<Target_> for Target {
+    fn from(target: Target_) -> Self {
+        match target {
+            Target_::Memory => Self::Memory,
+            Target_::User => Self::User,
+        }
+    }
+}
+
+impl One {
+    fn change(self, otherwise: Option<Target_>) -> Result<Change, ToolError> {
+        let wrong = |what: &str| ToolError::Arguments(what.to_owned());
+        let target = self.target.or(otherwise);
+        let target = target.ok_or_else(|| wrong("give `target`: memory or user"))?.into();
+        let operation = match (self.action, self.old_text, self.content) {
+            (Action::Add, None, Some(content)) => Operation::Add { content },
+            (Action::Add, ..) => return Err(wrong("`add` takes `content` and no `old_text`")),
+            (Action::Replace, Some(old_text), Some(content)) => {
+                Operation::Replace { old_text, content }
+            }
+            (Action::Replace, ..) => {
+                return Err(wrong("`replace` takes `old_text` and `content`"));
+            }
+            (Action::Remove, Some(old_text), None) => Operation::Remove { old_text },
+            (Action::Remove, ..) => {
+                return Err(wrong("`remove` takes `old_text` and no `content`"));
+            }
+        };
+        Ok(Change { target, operation })
+    }
+}
+
+fn place(scope: Option<&str>) -> Result<Place, ToolError> {
+    match scope {
+        None | Some("") => Ok(Place::Here),
+        Some("global") => Ok(Place::Everywhere),
+        Some(_) => {
+            let what = "`scope` is `global` or left out; where else something is remembered is not yours to say";
+            Err(ToolError::Arguments(what.to_owned()))
+        }
+    }
+}
+
+impl Asked {
+    fn changes(self) -> Result<Vec<Change>, ToolError> {
+        let Self { action, target, content, old_text, operations, .. } = self;
+        match (action, operations.is_empty()) {
+            (Some(action), true) => {
+                Ok(vec![One { action, target, content, old_text }.change(None)?])
+            }
+            (None, false) if operations.len() <= OPERATIONS_MAX => {
+                operations.into_iter().map(|one| one.change(target)).collect()
+            }
+            (None, false) => {
+                let what = format!("`operations` has more than {OPERATIONS_MAX}");
+                Err(ToolError::Arguments(what))
+            }
+            _ => Err(ToolError::Arguments("give `action`, or `operations`".to_owned())),
+        }
+    }
+}
+
+#[async_trait]
+impl Tool for Remember {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn description(&self) -> &'static str {
+        "Remember short facts for later conversations: target `memory` for what you learned, `user` for who the user is. `old_text` is a unique part of an entry. `operations` are applied all or none. What you write is shown to you from the next conversation on."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"action":{"enum":["add","replace","remove"]},"target":{"enum":["memory","user"]},"content":{"type":"string"},"old_text":{"type":"string"},"scope":{"enum":["global"],"description":"only for what every conversation may know; an admin confirms"},"operations":{"type":"array","items":{"type":"object","properties":{"action":{"enum":["add","replace","remove"]},"target":{"enum":["memory","user"]},"content":{"type":"string"},"old_text":{"type":"string"}},"required":["action"]}}},"required":["target"],"additionalProperties":false}"#
+    }
+
+    fn reaches_everywhere(&self, arguments: &Value) -> bool {
+        // Whatever is not plainly absent: the tool itself refuses what it can't read.
+        arguments.get("scope").is_some_and(|scope| !scope.is_null() && *scope != "")
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+        let asked: Asked = arguments(value)?;
+        let place = place(asked.scope.as_deref())?;
+        let changes = asked.changes()?;
+        let told = hands.memory()?.change(place, &changes).await?;
+        Ok(Output::Text(told.iter().map(told_of).collect::<Vec<_>>().join("\n")))
+    }
+}
+
+fn told_of(changed: &Changed) -> String {
+    let Changed { target, used, limit, blocked, entries } = changed;
+    let mut text = format!(
+        "done: `{}` has {} entries, {used} of {limit} characters",
+        target.as_str(),
+        entries.len()
+    );
+    for why in blocked {
+        text.push_str(&format!(
+            "\nan entry was kept and blocked ({why}): nobody is shown it until an operator has looked at it"
+        ));
+    }
+    text
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wanted {
+    query: String,
+    limit: Option<usize>,
+}
+
+#[async_trait]
+impl Tool for MemorySearch {
+    fn name(&self) -> &'static str {
+        "memory_search"
+    }
+
+    fn description(&self) -> &'static str {
+        "Find what is remembered here by words, also what was remembered since this conversation began."
+    }
+
+    fn parameters(&self) -> &'static str {
+        r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"],"additionalProperties":false}"#
+    }
+
+    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+        let Wanted { query, limit } = arguments(value)?;
+        let limit = limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+        let found = hands.memory()?.search(&query, limit).await?;
+        if found.is_empty() {
+            return Ok(Output::Text("nothing was found".to_owned()));
+        }
+        let line = |found: &Found| {
+            let place =
+                if found.scope == insula_domain::Scope::Global { " everywhere" } else { "" };
+            format!("[{}{place}] {}", found.target.as_str(), found.text)
+        };
+        Ok(Output::Text(found.iter().map(line).collect::<Vec<_>>().join("\n")))
+    }
+}
+
+#[cfg(test)]
+#[path = "memory_tests.rs"]
+mod tests;

@@ -1,0 +1,53 @@
+//! What the tools make of a model's arguments.
+#![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
+
+use super::*;
+use serde_json::json;
+
+fn read(value: &Value) -> Result<(Place, Vec<Change>), String> {
+    let asked: Asked = arguments(value).map_err(|error| error.to_string())?;
+    let place = place(asked.scope.as_deref()).map_err(|error| error.to_string())?;
+    Ok((place, asked.changes().map_err(|error| error.to_string())?))
+}
+
+#[test]
+fn one_action_or_many_operations() {
+    let add = |target, content: &str| Change {
+        target,
+        operation: Operation::Add { content: content.to_owned() },
+    };
+    let one = json!({"action": "add", "target": "user", "content": "Ann"});
+    assert_eq!(read(&one).unwrap(), (Place::Here, vec![add(Target::User, "Ann")]));
+    let many = json!({"target": "memory", "scope": "global", "operations": [
+        {"action": "remove", "old_text": "tea"},
+        {"action": "replace", "old_text": "a", "content": "b"},
+        {"action": "add", "target": "user", "content": "Ann"},
+    ]});
+    let (place, changes) = read(&many).unwrap();
+    assert_eq!(place, Place::Everywhere);
+    assert_eq!(changes.len(), 3);
+    assert_eq!(changes[2], add(Target::User, "Ann"));
+    assert!(Remember.reaches_everywhere(&many));
+    assert!(!Remember.reaches_everywhere(&one));
+    assert!(Remember.reaches_everywhere(&json!({"scope": ["global"]})));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    for (value, what) in [
+        (json!({"target": "memory"}), "give `action`, or `operations`"),
+        (json!({"action": "add", "content": "a"}), "`target`"),
+        (json!({"action": "add", "target": "memory"}), "`add` takes"),
+        (json!({"action": "remove", "target": "memory", "content": "a"}), "`remove` takes"),
+        (json!({"action": "replace", "target": "memory", "content": "a"}), "`replace` takes"),
+        (
+            json!({"action": "add", "target": "memory", "content": "a", "scope": "chat:x"}),
+            "`scope`",
+        ),
+        (json!({"action": "add", "target": "memory", "content": "a", "agent": "b"}), "agent"),
+        (json!({"action": "forget", "target": "memory"}), "forget"),
+    ] {
+        let error = read(&value).unwrap_err();
+        assert!(error.contains(what), "{value}: {error}");
+    }
+}
