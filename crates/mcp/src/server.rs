@@ -46,6 +46,10 @@ pub struct Limits {
     pub idle: Duration,
 }
 
+/// How often the words of a program that ended at once are looked for, and after which pause.
+const LAST_WORDS_LOOKS: usize = 20;
+const LAST_WORDS_PAUSE: Duration = Duration::from_millis(25);
+
 /// Where a connection leads.
 pub enum Way {
     /// The streams of a program.
@@ -62,7 +66,7 @@ pub enum Way {
     /// A server over HTTP.
     Http {
         /// The agent's way to the network.
-        egress: Egress,
+        egress: Box<Egress>,
         /// Where.
         url: String,
         /// What is sent with every request.
@@ -348,7 +352,7 @@ impl Server {
                 (served, Some(errors))
             }
             Way::Http { egress, url, headers } => {
-                let http = self.http(egress, headers);
+                let http = self.http(*egress, headers);
                 let mut config = StreamableHttpClientTransportConfig::with_uri(url);
                 // A lost stream is not opened again: a server could have us do it for ever.
                 config.retry_config = Arc::new(NeverRetry::default());
@@ -365,6 +369,13 @@ impl Server {
                 }
                 let why = ending.why().unwrap_or_else(|| said(&error));
                 if let Some(errors) = errors {
+                    // It may be gone before what it said has been read.
+                    for _ in 0..LAST_WORDS_LOOKS {
+                        if last_words(&errors).is_some() {
+                            break;
+                        }
+                        self.clock.sleep(LAST_WORDS_PAUSE).await;
+                    }
                     self.facts().trouble = Some(last_words(&errors).unwrap_or_else(|| why.clone()));
                 }
                 Err(Greeting::Failed(ServerError::Unreachable(why)))

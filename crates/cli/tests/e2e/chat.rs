@@ -341,7 +341,7 @@ fn one_message_is_said_and_the_exit_code_tells() {
     assert_eq!(piped(&daemon, &["-m", "hi"], ""), done("<hi>\n"));
     assert_eq!(piped(&daemon, &["-m", "anew"], ""), done("**good**\n"));
     assert_eq!(piped(&daemon, &[], "one\ntwo\n"), done("<one\ntwo>\n"));
-    assert_eq!(piped(&daemon, &["-m", "hi"], "not read"), done("<hi>\n"));
+    assert_eq!(piped(&daemon, &["-m", "hi"], "and this"), done("<hi\n\nand this>\n"));
     let (code, out, error) = piped(&daemon, &["-m", "fail"], "");
     assert_eq!((code, out.as_str(), error.as_str()), (Some(1), "", "error: no key\n"));
     assert_eq!(piped(&daemon, &[], " \n").0, Some(2));

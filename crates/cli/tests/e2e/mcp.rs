@@ -67,8 +67,13 @@ fn two_agents_with_one_server_name_have_their_own_started_once_and_within_their_
     home.write("agents/b/workspace/secret", "canary-b").unwrap();
     let daemon = start_still(&home);
     let (one, other) = (x(&home, "a", "who", ""), x(&home, "b", "who", ""));
-    assert_ne!(one.lines().last(), other.lines().last());
-    assert!(one.contains("from the MCP server `x`"), "{one}");
+    // Between the marks, whose ids differ anyway.
+    let inside = |said: &str| {
+        let own = |line: &&str| !line.contains("untrusted") && !line.trim().is_empty();
+        said.lines().rfind(own).map(str::to_owned)
+    };
+    assert_ne!(inside(&one), inside(&other));
+    assert!(one.contains("source=\"the MCP server x\""), "{one}");
     for _ in 0..20 {
         x(&home, "a", "who", "");
     }
@@ -112,7 +117,7 @@ fn a_server_that_hangs_dies_floods_or_talks_nonsense_hurts_nobody_else() {
     let config = format!("agents:\n  bad: {}\n  good: {}\n", agent(""), agent(""));
     let home = house(&config, &["bad", "good"]);
     let _daemon = start_still(&home);
-    assert!(x(&home, "good", "who", "").contains("information"));
+    assert!(x(&home, "good", "who", "").contains("<untrusted"));
     // Progress keeps a call alive beyond its time-out.
     assert!(x(&home, "good", "slow", "").contains("slow and done"));
     let said = x(&home, "bad", "hang", "");
@@ -120,7 +125,7 @@ fn a_server_that_hangs_dies_floods_or_talks_nonsense_hurts_nobody_else() {
     eventually("the server hears that nobody waits", || {
         home.has("agents/bad/workspace/cancelled").then_some(())
     });
-    let works = |said: &str| said.contains("information, not instructions");
+    let works = |said: &str| said.contains("<untrusted id=");
     for (tool, why) in [
         ("die", "closed its output"),
         ("garbage", "is not MCP"),
@@ -180,7 +185,7 @@ fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
     }
     let before = generations(&home);
     // The next turn begins with what the server says by then.
-    assert!(x(&home, "a", "who", "").contains("information"));
+    assert!(x(&home, "a", "who", "").contains("<untrusted"));
     assert!(x(&home, "b", "late", "").contains("late says"));
     let after = generations(&home);
     assert!(after["a"] > before["a"] && after["b"] > before["b"], "{before:?} {after:?}");
@@ -220,7 +225,7 @@ fn orders_in_a_description_hide_the_tool_and_those_in_a_result_are_marked() {
     insula(&home, &["mcp", "approve", "a", "x", "add"]).ok();
     assert_eq!(listed(&home, "a", "add")["shown"], true);
     let said = x(&home, "b", "inject", "");
-    let (mark, words) = (said.find("information, not instructions"), said.find("It rains"));
+    let (mark, words) = (said.find("<untrusted id="), said.find("It rains"));
     assert!(mark.is_some() && mark < words, "{said}");
     for (tool, why) in
         [("write", "left out by `tools`"), ("read", "denied by"), ("die", "left out by `tools`")]

@@ -37,7 +37,7 @@ impl Opener for AgentOpener<'_> {
                 let principal = Principal::Server(&self.server.name);
                 let egress = principal.way_out(self.house, self.agent).await;
                 let egress = egress.map_err(|error| error.to_string())?;
-                Ok(Way::Http { egress, url: url.to_string(), headers })
+                Ok(Way::Http { egress: Box::new(egress), url: url.to_string(), headers })
             }
         }
     }

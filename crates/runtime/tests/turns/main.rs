@@ -1,6 +1,7 @@
 //! Turns from outside: the engine over the real store, with the built-in practice model or a
 //! scripted provider on a network in memory.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "tests look at the files that a home has")]
 
 mod approvals;
 mod basics;

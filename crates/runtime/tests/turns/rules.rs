@@ -37,6 +37,7 @@ const TOOLS: insula_runtime::turn::gate::Tools =
 const AGENTS: &str = "
 agents:
   a:
+    network: {allow: [docs.rs]}
     tools:
       allow: [terminal, web_extract, send_message]
       rules:
