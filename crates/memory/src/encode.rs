@@ -3,7 +3,7 @@
 //! The text of a context has `:` between its parts and, inside them, only letters, digits,
 //! `_.~-` and `%XX`; one may begin with `@`. A `:` becomes `=`, which is in none. A name that
 //! is too long for a file system is cut into several folders, of which each but the last ends
-//! in `+`.
+//! in `+` and each but the first begins with one: no piece can be `.` or `..`.
 
 use insula_domain::Scope;
 use std::path::PathBuf;
@@ -18,12 +18,13 @@ pub fn folder_of(scope: &Scope) -> PathBuf {
     let mut folder = PathBuf::from("contexts");
     let mut rest = name.as_str();
     // All of it is ASCII, so that every place is one to cut at.
+    let mut mark = "";
     while rest.len() > NAME_BYTES_MAX {
         let (part, after) = rest.split_at(NAME_BYTES_MAX);
-        folder.push(format!("{part}+"));
-        rest = after;
+        folder.push(format!("{mark}{part}+"));
+        (rest, mark) = (after, "+");
     }
-    folder.push(rest);
+    folder.push(format!("{mark}{rest}"));
     folder
 }
 
@@ -34,13 +35,12 @@ pub fn scope_of(folder: &std::path::Path) -> Option<Scope> {
     if first? != "contexts" {
         return None;
     }
-    let parts: Vec<&str> = parts.collect::<Option<_>>()?;
-    let (last, before) = parts.split_last()?;
     let mut name = String::new();
-    for part in before {
-        name.push_str(part.strip_suffix('+')?);
+    for part in parts {
+        let part = part?;
+        let part = part.strip_prefix('+').unwrap_or(part);
+        name.push_str(part.strip_suffix('+').unwrap_or(part));
     }
-    name.push_str(last);
     let context = name.replace('=', ":").parse().ok()?;
     let scope = Scope::Context(context);
     (folder_of(&scope) == folder).then_some(scope)
@@ -68,6 +68,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn no_piece_of_a_long_name_leads_elsewhere() {
+        for step in [".", ".."] {
+            // `custom=` and the letters fill the first folder, so that the rest is dots alone.
+            let text = format!("{}{}", "x".repeat(NAME_BYTES_MAX - "custom=".len()), step);
+            let scope = Scope::Context(ContextId::Custom(CustomId::new(&text).unwrap()));
+            let folder = folder_of(&scope);
+            assert_eq!(folder.iter().count(), 3, "{folder:?}");
+            assert!(folder.ends_with(format!("+{step}")), "{folder:?}");
+            assert_eq!(scope_of(&folder), Some(scope));
+        }
+    }
+
     proptest! {
         #[test]
         fn every_answer_of_a_hook_has_a_folder_of_its_own(text in "\\PC{1,160}|[./]{1,200}") {
@@ -76,7 +89,7 @@ mod tests {
             let folder = folder_of(&scope);
             for part in &folder {
                 let part = part.to_str().unwrap();
-                prop_assert!(part.len() <= NAME_BYTES_MAX + 1);
+                prop_assert!(part.len() <= NAME_BYTES_MAX + 2);
                 prop_assert!(part != "." && part != ".." && !part.contains('/'));
             }
             prop_assert_eq!(scope_of(&folder), Some(scope));

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 68] = [
+const COMMANDS: [&str; 67] = [
     "",
     "up",
     "check",
@@ -60,7 +60,6 @@ const COMMANDS: [&str; 68] = [
     "approvals deny",
     "approvals grants",
     "approvals revoke",
-    "mcp",
     "mcp serve",
     "token",
     "token create",
