@@ -74,33 +74,11 @@ impl Hook {
     pub fn matches(&self, tool: Option<&str>) -> bool {
         match (&self.matcher, tool) {
             (None, _) => true,
-            (Some(patterns), Some(tool)) => patterns.iter().any(|pattern| is_like(pattern, tool)),
+            (Some(patterns), Some(tool)) => {
+                patterns.iter().any(|it| insula_domain::selector::is_like(it, tool))
+            }
             // A hook for some tools is not asked where there is none.
             (Some(_), None) => false,
         }
     }
-}
-
-/// Whether a name is like a pattern with `*` for any run of characters. Going back to the last
-/// star is enough.
-fn is_like(pattern: &str, name: &str) -> bool {
-    let (pattern, name) = (pattern.as_bytes(), name.as_bytes());
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < name.len() {
-        if pattern.get(p) == Some(&b'*') {
-            star = Some((p, t));
-            p += 1;
-        } else if pattern.get(p) == Some(&name[t]) {
-            p += 1;
-            t += 1;
-        } else if let Some((at, from)) = star {
-            star = Some((at, from + 1));
-            p = at + 1;
-            t = from + 1;
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
 }

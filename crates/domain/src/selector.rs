@@ -170,8 +170,7 @@ impl McpPattern {
 
     /// Whether the tool is one of these.
     pub fn covers(&self, name: McpName<'_>) -> bool {
-        glob(self.server.as_bytes(), name.server.as_bytes())
-            && glob(self.tool.as_bytes(), name.tool.as_bytes())
+        is_like(&self.server, &name.server) && is_like(&self.tool, &name.tool)
     }
 }
 
@@ -187,12 +186,13 @@ impl fmt::Display for McpPattern {
 
 /// Whether a text is like a pattern with `*` for any run of characters.
 pub fn is_like(pattern: &str, text: &str) -> bool {
-    glob(pattern.as_bytes(), text.as_bytes())
+    is_like_within(pattern, text, b"")
 }
 
-/// Matches `*` in `pattern` against any run of bytes. Going back to the last star is enough,
-/// so a pattern can't make it take long.
-fn glob(pattern: &[u8], text: &[u8]) -> bool {
+/// The same with a `*` that passes none of the bytes in `stops`. Going back to the last star is
+/// enough, since what it may not pass ends it for good; so a pattern can't make it take long.
+pub fn is_like_within(pattern: &str, text: &str, stops: &[u8]) -> bool {
+    let (pattern, text) = (pattern.as_bytes(), text.as_bytes());
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while t < text.len() {
@@ -202,7 +202,7 @@ fn glob(pattern: &[u8], text: &[u8]) -> bool {
         } else if pattern.get(p) == Some(&text[t]) {
             p += 1;
             t += 1;
-        } else if let Some((at, from)) = star {
+        } else if let Some((at, from)) = star.filter(|(_, from)| !stops.contains(&text[*from])) {
             star = Some((at, from + 1));
             p = at + 1;
             t = from + 1;

@@ -4,6 +4,7 @@ use super::path::PathGlob;
 use super::{ELEMENTS_MAX, Found};
 use crate::command::{self, Said};
 use crate::host::{HostPattern, Scheme, parse_authority};
+use crate::selector;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
@@ -246,7 +247,7 @@ impl Bound {
                 let lower = text.to_ascii_lowercase();
                 is_recipient(text)
                     && !text.contains('*')
-                    && names.iter().any(|name| is_like_recipient(name.as_bytes(), lower.as_bytes()))
+                    && names.iter().any(|name| is_like_recipient(name, &lower))
             }
             Self::Path(globs) => globs.iter().any(|glob| glob.covers(text)),
             Self::Command(prefixes) => return commands_within(prefixes, text),
@@ -311,27 +312,9 @@ fn is_recipient(text: &str) -> bool {
     !text.is_empty() && text.len() <= 320 && !text.contains(is_odd)
 }
 
-/// Matches with `*` for any run of bytes without `@`, `:` and `/`. Going back to the last star
-/// is enough, since what it may not pass ends it for good.
-fn is_like_recipient(pattern: &[u8], text: &[u8]) -> bool {
-    let (mut p, mut t) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while t < text.len() {
-        if pattern.get(p) == Some(&b'*') {
-            star = Some((p, t));
-            p += 1;
-        } else if pattern.get(p) == Some(&text[t]) {
-            p += 1;
-            t += 1;
-        } else if let Some((at, from)) = star.filter(|(_, from)| !b"@:/".contains(&text[*from])) {
-            star = Some((at, from + 1));
-            p = at + 1;
-            t = from + 1;
-        } else {
-            return false;
-        }
-    }
-    pattern[p..].iter().all(|byte| *byte == b'*')
+/// Whether a recipient is like a pattern whose `*` stays within a part of an address.
+fn is_like_recipient(pattern: &str, text: &str) -> bool {
+    selector::is_like_within(pattern, text, b"@:/")
 }
 
 /// As much of a value as a message needs.

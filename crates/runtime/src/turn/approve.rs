@@ -55,18 +55,21 @@ impl Turn<'_> {
             ApprovalMode::Off => None,
             ApprovalMode::Deny => Some(Unapproved::Nobody),
             ApprovalMode::Smart => self.judge(&question).await?,
-            ApprovalMode::Manual => self.wait(&question).await?,
+            ApprovalMode::Manual => self.ask_admin(&question).await?.err(),
         };
         let deny =
             |why| Denial::Unapproved { name: name.to_owned(), finding: finding.clone(), why };
         Ok(why.map_or(Ok(()), |why| Err(deny(why))))
     }
 
-    /// Asks an admin, and waits.
-    async fn wait(&self, question: &Question<'_>) -> Result<Option<Unapproved>, Broken> {
+    /// Asks an admin, and waits: who said yes, or why nobody did.
+    pub(super) async fn ask_admin(
+        &self,
+        question: &Question<'_>,
+    ) -> Result<Result<Box<str>, Unapproved>, Broken> {
         let Question { tool, what, rule, .. } = *question;
         if let Some(reason) = self.before_approval(tool, what, rule).await {
-            return Ok(Some(Unapproved::Denied { reason: Some(reason) }));
+            return Ok(Err(Unapproved::Denied { reason: Some(reason) }));
         }
         let (voice, cancel) = (&self.cx.live.voice, &self.cx.live.cancel);
         let mut id = String::new();
@@ -79,13 +82,13 @@ impl Turn<'_> {
                 rule: question.rule.to_owned(),
             });
         });
-        let (outcome, why) = match asked.await? {
-            Answered::Approved { .. } => (ApprovalOutcome::Approved, None),
+        let (outcome, answer) = match asked.await? {
+            Answered::Approved { by } => (ApprovalOutcome::Approved, Ok(by)),
             Answered::Denied { reason, .. } => {
-                (ApprovalOutcome::Denied, Some(Unapproved::Denied { reason }))
+                (ApprovalOutcome::Denied, Err(Unapproved::Denied { reason }))
             }
-            Answered::Silence => (ApprovalOutcome::TimedOut, Some(Unapproved::Silence)),
-            Answered::Stopped => (ApprovalOutcome::Stopped, Some(Unapproved::Silence)),
+            Answered::Silence => (ApprovalOutcome::TimedOut, Err(Unapproved::Silence)),
+            Answered::Stopped => (ApprovalOutcome::Stopped, Err(Unapproved::Silence)),
         };
         let told = match outcome {
             ApprovalOutcome::Approved => "approved",
@@ -98,7 +101,7 @@ impl Turn<'_> {
         if outcome == ApprovalOutcome::Stopped {
             return Err(Broken::Stopped(None, Usage::default()));
         }
-        Ok(why)
+        Ok(answer)
     }
 
     /// Asks a model. What goes wrong is a no.

@@ -2,16 +2,15 @@
 //! tools get; and whether a write that every conversation could read is allowed.
 
 use super::run::{Broken, Turn, TurnContext};
-use crate::approvals::{Answered, Question};
+use crate::approvals::Question;
 use crate::house::House;
-use crate::turn::event::{ApprovalOutcome, TurnEvent};
-use crate::turn::gate::{Admitted, Denial, Unapproved};
+use crate::turn::gate::{Admitted, Denial};
 use async_trait::async_trait;
 use insula_config::agent::GlobalWrites;
 use insula_domain::{MemoryOperation, Scope};
 use insula_memory::{AsFound, Change, Changed, Found, Operation, Scoped};
 use insula_models::{CacheHint, SystemBlock};
-use insula_store::{AgentCommand, Origin, Source, Usage};
+use insula_store::{AgentCommand, Origin, Source};
 use insula_tools::hands::HandError;
 use insula_tools::memory::Place;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -134,36 +133,6 @@ impl Turn<'_> {
             Ok(by) => Ok(Ok(Some(by))),
             Err(why) => deny(Some(why)),
         }
-    }
-
-    async fn ask_admin(
-        &self,
-        question: &Question<'_>,
-    ) -> Result<Result<Box<str>, Unapproved>, Broken> {
-        let (voice, cancel) = (&self.cx.live.voice, &self.cx.live.cancel);
-        let mut id = String::new();
-        let asked = self.shop.approvals.ask(question, cancel, |approval| {
-            id = approval.id.to_string();
-            voice.say(TurnEvent::Approval {
-                id: id.clone(),
-                tool: question.tool.to_owned(),
-                what: approval.what.clone(),
-                rule: question.rule.to_owned(),
-            });
-        });
-        let (outcome, answer) = match asked.await? {
-            Answered::Approved { by } => (ApprovalOutcome::Approved, Ok(by)),
-            Answered::Denied { reason, .. } => {
-                (ApprovalOutcome::Denied, Err(Unapproved::Denied { reason }))
-            }
-            Answered::Silence => (ApprovalOutcome::TimedOut, Err(Unapproved::Silence)),
-            Answered::Stopped => (ApprovalOutcome::Stopped, Err(Unapproved::Silence)),
-        };
-        voice.say(TurnEvent::ApprovalDone { id, tool: question.tool.to_owned(), outcome });
-        if outcome == ApprovalOutcome::Stopped {
-            return Err(Broken::Stopped(None, Usage::default()));
-        }
-        Ok(answer)
     }
 }
 
