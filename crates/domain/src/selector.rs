@@ -170,7 +170,7 @@ impl McpPattern {
 
     /// Whether the tool is one of these.
     pub fn covers(&self, name: McpName<'_>) -> bool {
-        is_like(&self.server, &name.server) && is_like(&self.tool, &name.tool)
+        is_like(&self.server, name.server) && is_like(&self.tool, name.tool)
     }
 }
 

@@ -141,13 +141,15 @@ impl<'a> Turns<'a> {
                     for frame in frames.push(&piece).map_err(|_| broken_off())? {
                         let Some(event) = Event::read(&frame) else { continue };
                         let now = clock.elapsed();
+                        // Before the question is there: who answers it at once is heard.
+                        let takes_keys = display.as_ref().is_some_and(Display::takes_keys);
+                        let asks = matches!(event, Event::Approval(_));
+                        let keys = if asks && takes_keys { Keys::begin() } else { None };
                         show(display, |display| display.event(&event, now));
                         match event {
                             Event::Accepted { turn: id } => turn = id,
                             Event::ToolDone(done) => tools.push(done),
                             Event::Approval(asked) => {
-                                let takes_keys = display.as_ref().is_some_and(Display::takes_keys);
-                                let keys = if takes_keys { Keys::begin() } else { None };
                                 question = keys.map(|keys| Question { id: asked.id, keys });
                             }
                             Event::ApprovalDone(_) => question = None,

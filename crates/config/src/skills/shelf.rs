@@ -229,9 +229,23 @@ fn selector(name: &str) -> Option<Selector> {
     Selector::parse(ours).ok()
 }
 
+/// A skill that another of the same name keeps from being used.
+fn twin(skill: &Skill, other: &Skill) -> Unusable {
+    Unusable {
+        name: skill.name.clone(),
+        place: skill.place.clone(),
+        folder: skill.folder.clone(),
+        blocked: false,
+        why: format!("another skill has the same name, in `{}`", other.folder).into(),
+        line: 1,
+        at: 0,
+    }
+}
+
 /// Puts an agent's shelf together.
 fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) -> Shelf {
     let mut by_name: BTreeMap<&str, &Skill> = BTreeMap::new();
+    let mut claimed = BTreeMap::new();
     let mut unusable = own.unusable.clone();
     for parsed in of_bundles {
         unusable.extend(parsed.unusable.iter().cloned());
@@ -242,15 +256,17 @@ fn assemble(bundles: Vec<Box<str>>, own: &Parsed, of_bundles: &[Arc<Parsed>]) ->
             None => drop(by_name.insert(&skill.name, skill)),
             // Its own goes before a bundle's, as a person would expect who put it there.
             Some(first) if first.place == Place::Own && skill.place != Place::Own => {}
-            Some(first) => unusable.push(Unusable {
-                name: skill.name.clone(),
-                place: skill.place.clone(),
-                folder: skill.folder.clone(),
-                blocked: false,
-                why: format!("another skill has the same name, in `{}`", first.folder).into(),
-                line: 1,
-                at: 0,
-            }),
+            Some(first) => {
+                unusable.push(twin(skill, first));
+                claimed.insert(&*skill.name, skill);
+            }
+        }
+    }
+    // Neither may stand for the other: one that was put there later would take the place of
+    // what an operator installed.
+    for (name, other) in claimed {
+        if let Some(first) = by_name.remove(name) {
+            unusable.push(twin(first, other));
         }
     }
     let skills: Arc<[Skill]> = by_name.into_values().cloned().collect();

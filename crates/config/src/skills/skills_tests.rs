@@ -161,18 +161,20 @@ fn a_skill_with_a_fault_does_not_exist_and_is_told_about() {
         files("twin", "name: good\ndescription: Again.", "x"),
     ];
     let (report, a) = loaded(&home("agents: {a: {}}\n", own, vec![]), "a");
-    assert_eq!(names(&a), ["good"]);
+    // Of two with one name neither is there, or what was put in later could stand for what was
+    // installed.
+    assert_eq!(names(&a), Vec::<&str>::new());
     let told = messages(&report);
-    assert_eq!(told.len(), 4, "{told:#?}");
+    assert_eq!(told.len(), 5, "{told:#?}");
     assert!(told[0].starts_with("agents/a/skills/bad/SKILL.md:2:1: skill `bad` is left out: SKILL.md `description` is missing"), "{told:#?}");
     assert!(told[1].starts_with("agents/a/skills/evil/SKILL.md:7:1: skill `evil` is left out: blocked: instruction override"), "{told:#?}");
     assert!(told.iter().any(|it| it.contains("it is for macos")), "{told:#?}");
-    assert!(
-        told.iter().any(|it| it.contains("another skill has the same name, in `good`")),
-        "{told:#?}"
-    );
+    for folder in ["good", "twin"] {
+        let why = format!("another skill has the same name, in `{folder}`");
+        assert!(told.iter().any(|it| it.contains(&why)), "{told:#?}");
+    }
     let blocked: Vec<bool> = a.skills.unusable.iter().map(|it| it.blocked).collect();
-    assert_eq!(blocked, [false, true, false, false]);
+    assert_eq!(blocked, [false, true, false, false, false]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::subagents::TurnDelegate;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts;
-use crate::turn::gate::{Denial, examine, judge};
+use crate::turn::gate::{Admitted, Denial, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::remember::TurnMemory;
 use crate::turn::untrusted;
@@ -150,13 +150,15 @@ impl Turn<'_> {
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled(), if is_dropped => {
+                self.note_stopped(name, &admitted).await?;
                 return Err(Broken::Stopped(None, Usage::default()));
             }
             outcome = admitted.tool.run(&hands, &admitted.arguments) => outcome,
         };
         self.spent += delegate.spent();
-        if !is_dropped {
-            self.go_on()?;
+        if !is_dropped && let Err(broken) = self.go_on() {
+            self.note_stopped(name, &admitted).await?;
+            return Err(broken);
         }
         // The boundary has its say where the handle is: only there is it known what a path is.
         let rule = matches!(outcome, Err(ToolError::Refused(_))).then_some("boundary");
@@ -213,6 +215,13 @@ impl Turn<'_> {
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;
         Ok(Called::Result(seq, result))
+    }
+
+    /// Writes down that a call was stopped: what it had done by then is done.
+    async fn note_stopped(&self, name: &str, admitted: &Admitted) -> Result<(), Broken> {
+        let subject = admitted.tool.subject(&admitted.arguments);
+        let audit = self.audit_about(name, "stopped", None, subject);
+        self.commit(vec![audit]).await.map(drop)
     }
 
     /// Journals that a call begins, and says in which step; one that a crash cut off began

@@ -158,6 +158,9 @@ impl fmt::Display for Denial {
                 f,
                 "refused: you do not have the tool `{name}` ({rule}); nobody in this conversation can change that, so go on without it"
             ),
+            Self::NotBuilt { name } if name.starts_with("mcp__") => {
+                write!(f, "refused: none of your servers offers `{name}`; go on without it")
+            }
             Self::NotBuilt { name } => {
                 write!(
                     f,

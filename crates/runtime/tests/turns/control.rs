@@ -1,10 +1,13 @@
 //! Steering, interrupting, stopping, retrying, beginning anew, forgetting.
 
-use crate::support::{calls, end, reply, says, scripted, shown};
+use crate::support::{calls, end, reply, says, scripted, shown, with_tools};
+use async_trait::async_trait;
+use insula_domain::AgentId;
 use insula_runtime::events::AgentEvent;
 use insula_runtime::turn::{Mode, SubmitError, TurnEnd, TurnEvent};
 use insula_store::{Part, Role, SessionRef, SessionState, TurnStatus};
-use insula_testkit::upstream::Step;
+use insula_testkit::upstream::{Seen, Step};
+use insula_tools::{Hands, Output, Tool, ToolError};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
@@ -290,4 +293,45 @@ async fn a_model_that_goes_in_circles_is_told_and_then_stopped() {
     assert!(seen.len() < 20, "{}", seen.len());
     let told = String::from_utf8_lossy(&seen.last().unwrap().body).into_owned();
     assert!(told.contains("do something else, or answer"), "{told}");
+}
+
+static BEGUN: Notify = Notify::const_new();
+
+/// Goes on until it is dropped.
+struct Endless;
+
+#[async_trait]
+impl Tool for Endless {
+    fn name(&self) -> &str {
+        "todo"
+    }
+
+    fn description(&self) -> &str {
+        "Never ends."
+    }
+
+    fn parameters(&self) -> &str {
+        r#"{"type":"object"}"#
+    }
+
+    async fn run(&self, _: &Hands<'_>, _: &serde_json::Value) -> Result<Output, ToolError> {
+        BEGUN.notify_one();
+        std::future::pending().await
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_is_on_the_record() {
+    let endless = |_: &Seen, _| calls("c1", "todo", "{}");
+    let house = with_tools(None, "agents: {a: {}}\n", &[&Endless], endless).await;
+    let running = house.submit("one", "go").await;
+    BEGUN.notified().await;
+    let (_, key) = house.inbound("a", "one", "");
+    assert_eq!(house.engine.stop(&key), 1);
+    assert_eq!(end(running).await, TurnEnd::Stopped);
+    let agent = house.house.store.agent(&AgentId::new("a").unwrap());
+    let records = agent.audit_tail(10).await.unwrap();
+    let contents = records.iter().filter_map(|record| record.content.as_deref());
+    let told: Vec<_> = contents.filter(|text| text.contains("\"todo\"")).collect();
+    assert!(told.len() == 1 && told[0].contains("\"stopped\""), "{told:?}");
 }
