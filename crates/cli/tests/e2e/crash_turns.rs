@@ -30,7 +30,7 @@ const AGENTS: usize = 5;
 const CONVERSATIONS: usize = 9;
 /// Messages after which a conversation is left and another begun: the model is shown all of
 /// it, so it has to stay shorter than the window.
-const CONVERSATION_LEN_MAX: usize = 60;
+const CONVERSATION_LEN_MAX: usize = 24;
 /// Repetitions before an answer counts as one that never comes: each is a whole request, so
 /// this many take far longer than any turn.
 const REPEATS_MAX: usize = 20_000;
