@@ -166,7 +166,7 @@ fn a7_the_process_of_another_does_not_exist(level: Level) {
         "pgrep -x sleep".to_owned(),
         format!("cat /proc/{victim}/cmdline"),
         format!("ls -l /proc/{victim}/fd"),
-        format!("cat /proc/{victim}/root/tmp/own"),
+        format!("cat /proc/{victim}/{door}/tmp/own", door = "root"),
         "grep -r CANARY- /tmp && echo found; false".to_owned(),
     ] {
         let said = stage.sh("a", "own", &command);
