@@ -1,0 +1,18 @@
+//! The gateway: from a platform's event to a turn, and from a reply to the platform.
+//!
+//! It knows no wire format: adapters turn events into [`Envelope`]s and [`Post`]s into
+//! requests. It decides who may talk, which agent answers and in which session, and sees that
+//! nothing is lost, answered twice, or sent out by another account than it came in by.
+
+mod adapter;
+mod envelope;
+mod post;
+
+pub use adapter::{
+    Adapter, Cursor, Fault, Features, Identity, Inbox, NotTaken, WebAnswer, WebRequest,
+};
+pub use envelope::{
+    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
+    Sender,
+};
+pub use post::{Body, Button, File, Post, PostError, Posted, Target};
