@@ -68,6 +68,9 @@ pub(crate) fn clean(fragments: &[Fragment]) -> Vec<&str> {
         .filter(|fragment| fragment.blocked.is_none() && objection(&fragment.text).is_none())
         .map(|fragment| fragment.text.as_str())
         .collect();
+    if entries.is_empty() {
+        return entries;
+    }
     for glue in ["\n", " "] {
         while let Some(at) = scan(&entries.join(glue), Use::Memory).first().map(|it| it.at) {
             let mut end = 0;

@@ -45,6 +45,23 @@ impl Request {
             effort: None,
         }
     }
+
+    /// How many bytes its words are, roughly: enough to make room for them at once.
+    pub(crate) fn weight(&self) -> usize {
+        let system: usize = self.system.iter().map(|block| block.text.len()).sum();
+        let tools: usize = self.tools.iter().map(|tool| tool.size() + 64).sum();
+        let said = |part: &Part| match part {
+            Part::Text(text) | Part::Reasoning { text, .. } => text.len(),
+            Part::ToolCall { name, arguments, .. } => name.len() + arguments.len(),
+            // What else there is grows the buffer when it comes.
+            Part::Image(_) | Part::ToolResult { .. } => 0,
+        };
+        let parts = self.messages.iter().flat_map(|message| &message.parts);
+        let messages = parts.map(said).sum::<usize>() + self.messages.len() * 64;
+        let all = system + tools + messages;
+        // What is escaped takes more.
+        all + all / 16 + 512
+    }
 }
 
 /// One block of the system prompt.

@@ -255,6 +255,12 @@ impl AgentStore {
         self.backend.commit(batch, fence).await
     }
 
+    /// How often something was erased since the daemon began. Whoever keeps a copy of what it
+    /// read notes this before it reads: a copy with another number may hold what is gone.
+    pub fn erasures(&self) -> u64 {
+        self.backend.erasures()
+    }
+
     /// Audit records after a position, oldest first, at most `limit` of them.
     pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
         self.backend.audit_after(after, limit).await

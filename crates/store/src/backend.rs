@@ -46,6 +46,9 @@ pub trait AgentBackend: MemoryBackend + Send + Sync {
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed>;
 
+    /// How often something was erased.
+    fn erasures(&self) -> u64;
+
     /// Audit records after a position.
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
 

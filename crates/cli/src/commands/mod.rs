@@ -32,6 +32,7 @@ use insula_runtime::house::Purpose;
 use insula_world::World;
 use serde_json::Value;
 use std::path::PathBuf;
+use std::pin::Pin;
 
 /// Runs one command; its exit code.
 pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure> {
@@ -58,7 +59,11 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = runtime.enable_all().build()?;
-    runtime.block_on(dispatch(arguments.command, setting))
+    // Behind a pointer of one type: the runtime has several ways to wait, and each would get a
+    // copy of everything that a command does.
+    let command: Pin<Box<dyn Future<Output = Result<u8, Failure>>>> =
+        Box::pin(dispatch(arguments.command, setting));
+    runtime.block_on(command)
 }
 
 async fn dispatch(command: Command, setting: Setting) -> Result<u8, Failure> {

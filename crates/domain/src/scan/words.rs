@@ -6,6 +6,7 @@ use super::phrases::{LISTS, PHRASES, SQUEEZED};
 use super::{Category, Found, Uses};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// One step of a phrase.
 enum Step {
@@ -45,9 +46,14 @@ struct Word<'a> {
     at: usize,
 }
 
-/// Notes the phrases in a text.
-pub(super) fn look(folded: &Folded, found: &mut Found) {
-    let words = words(&folded.text);
+/// The phrases, taken apart once.
+struct Book {
+    phrases: Vec<Vec<Step>>,
+    /// Which phrases begin with a word.
+    beginnings: BTreeMap<&'static str, Vec<usize>>,
+}
+
+static BOOK: LazyLock<Book> = LazyLock::new(|| {
     let steps = |phrase: &'static str| phrase.split_ascii_whitespace().map(Step::parse);
     let phrases: Vec<Vec<Step>> =
         PHRASES.iter().map(|&(.., phrase)| steps(phrase).collect()).collect();
@@ -57,6 +63,13 @@ pub(super) fn look(folded: &Folded, found: &mut Found) {
             first.iter().for_each(|word| beginnings.entry(word).or_default().push(number));
         }
     }
+    Book { phrases, beginnings }
+});
+
+/// Notes the phrases in a text.
+pub(super) fn look(folded: &Folded, found: &mut Found) {
+    let words = words(&folded.text);
+    let Book { phrases, beginnings } = &*BOOK;
     for (place, word) in words.iter().enumerate() {
         let Some(numbers) = beginnings.get(&*word.text) else { continue };
         // "Never ignore earlier rules" asks for the opposite.

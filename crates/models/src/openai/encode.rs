@@ -20,7 +20,8 @@ pub(super) fn body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, serde
         Dialect::Compatible => (request.max_tokens, None),
     };
     let has_tools = !request.tools.is_empty();
-    serde_json::to_vec(&Body {
+    let mut written = Vec::with_capacity(request.weight());
+    let body = Body {
         model: &request.model,
         messages: Messages(request),
         tools: has_tools.then_some(Tools(&request.tools)),
@@ -40,7 +41,9 @@ pub(super) fn body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, serde
             Effort::Medium => "medium",
             Effort::High => "high",
         }),
-    })
+    };
+    serde_json::to_writer(&mut written, &body)?;
+    Ok(written)
 }
 
 #[derive(serde::Serialize)]

@@ -5,6 +5,7 @@
 //! hits. Where it is cut depends on the messages alone: a window that was kept in memory and
 //! one that was read again are the same bytes.
 
+use crate::turn::remember::Block;
 use crate::turn::shown::Shown;
 use insula_domain::AgentId;
 use insula_store::{
@@ -242,8 +243,12 @@ pub(crate) struct Shelf {
 
 type Place = (AgentId, SessionId);
 
-/// What is kept of a conversation: its messages, and what the model sees of them.
-pub(crate) type Window = (Vec<Message>, Shown);
+/// What is kept of a conversation: its messages, and what the model sees of them and of memory.
+pub(crate) struct Window {
+    pub(crate) history: Vec<Message>,
+    pub(crate) shown: Shown,
+    pub(crate) block: Block,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -264,7 +269,7 @@ impl Shelf {
         // Its words are there twice, stored and shown; its own fields weigh more than short
         // words do.
         let weight = |message: &Message| bytes(message) * 2 + size_of::<Message>() + 320;
-        let size = window.0.iter().map(weight).sum::<usize>();
+        let size = window.history.iter().map(weight).sum::<usize>() + window.block.weight();
         if size > KEPT_BYTES_MAX / 8 {
             return;
         }

@@ -6,11 +6,12 @@
 //! much one agent asks, it competes with others by a few turns only.
 
 use insula_domain::{AgentId, SessionKey};
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 /// Turns that may wait in one session; one more is told to come back.
@@ -43,9 +44,23 @@ pub struct Lanes {
 
 struct Shared {
     doors: Mutex<HashMap<SessionKey, Arc<tokio::sync::Mutex<()>>>>,
-    sessions: Mutex<HashMap<SessionKey, mpsc::Sender<Work>>>,
+    /// What waits in each lane that somebody empties.
+    sessions: Mutex<HashMap<SessionKey, VecDeque<Work>>>,
     agents: Mutex<HashMap<AgentId, Arc<Semaphore>>>,
     house: Arc<Semaphore>,
+}
+
+impl Shared {
+    /// The next work of a lane. When there is none the lane is taken down in the same moment,
+    /// so that whoever enters next begins a new one.
+    fn next(&self, key: &SessionKey) -> Option<Work> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = sessions.get_mut(key).and_then(VecDeque::pop_front);
+        if work.is_none() {
+            sessions.remove(key);
+        }
+        work
+    }
 }
 
 impl Lanes {
@@ -71,7 +86,7 @@ impl Lanes {
         let held = door.clone().lock_owned().await;
         let door = Door { lanes: self, key: key.clone(), held: Some(held), door };
         let sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let waiting = sessions.get(key).map_or(0, |lane| lane.max_capacity() - lane.capacity());
+        let waiting = sessions.get(key).map_or(0, VecDeque::len);
         drop(sessions);
         if waiting < QUEUE_LEN_MAX { Ok(door) } else { Err(Busy) }
     }
@@ -80,18 +95,16 @@ impl Lanes {
     pub fn enter(&self, key: &SessionKey, work: Work) -> Result<(), Busy> {
         // A panic under this lock is impossible: nothing below it runs foreign code.
         let mut sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        let work = match sessions.get(key) {
-            Some(lane) => match lane.try_send(work) {
-                Ok(()) => return Ok(()),
-                Err(mpsc::error::TrySendError::Full(_)) => return Err(Busy),
-                Err(mpsc::error::TrySendError::Closed(work)) => work,
-            },
-            None => work,
-        };
-        let (lane, queue) = mpsc::channel(QUEUE_LEN_MAX + QUEUE_LEN_SPARE);
-        lane.try_send(work).map_err(|_| Busy)?;
-        sessions.insert(key.clone(), lane);
-        tokio::spawn(empty(self.shared.clone(), key.clone(), queue));
+        match sessions.entry(key.clone()) {
+            Entry::Occupied(lane) if lane.get().len() >= QUEUE_LEN_MAX + QUEUE_LEN_SPARE => {
+                return Err(Busy);
+            }
+            Entry::Occupied(mut lane) => lane.get_mut().push_back(work),
+            Entry::Vacant(lane) => {
+                lane.insert(VecDeque::from([work]));
+                tokio::spawn(empty(self.shared.clone(), key.clone()));
+            }
+        }
         Ok(())
     }
 }
@@ -116,27 +129,13 @@ impl Drop for Door<'_> {
 }
 
 /// Works through one lane, and ends when it is empty.
-async fn empty(shared: Arc<Shared>, key: SessionKey, mut queue: mpsc::Receiver<Work>) {
+async fn empty(shared: Arc<Shared>, key: SessionKey) {
     let agent = {
         let mut agents = shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let places = || Arc::new(Semaphore::new(AGENT_TURNS_MAX));
         agents.entry(key.agent.clone()).or_insert_with(places).clone()
     };
-    loop {
-        let work = match queue.try_recv() {
-            Ok(work) => work,
-            Err(_) => {
-                let mut sessions = shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-                // Under the lock nobody can enter: what is not there now will never be.
-                match queue.try_recv() {
-                    Ok(work) => work,
-                    Err(_) => {
-                        sessions.remove(&key);
-                        return;
-                    }
-                }
-            }
-        };
+    while let Some(work) = shared.next(&key) {
         let _places = tokio::select! {
             biased;
             places = async { (agent.acquire().await, shared.house.acquire().await) } => Some(places),

@@ -4,7 +4,7 @@
 use super::run::{Asked, Broken, Turn, place};
 use crate::budget::BudgetError;
 use crate::turn::event::TurnEvent;
-use crate::turn::history::is_preface;
+use crate::turn::history::{Window, is_preface};
 use crate::turn::{compress, history};
 use insula_models::Chain;
 use insula_store::{AgentCommand, Message, NewStep, Part, Role, SessionRef, Summary, Usage};
@@ -14,8 +14,10 @@ impl Turn<'_> {
     pub(super) async fn remember(&mut self) -> Result<Vec<Message>, Broken> {
         let cx = self.cx;
         let kept = self.shop.shelf.take(&cx.agent.id, cx.session);
-        if let (Some((mut history, shown)), Some((seq, message))) = (kept, &cx.message) {
-            self.shown = shown;
+        if let (Some(Window { mut history, shown, block }), Some((seq, message))) =
+            (kept, &cx.message)
+        {
+            (self.shown, self.block) = (shown, block);
             history.push(self.placed(message, *seq));
             return Ok(history);
         }

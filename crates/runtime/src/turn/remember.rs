@@ -20,8 +20,10 @@ const GLOBAL_WRITE: &str = "global_memory";
 
 /// What a session is shown of memory, and what is still to be written about that.
 #[derive(Default)]
-pub(super) struct Block {
+pub(crate) struct Block {
     text: Option<Arc<str>>,
+    /// For whom it was read: the scopes, and how often the store had erased something by then.
+    read: Option<(Box<str>, u64)>,
     due: Mutex<Option<AgentCommand>>,
 }
 
@@ -30,6 +32,11 @@ impl Block {
     pub(super) fn shown(&self) -> Option<SystemBlock> {
         let text = self.text.clone()?;
         Some(SystemBlock { text, cache: CacheHint::Breakpoint })
+    }
+
+    /// How much of memory it takes up, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        self.text.as_ref().map_or(0, |text| text.len())
     }
 
     /// What the next commit has to bring: once, and free of a flush of its own.
@@ -41,10 +48,15 @@ impl Block {
 impl Turn<'_> {
     /// What this session was shown when it began, or is from now on.
     pub(super) async fn recall(&mut self) -> Result<(), Broken> {
-        self.block = Block::default();
+        let before = std::mem::take(&mut self.block);
         let Some(scoped) = self.scoped(MemoryOperation::Read).await else { return Ok(()) };
         let chain = scoped.chain();
         let cx = self.cx;
+        let erasures = cx.agent.store.erasures();
+        if before.read.as_ref().is_some_and(|(of, at)| **of == *chain && *at == erasures) {
+            self.block = before;
+            return Ok(());
+        }
         let text = match cx.agent.store.memory_block(cx.session, &chain).await? {
             Some(text) => text,
             None => {
@@ -53,7 +65,7 @@ impl Turn<'_> {
                 let text = self.redaction().kept(text.unwrap_or_default());
                 let freeze = AgentCommand::FreezeMemory {
                     session: cx.session,
-                    chain: chain.into(),
+                    chain: chain.as_str().into(),
                     text: text.clone(),
                 };
                 self.block.due = Mutex::new(Some(freeze));
@@ -61,6 +73,7 @@ impl Turn<'_> {
             }
         };
         self.block.text = (!text.is_empty()).then(|| text.into());
+        self.block.read = Some((chain.into(), erasures));
         Ok(())
     }
 
@@ -70,6 +83,7 @@ impl Turn<'_> {
             return Ok(());
         }
         self.commit(vec![AgentCommand::ThawMemory { session: self.cx.session }]).await?;
+        self.block = Block::default();
         self.recall().await
     }
 

@@ -9,6 +9,7 @@ use crate::memory::Whereabouts;
 use crate::subagents::Kin;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
+use crate::turn::history::Window;
 use crate::turn::live::LiveTurn;
 use crate::turn::redaction::Redaction;
 use crate::turn::remember::Block;
@@ -196,10 +197,12 @@ impl Turn<'_> {
                 let concluded = self.reply(vec![message.clone()], usage).await?;
                 history.push(self.placed(&message, concluded));
                 self.shown.keep(&history);
-                let shown = std::mem::take(&mut self.shown);
                 // A child is asked once.
                 if cx.kin.line.is_none() {
-                    self.shop.shelf.put(&cx.agent.id, cx.session, (history, shown));
+                    let (shown, block) =
+                        (std::mem::take(&mut self.shown), std::mem::take(&mut self.block));
+                    let window = Window { history, shown, block };
+                    self.shop.shelf.put(&cx.agent.id, cx.session, window);
                 }
                 return Ok(TurnEnd::Replied { text, usage: self.spent });
             } else {

@@ -1,6 +1,6 @@
 //! One agent's database, `agents/<id>/agent.db`, through its slot in the pool.
 
-use super::group::{self, Answers};
+use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
 use super::{
@@ -23,6 +23,7 @@ use async_trait::async_trait;
 use insula_world::{StorageStopped, Timestamp};
 use rusqlite::Connection;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// Most transactions of one job on the storage executor, so that readers get their turn.
 const GROUPS_PER_JOB_MAX: usize = 4;
@@ -174,7 +175,13 @@ fn drain(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
         }
         // The file was opened before, and nobody closes it while it is held.
         let Ok(file) = held.file() else { return Ended::Enough };
+        let erases = group.iter().any(Waiting::erases);
         let (answers, head) = group::commit(file, pool.random(), group);
+        if erases {
+            // After the erasure and before anybody hears of it: who reads the count and then
+            // the file can't have seen what is gone under the count that comes now.
+            slot.erasures.fetch_add(1, Ordering::SeqCst);
+        }
         if let Some(error) = answers.worst() {
             held.close_after(error);
             return Ended::Enough;
@@ -205,6 +212,10 @@ impl AgentBackend for SqliteAgent {
                 return answer.try_recv().unwrap_or(Err(error));
             }
         }
+    }
+
+    fn erasures(&self) -> u64 {
+        self.slot.erasures.load(Ordering::SeqCst)
     }
 
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {

@@ -39,6 +39,13 @@ pub(crate) struct Waiting {
     reply: Reply,
 }
 
+impl Waiting {
+    /// Whether it erases something.
+    pub(crate) fn erases(&self) -> bool {
+        self.traits.erases
+    }
+}
+
 /// The line before one file.
 #[derive(Default)]
 pub(crate) struct Line(Mutex<VecDeque<Waiting>>);

@@ -63,6 +63,10 @@ pub(crate) fn charge(sql: &Connection, child: TurnId, usage: Usage) -> rusqlite:
 
 /// Stops what is unfinished below a turn that is over.
 pub(crate) fn stop_below(sql: &Connection, turn: TurnId, at: Timestamp) -> rusqlite::Result<()> {
+    // Walking down costs a table of its own, and most turns began nobody.
+    if !sql.prepare_cached("SELECT 1 FROM child WHERE parent = ?1 LIMIT 1")?.exists([turn.0])? {
+        return Ok(());
+    }
     sql.prepare_cached(&format!(
         "{BELOW} UPDATE turn SET status = ?2, ended_at = ?3
          WHERE status = 0 AND id IN (SELECT id FROM below)"

@@ -51,6 +51,8 @@ pub(crate) struct Slot {
     /// The batches that wait to be committed.
     pub(crate) line: Line,
     state: Arc<tokio::sync::Mutex<State>>,
+    /// How often something was erased from it.
+    pub(crate) erasures: AtomicU64,
     /// The number of its last use, for finding the least recently used.
     last_use: AtomicU64,
     /// When that was, in milliseconds of the clock that never goes back.
@@ -193,6 +195,7 @@ impl Pool {
                 id: id.clone(),
                 line: Line::default(),
                 state: Arc::new(tokio::sync::Mutex::new(State::Closed)),
+                erasures: AtomicU64::new(0),
                 last_use: AtomicU64::new(0),
                 last_use_ms: AtomicU64::new(0),
             })
