@@ -1,4 +1,5 @@
 //! Asks the linker to keep one copy of functions that came out the same.
+#![allow(clippy::disallowed_methods, reason = "what cargo tells a build script, it tells so")]
 
 use std::env;
 
