@@ -261,5 +261,6 @@ async fn a_file_path_from_outside_is_not_followed() {
         let error = adapter.fetch(&attachment, 100).await.unwrap_err();
         assert!(matches!(error, PostError::Never { .. }), "{path}: {error:?}");
     }
+    assert_eq!(bench.platform.asked_for("file").len(), 1, "only the first was asked for");
     listening.stop().await.unwrap();
 }

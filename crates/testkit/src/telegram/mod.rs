@@ -250,7 +250,7 @@ impl Telegram {
         self.sent().into_iter().filter(is_there).collect()
     }
 
-    /// Every request so far.
+    /// Every request so far; that for a file is the method `file`, with its path.
     pub fn asked(&self) -> Vec<Asked> {
         let state = locked(&self.shared.state);
         let all = state.requests.iter().cloned();

@@ -162,7 +162,11 @@ async fn updates(shared: &Arc<Shared>, request: &Request) -> Result<String, Refu
 }
 
 fn file(shared: &Shared, path: &str) -> Vec<u8> {
-    let state = locked(&shared.state);
+    let mut state = locked(&shared.state);
+    if let Some((token, path)) = path.split_once('/') {
+        let arguments = Map::from_iter([("path".to_owned(), json!(path))]);
+        state.requests.push((token.to_owned(), "file".to_owned(), arguments));
+    }
     let found = path.split_once('/').and_then(|(token, path)| {
         state.bots.get(token).filter(|bot| !bot.is_revoked)?;
         state.files.get(path.strip_prefix("documents/")?)
