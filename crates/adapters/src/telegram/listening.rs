@@ -56,12 +56,14 @@ impl Telegram {
         let mut offset = cursor.and_then(|cursor| offset(&cursor, self.clock.now()));
         let mut limit = UPDATES_MAX;
         loop {
-            let arguments = json!({
-                "offset": offset,
+            let mut arguments = json!({
                 "timeout": HELD.as_secs(),
                 "limit": limit,
                 "allowed_updates": ALLOWED,
             });
+            if let Some(offset) = offset {
+                arguments["offset"] = json!(offset);
+            }
             let asked =
                 self.api.wait::<Vec<Box<RawValue>>>("getUpdates", &arguments, HELD, stop).await;
             if stop.is_cancelled() {

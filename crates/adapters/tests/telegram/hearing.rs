@@ -86,16 +86,16 @@ async fn an_update_is_acknowledged_only_by_the_next_question() {
         .platform
         .asked_for("getUpdates")
         .iter()
-        .map(|asked| asked["offset"].clone())
+        .map(|asked| asked.get("offset").cloned())
         .collect();
-    assert_eq!(offsets[0], json!(null));
-    assert_eq!(offsets[1], json!(1002), "above the update that was taken");
+    assert_eq!(offsets[0], None);
+    assert_eq!(offsets[1], Some(json!(1002)), "above the update that was taken");
     // After a silent answer nothing waits for acknowledgement.
     bench
         .platform
         .until(|platform| (platform.asked_for("getUpdates").len() >= 3).then_some(()))
         .await;
-    assert_eq!(bench.platform.asked_for("getUpdates")[2]["offset"], json!(null));
+    assert_eq!(bench.platform.asked_for("getUpdates")[2].get("offset"), None);
     listening.stop().await.unwrap();
 }
 
