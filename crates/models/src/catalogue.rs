@@ -7,7 +7,7 @@ use crate::ollama::Ollama;
 use crate::openai::OpenAi;
 use crate::provider::Provider;
 use crate::rehearsal::{self, Rehearsal};
-use crate::transport::Transport;
+use insula_wire::Transport;
 use secrecy::SecretString;
 use std::collections::BTreeMap;
 use std::fmt;

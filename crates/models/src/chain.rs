@@ -1,9 +1,10 @@
 //! Falling back from one model to the next, and saying why.
 
 use crate::error::ModelError;
-use crate::provider::{AnswerStream, Provider, Timeouts};
+use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
 use crate::retry::{RetryPolicy, stream_with_retries};
+use insula_wire::Timeouts;
 use insula_world::{Clock, RandomStream};
 use std::borrow::Cow;
 use std::fmt;

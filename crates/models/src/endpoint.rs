@@ -1,13 +1,12 @@
 //! One address of a provider, with the headers every request to it carries.
 
-use crate::error::{Fault, ModelError, excerpt};
-use crate::provider::Timeouts;
+use crate::error::{Fault, ModelError};
 use crate::status::{self, Told};
-use crate::transport::{Body, Transport};
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, USER_AGENT};
 use http::{Method, Uri};
 use http_body_util::Full;
+use insula_wire::{Body, Timeouts, Transport, excerpt, retry_after};
 use secrecy::{ExposeSecret as _, SecretString};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
@@ -158,7 +157,7 @@ impl Endpoint {
         if status.is_success() {
             return Ok(response.into_body());
         }
-        let after = status::retry_after(response.headers(), self.transport.clock().now());
+        let after = retry_after(response.headers(), self.transport.clock().now());
         let body = response.into_body().excerpt(ERROR_LEN_MAX).await?;
         Err(status::fault(status.as_u16(), after, Told::from_body(&body)))
     }

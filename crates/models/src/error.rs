@@ -1,11 +1,8 @@
 //! What can go wrong with a model, by what the caller can do about it.
 
+use insula_wire::Phase;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The most of a provider's own words an error repeats. Enough for a sentence or two; error
-/// pages of proxies are long and say nothing more.
-pub const EXCERPT_CHARS_MAX: usize = 300;
 
 /// A request that got no answer, or an answer that broke off.
 ///
@@ -101,20 +98,6 @@ pub enum Fault {
     Cancelled,
 }
 
-/// What was waited for when time ran out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Phase {
-    /// A connection, name resolution and TLS included.
-    #[error("no connection to the provider")]
-    Connect,
-    /// The beginning of the answer.
-    #[error("the provider accepted the request and did not begin to answer")]
-    FirstByte,
-    /// The next piece of an answer that had begun.
-    #[error("the answer stalled")]
-    Idle,
-}
-
 impl Fault {
     /// Whether the same request may succeed a little later, and is worth the wait. A
     /// provider that took the request and fell silent has cost the whole time-out already,
@@ -172,48 +155,25 @@ fn seconds(duration: Duration) -> String {
     format!("{} s", (duration.as_secs_f64() * 10.0).round() / 10.0)
 }
 
-/// Foreign text made fit for a message: one line, no control or invisible characters, short.
-pub(crate) fn excerpt(text: &str) -> String {
-    let mut line = String::new();
-    let mut room = EXCERPT_CHARS_MAX;
-    for word in text.split_whitespace() {
-        let word: String = word.chars().filter(|&character| is_plain(character)).collect();
-        let gap = usize::from(!line.is_empty());
-        let length = word.chars().count() + gap;
-        if length > room {
-            line.extend(" ".chars().take(gap));
-            line.extend(word.chars().take(room.saturating_sub(gap)));
-            line.push('…');
-            return line;
-        }
-        if length > gap {
-            line.extend(" ".chars().take(gap));
-            line.push_str(&word);
-            room -= length;
+/// What went wrong on the way, in a model's terms. Whether the request may have arrived makes
+/// no difference here: asking a model twice costs, and says nothing twice.
+impl From<insula_wire::Fault> for Fault {
+    fn from(fault: insula_wire::Fault) -> Self {
+        use insula_wire::Fault as Wire;
+        match fault {
+            Wire::Unreachable { why } | Wire::Lost { why } => Self::Unreachable { why },
+            Wire::TimedOut { phase, waited } => Self::TimedOut { phase, waited },
+            Wire::Garbage { what } => Self::Garbage { what },
+            Wire::TooMuch { .. } => Self::Garbage { what: fault.to_string() },
+            Wire::CutOff => Self::CutOff,
+            Wire::Cancelled => Self::Cancelled,
         }
     }
-    line
-}
-
-/// Neither a control character nor one that hides or turns round what stands beside it.
-fn is_plain(character: char) -> bool {
-    !character.is_control()
-        && !matches!(character,
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_excerpt_is_one_short_line_without_control_characters() {
-        assert_eq!(excerpt("a\r\n\tb\u{1b}[31m c\u{202e}d\0"), "a b[31m cd");
-        let long = excerpt(&"word ".repeat(1000));
-        assert!(long.chars().count() <= EXCERPT_CHARS_MAX + 2 && long.ends_with('…'), "{long}");
-        let wide = excerpt(&"é".repeat(1000));
-        assert_eq!(wide.chars().count(), EXCERPT_CHARS_MAX + 1);
-    }
 
     #[test]
     fn an_error_names_the_provider_and_the_model_and_what_to_expect() {

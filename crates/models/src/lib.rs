@@ -26,7 +26,6 @@ mod request;
 pub mod retry;
 mod sse;
 mod status;
-mod transport;
 mod window;
 
 pub use answer::{Answer, Gathering};
@@ -34,11 +33,12 @@ pub use anthropic::Anthropic;
 pub use catalogue::{Kind, ProviderSpec, Providers, UnknownModel};
 pub use chain::{Answering, Chain, Link, NoAnswer};
 pub use endpoint::SpecError;
-pub use error::{EXCERPT_CHARS_MAX, Fault, ModelError, Phase};
+pub use error::{Fault, ModelError};
 pub use event::{Event, StopReason, Usage};
+pub use insula_wire::{EXCERPT_CHARS_MAX, Phase, Timeouts, TlsError, Transport};
 pub use ollama::{Discovered, Ollama, discover};
 pub use openai::OpenAi;
-pub use provider::{AnswerStream, EventSource, More, Provider, Timeouts};
+pub use provider::{AnswerStream, EventSource, More, Provider};
 pub use reading::{ANSWER_LEN_MAX, DOCUMENT_LEN_MAX, EVENT_LEN_MAX};
 pub use rehearsal::Rehearsal;
 pub use request::{
@@ -47,5 +47,4 @@ pub use request::{
 };
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
-pub use transport::{TlsError, Transport};
 pub use window::context_window;

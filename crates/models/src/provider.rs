@@ -4,34 +4,9 @@ use crate::error::ModelError;
 use crate::event::Event;
 use crate::request::Request;
 use async_trait::async_trait;
+use insula_wire::Timeouts;
 use std::collections::VecDeque;
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
-
-/// How long to wait for what. The length of a whole answer is not limited here: a turn has
-/// its deadline, and cancels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
-    /// For a connection, name resolution and TLS included.
-    pub connect: Duration,
-    /// From the connection to the first byte of the answer, and on to the first of its body:
-    /// a model reads the whole prompt before it says a word.
-    pub first_byte: Duration,
-    /// Between two pieces of an answer. Whatever the provider sends counts, also a comment
-    /// that only keeps the connection alive.
-    pub idle: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            // Local models read long prompts for minutes.
-            first_byte: Duration::from_secs(300),
-            idle: Duration::from_secs(120),
-        }
-    }
-}
 
 /// Something that answers requests. It knows no agents: what a request holds is all it gets.
 #[async_trait]

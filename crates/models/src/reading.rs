@@ -7,8 +7,8 @@ use crate::event::Event;
 use crate::lines::{Lines, Oversized};
 use crate::provider::{AnswerStream, EventSource, More};
 use crate::sse::SseDecoder;
-use crate::transport::Body;
 use async_trait::async_trait;
+use insula_wire::Body;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! Trying again, as long as nobody has seen a word of the answer.
 
 use crate::error::{Fault, ModelError};
-use crate::provider::{AnswerStream, Provider, Timeouts};
+use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
+use insula_wire::Timeouts;
 use insula_world::{Clock, RandomStream};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
@@ -120,7 +121,7 @@ async fn begin(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Phase;
+    use insula_wire::Phase;
 
     const POLICY: RetryPolicy = RetryPolicy {
         attempts_max: 4,

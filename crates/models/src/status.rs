@@ -1,10 +1,8 @@
 //! What an error of a provider means: status, kind and words become a [`Fault`].
 
 use crate::error::Fault;
-use http::HeaderMap;
-use insula_world::Timestamp;
 use serde_json::Value;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// What a provider said about its error, as far as it could be read.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -114,24 +112,6 @@ pub(crate) fn fault(status: u16, after: Option<Duration>, told: Told) -> Fault {
     }
 }
 
-/// How long the provider asks to wait: `Retry-After` in seconds or as a date, or
-/// `retry-after-ms`.
-pub(crate) fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
-    let text = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
-    if let Some(ms) = text("retry-after-ms").and_then(|ms| ms.parse::<f64>().ok()) {
-        return Duration::try_from_secs_f64(ms / 1000.0).ok();
-    }
-    let said = text("retry-after")?;
-    if let Ok(seconds) = said.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let date = httpdate::parse_http_date(said).ok()?;
-    let since_epoch = date.duration_since(SystemTime::UNIX_EPOCH).ok()?;
-    let now = Duration::from_millis(u64::try_from(now.as_millis()).unwrap_or(0));
-    // A date that has passed means: now.
-    Some(since_epoch.saturating_sub(now))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,28 +159,6 @@ mod tests {
             "words",
         ] {
             assert_eq!(Told::from_body(body.as_bytes()).message, "words", "{body}");
-        }
-    }
-
-    #[test]
-    fn retry_after_is_read_in_seconds_milliseconds_and_as_a_date() {
-        // 2026-01-01T00:00:00Z
-        let now = Timestamp::from_millis(1_767_225_600_000);
-        for (name, value, expected_ms) in [
-            ("retry-after", "7", Some(7000)),
-            ("retry-after", "0.5", Some(500)),
-            ("retry-after-ms", "250", Some(250)),
-            ("retry-after", "Thu, 01 Jan 2026 00:00:30 GMT", Some(30_000)),
-            ("retry-after", "Thu, 01 Jan 2015 00:00:30 GMT", Some(0)),
-            ("retry-after", "soon", None),
-            ("retry-after", "-1", None),
-            ("retry-after", "1e300", None),
-            ("x-other", "1", None),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(name, value.parse().unwrap());
-            let got = retry_after(&headers, now);
-            assert_eq!(got, expected_ms.map(Duration::from_millis), "{name}: {value}");
         }
     }
 }

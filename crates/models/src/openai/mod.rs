@@ -11,11 +11,11 @@ pub(crate) use encode::Tools;
 use crate::catalogue::ProviderSpec;
 use crate::endpoint::{Endpoint, SpecError};
 use crate::error::{Fault, ModelError};
-use crate::provider::{AnswerStream, Provider, Timeouts};
+use crate::provider::{AnswerStream, Provider};
 use crate::reading::{Framing, read};
 use crate::request::Request;
-use crate::transport::Transport;
 use async_trait::async_trait;
+use insula_wire::{Timeouts, Transport};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio_util::sync::CancellationToken;
 

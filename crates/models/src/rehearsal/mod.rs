@@ -11,9 +11,10 @@ mod tests;
 
 use crate::error::{Fault, ModelError};
 use crate::event::{Event, StopReason, Usage};
-use crate::provider::{AnswerStream, Provider, Timeouts};
+use crate::provider::{AnswerStream, Provider};
 use crate::request::{Part, Request, Role, ToolChoice};
 use async_trait::async_trait;
+use insula_wire::Timeouts;
 use rules::{Call, Wish};
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

@@ -21,14 +21,14 @@ const FAMILY_HEAD_START: Duration = Duration::from_millis(250);
 type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 #[derive(Clone)]
-pub(super) struct Connector {
+pub(crate) struct Connector {
     network: Arc<dyn Network>,
     clock: Arc<dyn Clock>,
     tls: TlsConnector,
 }
 
 impl Connector {
-    pub(super) fn new(world: &World, tls: TlsConnector) -> Self {
+    pub(crate) fn new(world: &World, tls: TlsConnector) -> Self {
         Self { network: world.network.clone(), clock: world.clock.clone(), tls }
     }
 
@@ -110,7 +110,7 @@ impl tower_service::Service<http::Uri> for Connector {
 }
 
 /// One connection, as the HTTP client wants it.
-pub(super) struct Wire(TokioIo<Box<dyn Stream>>);
+pub(crate) struct Wire(TokioIo<Box<dyn Stream>>);
 
 impl Connection for Wire {
     fn connected(&self) -> Connected {
@@ -160,7 +160,7 @@ impl Write for Wire {
 
 /// Lets the pool wait by the clock of the world.
 #[derive(Clone)]
-pub(super) struct WorldTimer(pub(super) Arc<dyn Clock>);
+pub(crate) struct WorldTimer(pub(crate) Arc<dyn Clock>);
 
 impl Timer for WorldTimer {
     fn sleep(&self, duration: Duration) -> Pin<Box<dyn Sleep>> {

@@ -1,7 +1,6 @@
 //! The body of an answer, read piece by piece with a time-out for each.
 
-use crate::error::{Fault, Phase};
-use crate::provider::Timeouts;
+use crate::fault::{Fault, Phase, Timeouts};
 use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
@@ -19,7 +18,7 @@ const TAIL_LEN_MAX: usize = 16 * 1024;
 const TAIL_WAIT: Duration = Duration::from_secs(1);
 
 /// A body that is still coming. Dropped early, it takes its connection with it.
-pub(crate) struct Body {
+pub struct Body {
     incoming: Incoming,
     clock: Arc<dyn Clock>,
     limits: Timeouts,
@@ -28,7 +27,7 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    pub(super) fn new(
+    pub(crate) fn new(
         incoming: Incoming,
         clock: Arc<dyn Clock>,
         limits: &Timeouts,
@@ -38,7 +37,7 @@ impl Body {
     }
 
     /// The next piece, never empty; `None` at the end. Loses nothing when dropped.
-    pub(crate) async fn piece(&mut self) -> Result<Option<Bytes>, Fault> {
+    pub async fn piece(&mut self) -> Result<Option<Bytes>, Fault> {
         loop {
             if self.cancel.is_cancelled() {
                 return Err(Fault::Cancelled);
@@ -71,7 +70,7 @@ impl Body {
 
     /// Everything, up to `len_max` bytes; what is beyond is cut off. An error after the first
     /// piece ends it too: half an explanation is better than none.
-    pub(crate) async fn excerpt(mut self, len_max: usize) -> Result<Vec<u8>, Fault> {
+    pub async fn excerpt(mut self, len_max: usize) -> Result<Vec<u8>, Fault> {
         let mut all = vec![];
         loop {
             match self.piece().await {
@@ -89,9 +88,22 @@ impl Body {
         }
     }
 
+    /// Everything, or an error when it is more than `len_max` bytes.
+    pub async fn whole(mut self, len_max: usize) -> Result<Bytes, Fault> {
+        let Some(first) = self.piece().await? else { return Ok(Bytes::new()) };
+        let mut all = bytes::BytesMut::from(first);
+        while all.len() <= len_max {
+            match self.piece().await? {
+                Some(piece) => all.extend_from_slice(&piece),
+                None => return Ok(all.freeze()),
+            }
+        }
+        Err(Fault::TooMuch { len_max })
+    }
+
     /// Reads what is left behind the last event, so that the connection can be used again.
     /// What has not come yet is waited for in the background.
-    pub(crate) async fn finish(mut self) {
+    pub async fn finish(mut self) {
         let now =
             std::future::poll_fn(|cx| Poll::Ready(Pin::new(&mut self.incoming).poll_frame(cx)));
         if let Poll::Ready(None | Some(Err(_))) = now.await {

@@ -1,18 +1,13 @@
-//! The way to providers: one pool of connections for everyone, over the network of the world.
+//! The way out: one pool of connections for everyone, over the network of the world.
 //!
 //! A connection carries no identity; keys are headers of single requests. It goes back to
 //! the pool only after its answer was read to the end, so that no byte of one answer can
-//! reach another. Redirects are not followed: a provider does not choose where keys go.
+//! reach another. Redirects are not followed: a server does not choose where keys go.
 
-mod body;
-mod connect;
-
-pub(crate) use body::Body;
-
-use crate::error::{Fault, Phase};
-use crate::provider::Timeouts;
+use crate::body::Body;
+use crate::connect::{Connector, WorldTimer};
+use crate::fault::{Fault, Phase, Timeouts};
 use bytes::Bytes;
-use connect::{Connector, WorldTimer};
 use http_body_util::Full;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::capture_connection;
@@ -26,7 +21,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// Connections kept open to one provider while nobody uses them. More are made when needed;
+/// Connections kept open to one server while nobody uses them. More are made when needed;
 /// what is above this is closed after use.
 const IDLE_CONNECTIONS_MAX: usize = 128;
 /// How long an unused connection is kept. Below the minute after which common servers close.
@@ -55,13 +50,13 @@ impl Transport {
     }
 
     /// The clock that answers are waited for by.
-    pub(crate) fn clock(&self) -> &Arc<dyn Clock> {
+    pub fn clock(&self) -> &Arc<dyn Clock> {
         &self.clock
     }
 
     /// Sends one request and waits for the head of its answer. Dropping the future closes
     /// the connection the request went out on.
-    pub(crate) async fn send(
+    pub async fn send(
         &self,
         mut request: http::Request<Full<Bytes>>,
         limits: &Timeouts,
@@ -99,5 +94,7 @@ fn fault(error: &hyper_util::client::legacy::Error) -> Fault {
         }
         cause = inner.source();
     }
-    Fault::Unreachable { why }
+    // A request that a kept connection refused before its first byte was sent is tried again
+    // by the pool, on another one. So whatever else fails here may have been read.
+    if error.is_connect() { Fault::Unreachable { why } } else { Fault::Lost { why } }
 }

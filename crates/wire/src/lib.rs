@@ -1,0 +1,23 @@
+//! HTTP over the world's network: one pool, no redirects, bounded bodies.
+//!
+//! A [`Transport`] is shared by all who clone it. [`Transport::send`] gives an answer piece by
+//! piece, for streams; [`Transport::call`] gives a whole one, for everything else. A [`Fault`]
+//! tells whether the request may have arrived. What is said and to whom is not known here.
+
+mod after;
+mod body;
+mod call;
+mod connect;
+mod fault;
+mod form;
+mod transport;
+mod words;
+
+pub use after::retry_after;
+pub use body::Body;
+pub use call::{Call, Reply};
+pub use fault::{Fault, Phase, Timeouts};
+pub use form::Form;
+pub use http::{HeaderMap, HeaderName, HeaderValue, Method, Uri, header};
+pub use transport::{TlsError, Transport};
+pub use words::{EXCERPT_CHARS_MAX, excerpt};
