@@ -33,16 +33,20 @@ impl Person {
     /// One request below `/_matrix/client/v3`; the status and the answer.
     pub fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> io::Result<(u16, Value)> {
         let body = body.map(Value::to_string).unwrap_or_default();
+        self.exchange(method, &format!("/client/v3{path}"), body.as_bytes())
+    }
+
+    fn exchange(&self, method: &str, path: &str, body: &[u8]) -> io::Result<(u16, Value)> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port))?;
         stream.set_read_timeout(Some(WAIT_MAX))?;
         let head = format!(
-            "{method} /_matrix/client/v3{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+            "{method} /_matrix{path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
              Authorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
             self.token,
             body.len()
         );
         stream.write_all(head.as_bytes())?;
-        stream.write_all(body.as_bytes())?;
+        stream.write_all(body)?;
         let mut answer = vec![];
         stream.read_to_end(&mut answer)?;
         let text = String::from_utf8_lossy(&answer);
@@ -128,6 +132,17 @@ impl Person {
         let path = format!("/rooms/{}/send/{kind}/test-{number}", encoded(room));
         let sent = self.get("PUT", &path, Some(content));
         sent["event_id"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// Gives the homeserver a file, and gives its address.
+    ///
+    /// # Panics
+    /// When the homeserver does not take it.
+    pub fn upload(&self, content: &[u8]) -> String {
+        match self.exchange("POST", "/media/v3/upload", content) {
+            Ok((200, value)) => value["content_uri"].as_str().unwrap_or_default().to_owned(),
+            other => panic!("an upload by {}: {other:?}", self.id),
+        }
     }
 
     /// Takes something back.

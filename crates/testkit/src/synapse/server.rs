@@ -63,7 +63,10 @@ impl Synapse {
     /// The same with further lines of its configuration; they win over ours.
     pub fn start_with(settings: &str) -> io::Result<Self> {
         let python = installed()?;
-        let folder = tempfile::Builder::new().prefix("insula-synapse-").tempdir()?;
+        let mut folder = tempfile::Builder::new();
+        let folder = folder.prefix("insula-synapse-");
+        // In memory where that can be: it flushes at every event, and no test is about its disk.
+        let folder = folder.tempdir_in("/dev/shm").or_else(|_| folder.tempdir())?;
         let port = free_port()?;
         write_settings(folder.path(), port, settings)?;
         let mut server = Self { python, folder, port, child: None, log: Arc::default() };
@@ -225,6 +228,7 @@ fn write_settings(folder: &Path, port: u16, settings: &str) -> io::Result<()> {
         "trusted_key_servers: []".to_owned(),
         "federation_domain_whitelist: []".to_owned(),
         "presence: {enabled: false}".to_owned(),
+        "bcrypt_rounds: 4".to_owned(),
         "max_upload_size: 1M".to_owned(),
         format!("rc_message: {generous}"),
         format!("rc_registration: {generous}"),
