@@ -164,10 +164,15 @@ impl Listener<'_> {
         let events = events(&room.timeline.events);
         let reading = Reading { matrix: self.matrix, us, room: &chat, cancel: self.stop };
         let mut presence = Presence::before(&events, us).unwrap_or(Presence::There);
-        if room.timeline.limited
-            && let Some(before) = &room.timeline.prev_batch
-        {
-            presence = self.fill(&reading, (before, since), presence).await?;
+        match &room.timeline.prev_batch {
+            Some(before) if room.timeline.limited => {
+                presence = self.fill(&reading, (before, since), presence).await?;
+            }
+            None if room.timeline.limited => tracing::error!(
+                account = %self.matrix.account, room = id,
+                "the homeserver leaves messages out and does not say how to get them"
+            ),
+            _ => {}
         }
         // Names of those who speak in a room with many members.
         for event in room.state.events.iter().filter_map(|raw| Event::read(raw)) {

@@ -62,8 +62,8 @@ impl Reading<'_> {
         }
         let topic = match event.relation() {
             Relation::Thread { root, .. } => Some(root),
-            Relation::None | Relation::Reply(_) => None,
-            Relation::Replace(_) | Relation::Other => return Ok(None),
+            Relation::None | Relation::Reply(_) | Relation::Other => None,
+            Relation::Replace(_) | Relation::Senseless => return Ok(None),
         };
         let earlier =
             Earlier { sender: event.sender.as_str().into(), topic: topic.map(Into::into) };

@@ -24,16 +24,18 @@ pub(super) fn without_fallback(body: &str) -> &str {
     rest.strip_prefix('\n').or_else(|| rest.strip_prefix("\r\n")).unwrap_or(body)
 }
 
-/// Whether a message addresses us. Where a client says whom it mentions, that decides; else a
-/// link to us, our id, or our name the way one is addressed.
+/// Whether a message addresses us: its client says so, our id stands in it, or it begins with our
+/// name the way one addresses somebody. Where a client says nothing of mentions, a link to us or
+/// our name behind an `@` counts too.
 pub(super) fn mentions(content: &Value, body: &str, names: &Names<'_>) -> bool {
+    if has_word(body, names.user) || leading(body, names, Bare::No).is_some() {
+        return true;
+    }
     if let Some(mentions) = content.get("m.mentions").filter(|it| it.is_object()) {
         let users = mentions.get("user_ids").and_then(Value::as_array);
         return users.is_some_and(|users| users.iter().any(|user| user == names.user));
     }
     has_pill(content, names.user)
-        || has_word(body, names.user)
-        || leading(body, names, Bare::No).is_some()
         || names.shown.iter().any(|name| has_word(body, &format!("@{name}")))
 }
 
@@ -182,8 +184,9 @@ mod tests {
             (pill("hello"), "Helper Bot hello", true, "hello"),
             (said(&["@bot:x.y"]), "Helper Bot: hi", true, "hi"),
             (said(&["@bot:x.y"]), "hi there", true, "hi there"),
-            (said(&["@other:x"]), "Helper Bot: hi", false, "hi"),
-            (said(&[]), "@bot:x.y hi", false, "hi"),
+            (said(&["@other:x"]), "Helper Bot: hi", true, "hi"),
+            (said(&["@other:x"]), "ask @Helper Bot", false, ""),
+            (said(&[]), "@bot:x.y hi", true, "hi"),
             (json!({"m.mentions": 3}), "none", false, "none"),
             (json!({}), "Helper Bot", false, "Helper Bot"),
             (pill(""), "Helper Bot", true, ""),

@@ -200,8 +200,10 @@ pub(super) enum Relation<'a> {
     Thread { root: &'a str, reply: Option<&'a str> },
     /// It says how another is to read.
     Replace(&'a str),
-    /// Anything else, such as a reaction.
+    /// Anything else: nothing that changes where a message stands.
     Other,
+    /// A thread without a beginning, a change of nothing.
+    Senseless,
 }
 
 /// How something with this content relates to others.
@@ -218,9 +220,9 @@ pub(super) fn relation(content: &Value) -> Relation<'_> {
                 let falls_back = relates.get("is_falling_back") == Some(&Value::Bool(true));
                 Relation::Thread { root, reply: reply.filter(|_| !falls_back) }
             }
-            None => Relation::Other,
+            None => Relation::Senseless,
         },
-        Some("m.replace") => event.map_or(Relation::Other, Relation::Replace),
+        Some("m.replace") => event.map_or(Relation::Senseless, Relation::Replace),
         Some(_) => Relation::Other,
         None => reply.map_or(Relation::None, Relation::Reply),
     }
