@@ -67,6 +67,9 @@ pub enum Command {
     /// List and answer what waits for approval
     #[command(subcommand)]
     Approvals(Approvals),
+    /// List, resend and drop what an agent could not deliver
+    #[command(subcommand)]
+    Deliveries(Deliveries),
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
@@ -460,6 +463,30 @@ pub enum Approvals {
         agent: String,
         /// The grant, as `grants` names it
         grant: String,
+    },
+}
+
+/// List, resend and drop what an agent could not deliver.
+#[derive(Debug, Subcommand)]
+pub enum Deliveries {
+    /// List what is not delivered: waiting, uncertain, held or failed, the newest first
+    List {
+        /// The agent's id
+        agent: String,
+    },
+    /// Send it now; where it may have arrived before, it says so
+    Resend {
+        /// The agent's id
+        agent: String,
+        /// The delivery, as `list` names it
+        delivery: String,
+    },
+    /// Take it out of the outbox for good
+    Drop {
+        /// The agent's id
+        agent: String,
+        /// The delivery, as `list` names it
+        delivery: String,
     },
 }
 

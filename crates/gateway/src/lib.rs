@@ -6,7 +6,9 @@
 
 mod adapter;
 mod envelope;
+mod lines;
 mod post;
+mod way_out;
 
 pub use adapter::{
     Adapter, Cursor, Fault, Features, Identity, Inbox, NotTaken, WebAnswer, WebRequest,
@@ -15,4 +17,6 @@ pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
     Sender,
 };
+pub use lines::{Lines, OnUncertain};
 pub use post::{Body, Button, File, Post, PostError, Posted, Target};
+pub use way_out::{BUTTON_DATA_BYTES_MAX, Choice, Place, WayOut, split};

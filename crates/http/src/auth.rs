@@ -159,7 +159,8 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
         "approvals" if reads || method == Method::POST => Some(Verb::Approve),
         "grants" if reads || method == Method::DELETE => Some(Verb::Approve),
         "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
-        "skills" => Some(Verb::Manage),
+        "deliveries" if reads => Some(Verb::Read),
+        "skills" | "deliveries" => Some(Verb::Manage),
         _ => None,
     }
 }
@@ -250,6 +251,9 @@ mod tests {
             (&get, "/api/approvals", None),
             (&get, "/api/agents/{id}/grants", Some(Verb::Approve)),
             (&delete, "/api/agents/{id}/grants/{grant}", Some(Verb::Approve)),
+            (&get, "/api/agents/{id}/deliveries", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/deliveries/{delivery}/resend", Some(Verb::Manage)),
+            (&delete, "/api/agents/{id}/deliveries/{delivery}", Some(Verb::Manage)),
             (&post, "/api/agents/{id}/grants", None),
             (&post, "/api/agents/{id}/archive", None),
             (&delete, "/api/agents/{id}", None),

@@ -9,6 +9,7 @@ mod approvals;
 mod audit;
 mod auth;
 mod connection;
+mod deliveries;
 mod error;
 mod events;
 mod grants;
@@ -75,6 +76,9 @@ pub fn router(surface: Surface) -> Router {
         .route("/approvals", get(approvals::list_all))
         .route("/agents/{id}/approvals", get(approvals::list))
         .route("/agents/{id}/approvals/{approval}", post(approvals::decide))
+        .route("/agents/{id}/deliveries", get(deliveries::list))
+        .route("/agents/{id}/deliveries/{delivery}", delete(deliveries::discard))
+        .route("/agents/{id}/deliveries/{delivery}/resend", post(deliveries::resend))
         .route("/agents/{id}/grants", get(grants::list))
         .route("/agents/{id}/grants/{grant}", delete(grants::revoke))
         .route("/agents", get(agents::list).post(agents::add))

@@ -85,11 +85,33 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
         "Reloads that were refused",
         ConstCounter::new(reloads.refused),
     );
+    let deliveries = surface.house.outbox.counts();
+    let deliveries = deliveries.map(|(became, count)| (became.as_str(), count));
+    let help = "What became of replies and other things that agents sent";
+    registry.register("deliveries", help, Deliveries(deliveries.into()));
     if let Some(engine) = &surface.engine {
         let refusals = engine.budgets().refusals();
         let refusals = refusals.map(|(level, what, count)| (level.as_str(), what.as_str(), count));
         let help = "Turns and calls that a budget did not allow";
         registry.register("budget_refusals", help, Refusals(refusals.collect()));
+    }
+}
+
+/// How many deliveries became what.
+#[derive(Debug)]
+struct Deliveries(Vec<(&'static str, u64)>);
+
+impl EncodeMetric for Deliveries {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+        for (outcome, count) in &self.0 {
+            let labels = [("outcome", *outcome)];
+            ConstCounter::new(*count).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
     }
 }
 

@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, grants, mcp, mcp_servers, memory, messages, metrics, route,
-    secrets, sessions, skills, system, tokens, usage, v1,
+    agents, approvals, audit, deliveries, events, grants, mcp, mcp_servers, memory, messages,
+    metrics, route, secrets, sessions, skills, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -53,6 +53,9 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         approvals::list_all,
         approvals::list,
         approvals::decide,
+        deliveries::list,
+        deliveries::resend,
+        deliveries::discard,
         grants::list,
         grants::revoke,
         agents::list,

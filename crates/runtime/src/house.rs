@@ -6,6 +6,7 @@ use crate::context;
 use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
 use crate::opening;
+use crate::outbox::Outbox;
 use crate::registry::{Registry, Snapshot};
 use crate::secrets::SecretBook;
 use crate::tokens::Tokens;
@@ -82,6 +83,8 @@ pub struct House {
     pub secrets: Arc<SecretBook>,
     /// The programs that agents run.
     pub children: Children,
+    /// Which agents have something to deliver.
+    pub outbox: Outbox,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) purpose: Purpose,
     pub(crate) report: ArcSwap<Report>,

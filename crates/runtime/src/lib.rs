@@ -22,6 +22,7 @@ pub mod lifecycle;
 pub mod mcp;
 pub mod memory;
 mod opening;
+pub mod outbox;
 pub mod providers;
 pub mod registry;
 pub mod routing;

@@ -6,6 +6,7 @@ use crate::context::Generation;
 use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
 use crate::house::{Actor, House, Ledger, Purpose, parse, read_files};
+use crate::outbox::Outbox;
 use crate::registry::{Entry, Registry, Snapshot, State};
 use crate::secrets::{SecretBook, handed};
 use arc_swap::{ArcSwap, ArcSwapOption};
@@ -69,6 +70,7 @@ impl House {
             tokens,
             secrets: Arc::new(secrets),
             children: Children::new(&world),
+            outbox: Outbox::default(),
             registry: Registry::new(before(&daemon, loaded.as_ref())),
             home,
             world,

@@ -5,6 +5,7 @@ pub mod approvals;
 mod audit;
 mod check;
 mod context;
+mod deliveries;
 mod mcp;
 mod mcp_serve;
 pub mod memory;
@@ -122,6 +123,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Sessions(sessions) => sessions::run(reach, setting, sessions).await,
         Command::Memory(memory) => memory::run(reach, answer, memory).await,
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
+        Command::Deliveries(command) => deliveries::run(reach, answer, command).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
         Command::Skills(command) => skills::run(setting, reach, answer, command).await,

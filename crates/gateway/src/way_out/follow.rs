@@ -1,0 +1,417 @@
+//! What a chat sees of a turn while it runs: that something is being written, what there is of
+//! it, what it asks, and what became of that.
+//!
+//! None of it is the reply. What is shown of a reply is journalled by the name the platform
+//! gave it, so that the reply itself, from the outbox, takes its place.
+
+use super::buttons::Question;
+use super::lane::{SILENT, idempotency};
+use super::place::Place;
+use super::{LOOK_AGAIN, WayOut, split};
+use crate::adapter::Adapter;
+use crate::envelope::MessageId;
+use crate::post::{Body, Post, PostError};
+use insula_runtime::AgentContext;
+use insula_runtime::turn::{TurnEvent, TurnHandle};
+use insula_store::{AgentCommand, OutboxCommand, Provisional, StoreError, TurnId};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much is written before it is shown for the first time.
+const SHOWN_AFTER: Duration = Duration::from_millis(1_500);
+/// The shortest time between two edits, whatever a platform allows.
+const EDIT_EVERY_MIN: Duration = Duration::from_millis(500);
+/// The longest text that is kept to be shown, in bytes. A platform shows less.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Stands below what is not complete.
+const GOES_ON: &str = "\n…";
+
+type Showing = Pin<Box<dyn Future<Output = Shown> + Send>>;
+
+/// How showing something ended.
+enum Shown {
+    /// In this message.
+    In(MessageId),
+    /// Not now; again after this long.
+    Later(Duration),
+    /// Not at all in this turn.
+    Never,
+}
+
+/// What is shown of one turn.
+struct View {
+    way_out: Arc<WayOut>,
+    agent: Arc<AgentContext>,
+    place: Place,
+    reply_to: Option<MessageId>,
+    turn: TurnId,
+    /// What there is of the reply.
+    text: String,
+    /// What of it is on its way, or was shown last.
+    last: String,
+    message: Option<MessageId>,
+    /// Not before this moment, on the clock that never goes back; `None` while nothing is there.
+    next_at: Option<Duration>,
+    is_over: bool,
+}
+
+impl WayOut {
+    /// Shows a turn in its chat while it runs. What it says at last leaves by the outbox, also
+    /// where nobody follows.
+    pub fn follow(
+        self: &Arc<Self>,
+        agent: Arc<AgentContext>,
+        place: Place,
+        reply_to: Option<MessageId>,
+        turn: TurnHandle,
+    ) {
+        self.begin(agent, place, reply_to, turn, Since::Now);
+    }
+
+    /// Shows a turn that an earlier run had begun.
+    pub(super) fn follow_again(
+        self: &Arc<Self>,
+        agent: Arc<AgentContext>,
+        place: Place,
+        reply_to: Option<MessageId>,
+        turn: TurnHandle,
+    ) {
+        self.begin(agent, place, reply_to, turn, Since::Before);
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        agent: Arc<AgentContext>,
+        place: Place,
+        reply_to: Option<MessageId>,
+        turn: TurnHandle,
+        since: Since,
+    ) {
+        let followed = (agent.id.clone(), turn.turn);
+        // A message that joined a turn is answered with it.
+        if !self.desk().followed.insert(followed.clone()) {
+            return;
+        }
+        let (this, lane) = (self.clone(), place.lane());
+        self.tasks.spawn(async move {
+            let leave = Leave { way_out: this.clone(), followed };
+            let view = View {
+                way_out: this,
+                agent,
+                place,
+                reply_to,
+                turn: turn.turn,
+                text: String::new(),
+                last: String::new(),
+                message: None,
+                next_at: None,
+                is_over: false,
+            };
+            view.go(turn, since).await;
+            let Leave { way_out, followed: (id, _) } = &leave;
+            let (way_out, id) = (way_out.clone(), id.clone());
+            drop(leave);
+            way_out.wake(&id, lane);
+        });
+    }
+
+    /// Puts what was shown of a turn's reply down.
+    async fn note_shown(
+        &self,
+        agent: &AgentContext,
+        turn: TurnId,
+        message: Option<&MessageId>,
+    ) -> Result<(), StoreError> {
+        let message = message.map(|message| message.0.clone());
+        let shown = OutboxCommand::ProvisionalShown { turn, message };
+        self.change(agent, vec![AgentCommand::Outbox(shown)]).await
+    }
+}
+
+/// Since when there is something to be seen of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Now,
+    Before,
+}
+
+/// Says that a turn is followed no more, whatever ended it.
+struct Leave {
+    way_out: Arc<WayOut>,
+    followed: (insula_domain::AgentId, TurnId),
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.way_out.desk().followed.remove(&self.followed);
+    }
+}
+
+impl View {
+    fn adapter(&self) -> Option<Arc<dyn Adapter>> {
+        self.way_out.lines.adapter(self.place.platform, &self.place.account)
+    }
+
+    async fn go(mut self, mut handle: TurnHandle, since: Since) {
+        let way_out = self.way_out.clone();
+        let clock = way_out.house.world.clock.clone();
+        if since == Since::Before
+            && let Err(error) = self.take_up().await
+        {
+            tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a turn can't be read");
+        }
+        let mut typing_at = clock.elapsed();
+        let mut typing: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+        let mut showing: Option<Showing> = None;
+        loop {
+            let now = clock.elapsed();
+            if showing.is_none() && self.is_due(now) {
+                showing = self.show(now);
+            }
+            let show_wait = self.next_at.filter(|_| showing.is_none() && self.has_news());
+            let wait = show_wait.into_iter().chain(typing.is_none().then_some(typing_at)).min();
+            let pause = clock.sleep(wait.unwrap_or(now).saturating_sub(now));
+            tokio::select! {
+                biased;
+                () = way_out.stop.cancelled() => break,
+                event = handle.events.recv() => match event {
+                    None | Some(TurnEvent::Ended(_)) => break,
+                    Some(event) => self.hear(event).await,
+                },
+                shown = ready(&mut showing) => {
+                    showing = None;
+                    self.was_shown(shown, clock.elapsed());
+                }
+                () = ready(&mut typing) => typing = None,
+                () = pause, if wait.is_some() => {
+                    if typing.is_none() && clock.elapsed() >= typing_at {
+                        let (next, again) = self.typing();
+                        typing = next;
+                        typing_at = clock.elapsed() + again;
+                    }
+                }
+            }
+        }
+        // What is on its way is settled before the reply takes its place.
+        if let Some(showing) = showing {
+            showing.await;
+        }
+    }
+
+    /// Goes on from what an earlier run showed of the turn.
+    async fn take_up(&mut self) -> Result<(), StoreError> {
+        let before = TurnId(self.turn.0 - 1);
+        let origin = self.agent.store.origins(before, 1).await?.pop();
+        let Some(origin) = origin.filter(|origin| origin.turn == self.turn) else {
+            return Ok(());
+        };
+        match origin.provisional {
+            Provisional::None => {}
+            Provisional::Shown(message) => self.message = Some(MessageId(message)),
+            // The reply will be a message of its own.
+            Provisional::Begun => self.is_over = true,
+        }
+        // What it asked before somebody listened again.
+        let waiting = self.way_out.engine.approvals().list(&self.agent).await?;
+        for approval in waiting.into_iter().filter(|it| it.turn == self.turn) {
+            let question = Question {
+                id: approval.id.into(),
+                tool: approval.tool.into(),
+                what: approval.what,
+                rule: approval.rule.into(),
+            };
+            self.ask(&question).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, question: &Question) -> Result<(), StoreError> {
+        let Some(turn) = self.agent.store.turn(self.turn).await? else { return Ok(()) };
+        let of = (turn.id, turn.session);
+        self.way_out.ask(&self.agent, &self.place, of, question).await
+    }
+
+    async fn hear(&mut self, event: TurnEvent) {
+        match event {
+            TurnEvent::Text(text) => {
+                if self.text.is_empty() && self.next_at.is_none() {
+                    let now = self.way_out.now();
+                    self.next_at = Some(now + SHOWN_AFTER);
+                }
+                if self.text.len() + text.len() <= TEXT_BYTES_MAX {
+                    self.text.push_str(&text);
+                }
+            }
+            // What was said before a call, or before more was asked, is not the reply.
+            TurnEvent::Void | TurnEvent::ToolCall { .. } => self.text.clear(),
+            TurnEvent::Approval { id, tool, what, rule } => {
+                let question = Question { id, tool, what, rule };
+                if let Err(error) = self.ask(&question).await {
+                    tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "a question can't be asked in its chat");
+                }
+            }
+            TurnEvent::ApprovalDone { id, outcome, .. } => {
+                let (way_out, agent) = (self.way_out.clone(), self.agent.clone());
+                // Nobody waits for it.
+                self.way_out
+                    .tasks
+                    .spawn(async move { way_out.settled(&agent, &id, outcome).await });
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows that something is being written; when to do so again.
+    fn typing(&self) -> (Option<Pin<Box<dyn Future<Output = ()> + Send>>>, Duration) {
+        let lasts = self.adapter().and_then(|it| it.features().typing.map(|lasts| (it, lasts)));
+        let Some((adapter, lasts)) = lasts else { return (None, Duration::from_secs(5)) };
+        let (way_out, target) = (self.way_out.clone(), self.place.target.clone());
+        let typing = async move {
+            let typing = async {
+                adapter.typing(&target).await;
+                Ok(())
+            };
+            let _ = way_out.bounded(typing).await;
+        };
+        (Some(Box::pin(typing)), lasts.mul_f64(0.8).max(Duration::from_secs(1)))
+    }
+
+    fn has_news(&self) -> bool {
+        let text = self.text.trim();
+        !self.is_over && !text.is_empty() && self.text != self.last && !SILENT.starts_with(text)
+    }
+
+    fn is_due(&self, now: Duration) -> bool {
+        self.has_news() && self.next_at.is_some_and(|at| at <= now)
+    }
+
+    fn was_shown(&mut self, shown: Shown, now: Duration) {
+        let every = self.adapter().and_then(|it| it.features().can_edit).unwrap_or_default();
+        match shown {
+            Shown::In(message) => {
+                self.message = Some(message);
+                self.next_at = Some(now + every.max(EDIT_EVERY_MIN));
+            }
+            Shown::Later(wait) => {
+                self.last.clear();
+                self.next_at = Some(now + wait.max(every).max(EDIT_EVERY_MIN));
+            }
+            Shown::Never => self.is_over = true,
+        }
+    }
+
+    /// Shows what there is of the reply, where the platform lets it be changed later.
+    fn show(&mut self, now: Duration) -> Option<Showing> {
+        // Whatever the reason that nothing is shown now, it is looked at again, not at once.
+        self.next_at = Some(now + LOOK_AGAIN);
+        let adapter = self.adapter()?;
+        let features = adapter.features();
+        if features.can_edit.is_none() {
+            self.is_over = true;
+            return None;
+        }
+        let key = (self.place.platform, self.place.account.clone());
+        if let Some(until) = self.way_out.accounts.rests(&key, now) {
+            self.next_at = Some(until);
+            return None;
+        }
+        let room = features.text_units.saturating_sub(split::units(GOES_ON));
+        let piece = split::next(&self.text, 0, room)?;
+        self.last.clone_from(&self.text);
+        let body = Body { markdown: piece.text + GOES_ON, ..Body::default() };
+        let shown = Show {
+            way_out: self.way_out.clone(),
+            agent: self.agent.clone(),
+            place: self.place.clone(),
+            reply_to: self.reply_to.clone(),
+            turn: self.turn,
+            adapter,
+            body,
+        };
+        Some(match self.message.clone() {
+            Some(message) => Box::pin(async move { shown.again(message).await }),
+            None => Box::pin(async move { shown.first().await }),
+        })
+    }
+}
+
+/// One act of showing.
+struct Show {
+    way_out: Arc<WayOut>,
+    agent: Arc<AgentContext>,
+    place: Place,
+    reply_to: Option<MessageId>,
+    turn: TurnId,
+    adapter: Arc<dyn Adapter>,
+    body: Body,
+}
+
+impl Show {
+    async fn first(self) -> Shown {
+        match self.try_first().await {
+            Ok(shown) => shown,
+            // Over by now, or not to be written down: then it is not shown.
+            Err(_) => Shown::Never,
+        }
+    }
+
+    async fn try_first(self) -> Result<Shown, StoreError> {
+        let Self { way_out, agent, place, reply_to, turn, adapter, body } = self;
+        let before = TurnId(turn.0 - 1);
+        let origin = agent.store.origins(before, 1).await?.pop();
+        let Some(origin) = origin.filter(|origin| origin.turn == turn) else {
+            return Ok(Shown::Never);
+        };
+        let begun = OutboxCommand::ProvisionalBegun { turn };
+        way_out.change(&agent, vec![AgentCommand::Outbox(begun)]).await?;
+        let post = Post {
+            target: place.target.clone(),
+            reply_to,
+            idempotency: idempotency(origin.delivery_key, 1),
+            body,
+        };
+        match way_out.bounded(adapter.post(&post)).await {
+            Ok(posted) => {
+                way_out.note_shown(&agent, turn, Some(&posted.message)).await?;
+                Ok(Shown::In(posted.message))
+            }
+            Err(PostError::Uncertain { .. }) => Ok(Shown::Never),
+            Err(error) => {
+                way_out.note_shown(&agent, turn, None).await?;
+                Ok(later(&way_out, &place, error))
+            }
+        }
+    }
+
+    async fn again(self, message: MessageId) -> Shown {
+        let Self { way_out, place, adapter, body, .. } = self;
+        match way_out.bounded(adapter.edit(&place.target, &message, &body)).await {
+            Ok(()) => Shown::In(message),
+            Err(error) => later(&way_out, &place, error),
+        }
+    }
+}
+
+/// When to show something again that could not be.
+fn later(way_out: &WayOut, place: &Place, error: PostError) -> Shown {
+    match error {
+        PostError::Later { wait, .. } => {
+            let wait = wait.unwrap_or(Duration::from_secs(2));
+            let key = (place.platform, place.account.clone());
+            way_out.accounts.rest(&key, way_out.now() + wait);
+            Shown::Later(wait)
+        }
+        PostError::Uncertain { .. } => Shown::Later(Duration::from_secs(2)),
+        PostError::Never { .. } | PostError::Account { .. } => Shown::Never,
+    }
+}
+
+/// Waits for something that may be there; forever where it is not.
+async fn ready<T>(running: &mut Option<Pin<Box<dyn Future<Output = T> + Send>>>) -> T {
+    match running {
+        Some(running) => running.as_mut().await,
+        None => std::future::pending().await,
+    }
+}

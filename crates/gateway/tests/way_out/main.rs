@@ -1,0 +1,17 @@
+//! The way out with a real store, house and engine, a scripted model, and a platform that
+//! delays, limits, lies and stands by while the daemon crashes.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "tests"
+)]
+
+mod crash;
+mod delivery;
+mod platform;
+mod questions;
+mod shown;
+mod support;
