@@ -48,4 +48,4 @@ pub use request::{
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
 pub use transport::{TlsError, Transport};
-pub use window::context_window;
+pub use window::{context_window, sees_pictures};
