@@ -117,6 +117,13 @@ pub struct ModelChain {
     pub children: Option<ModelRef>,
 }
 
+impl ModelChain {
+    /// Whether all of them can be shown pictures: any of them may be asked.
+    pub fn see_pictures(&self) -> bool {
+        self.models.iter().all(|model| insula_models::sees_pictures(&model.name))
+    }
+}
+
 /// How an agent's traffic is cut into conversations and scopes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conversations {
