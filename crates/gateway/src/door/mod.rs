@@ -5,27 +5,25 @@
 //! or nothing at all; what they said goes no further.
 
 use crate::envelope::{Envelope, Happening};
-use crate::post::Body;
-use crate::way_out::{Place, WayOut};
 use insula_domain::{ChatType, Unknown};
 use insula_runtime::access::{Asked, Visit};
 use insula_runtime::{AgentContext, House};
 use insula_store::{StoreError, Visitor};
 
-/// Turns somebody away who may not talk to an agent: with a code where that is wanted, and
-/// otherwise without a word. In a group always without: others would read it.
+/// Turns somebody away who may not talk to an agent: with a code where that is wanted, which is
+/// what is said to them, and otherwise without a word. In a group always without: others would
+/// read it.
 pub(crate) async fn turn_away(
     house: &House,
-    out: &WayOut,
     agent: &AgentContext,
     envelope: &Envelope,
-) -> Result<(), StoreError> {
+) -> Result<Option<String>, StoreError> {
     house.visits.count(Visit::Stranger);
     let address = &envelope.address;
-    let Some(user) = &address.user else { return Ok(()) };
+    let Some(user) = &address.user else { return Ok(None) };
     let asks = matches!(envelope.what, Happening::Said(_)) && !envelope.sender.is_bot;
     if !asks || address.chat_type != ChatType::Dm || agent.door.unknown == Unknown::Ignore {
-        return Ok(());
+        return Ok(None);
     }
     let who = Visitor {
         platform: address.platform.as_str().into(),
@@ -33,14 +31,13 @@ pub(crate) async fn turn_away(
         user: user.as_str().into(),
     };
     let place = address.chat.as_str().to_owned();
-    if let Asked::Code(code) =
-        house.ask_pairing(agent, who, &envelope.sender.name, place).await?
-    {
-        house.visits.count(Visit::Code);
-        let body = Body { markdown: offer(&code), ..Body::default() };
-        out.say(Some(agent), &Place::of(address), body).await;
+    match house.ask_pairing(agent, who, &envelope.sender.name, place).await? {
+        Asked::Code(code) => {
+            house.visits.count(Visit::Code);
+            Ok(Some(offer(&code)))
+        }
+        Asked::NotNow => Ok(None),
     }
-    Ok(())
 }
 
 /// What somebody is told who is not known: nothing about the agent, nor that there is one.

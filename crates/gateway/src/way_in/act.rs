@@ -3,7 +3,7 @@
 
 use super::commands::{self, Command, For, Typed};
 use super::{Visitor, WayIn};
-use crate::post::{Body, Target};
+use crate::post::Target;
 use crate::way_out::Place;
 use insula_domain::{Address, Asker, ChatId, ChatType, TopicId};
 use insula_runtime::AgentContext;
@@ -262,7 +262,7 @@ impl WayIn {
     /// Tells somebody that they were let in.
     async fn welcome(
         &self,
-        agent: &AgentContext,
+        agent: &Arc<AgentContext>,
         platform: insula_domain::Platform,
         request: &PairingRequest,
     ) {
@@ -271,8 +271,8 @@ impl WayIn {
             return;
         };
         let target = Target { chat, chat_type: ChatType::Dm, topic: None };
-        let body = Body { markdown: "you may talk to me now".to_owned(), ..Body::default() };
-        self.out.say(Some(agent), &Place { platform, account, target }, body).await;
+        let place = Place { platform, account, target };
+        self.tell(agent.clone(), place, "you may talk to me now".to_owned()).await;
     }
 }
 

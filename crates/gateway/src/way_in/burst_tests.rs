@@ -14,12 +14,11 @@ fn groups(signs: &[Sign]) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = vec![];
     let mut open: Option<Open> = None;
     for (at, sign) in signs.iter().enumerate() {
-        match &mut open {
-            Some(last) if last.join(sign) => groups.last_mut().unwrap().push(at),
-            _ => {
-                groups.push(vec![at]);
-                open = Some(Open::new(sign.clone()));
-            }
+        if open.as_mut().is_some_and(|last| last.join(sign)) {
+            groups.last_mut().unwrap().push(at);
+        } else {
+            groups.push(vec![at]);
+            open = Some(Open::new(sign.clone()));
         }
         open = open.filter(Open::goes_on);
     }

@@ -38,9 +38,13 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use tokio::sync::Semaphore;
 
 /// How long events are remembered. No platform delivers one again after that.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Lines of the gateway's own that may be on their way at once.
+const LINES_OUT_MAX: usize = 64;
 
 /// Takes what adapters hear. Cheap to clone.
 #[derive(Clone)]
@@ -55,6 +59,8 @@ pub struct Inner {
     out: Arc<WayOut>,
     lines: Arc<dyn Lines>,
     chats: Chats,
+    /// Room for lines of the gateway's own that are on their way.
+    lines_out: Arc<Semaphore>,
     /// On which day events were last forgotten, by agent.
     tidied: Mutex<HashMap<insula_domain::AgentId, i64>>,
 }
@@ -96,8 +102,16 @@ impl WayIn {
         out: Arc<WayOut>,
         lines: Arc<dyn Lines>,
     ) -> Self {
-        let (chats, tidied) = (Chats::default(), Mutex::default());
-        Self { inner: Arc::new(Inner { house, engine, out, lines, chats, tidied }) }
+        let inner = Inner {
+            house,
+            engine,
+            out,
+            lines,
+            chats: Chats::default(),
+            lines_out: Arc::new(Semaphore::new(LINES_OUT_MAX)),
+            tidied: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
     }
 
     /// Takes an event. When it returns, what is to be kept of it is durable.
@@ -193,12 +207,15 @@ impl WayIn {
     async fn leave(
         &self,
         concern: Concern,
-        agent: &AgentContext,
+        agent: &Arc<AgentContext>,
         envelope: &Envelope,
     ) -> Result<(), NotTaken> {
         match concern {
             Concern::Stranger => {
-                Ok(door::turn_away(&self.house, &self.out, agent, envelope).await?)
+                if let Some(told) = door::turn_away(&self.house, agent, envelope).await? {
+                    self.tell(agent.clone(), Place::of(&envelope.address), told).await;
+                }
+                Ok(())
             }
             Concern::Others | Concern::Ours => {
                 self.house.visits.count(Visit::Passed);
@@ -276,10 +293,20 @@ impl WayIn {
         Ok(())
     }
 
-    /// Says something of the gateway's own.
+    /// Says something of the gateway's own. Nobody waits for a platform that is slow to take
+    /// it, unless too many lines are on their way already.
     async fn say(&self, visitor: &Visitor<'_>, text: impl Into<String>) {
-        let body = Body { markdown: text.into(), ..Body::default() };
-        self.out.say(Some(visitor.agent), &visitor.place(), body).await;
+        self.tell(visitor.agent.clone(), visitor.place(), text.into()).await;
+    }
+
+    async fn tell(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
+        // Never closed.
+        let Ok(permit) = self.lines_out.clone().acquire_owned().await else { return };
+        let out = self.out.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            out.say(Some(&agent), &place, Body { markdown, ..Body::default() }).await;
+        });
     }
 
     fn now(&self) -> Timestamp {

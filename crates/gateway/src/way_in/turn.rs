@@ -7,7 +7,6 @@ use super::queue::{Chat, Group, Spot};
 use super::{Visitor, WayIn, ago, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
-use crate::post::Body;
 use crate::way_out::Place;
 use insula_domain::{Address, Audience, Label, SessionKey, UserId};
 use insula_runtime::AgentContext;
@@ -230,7 +229,7 @@ impl WayIn {
             Err(SubmitError::Budget(refusal)) => refusal.to_string(),
         };
         self.drop_rows(agent, rows).await?;
-        self.out.say(Some(agent), &place, Body { markdown: told, ..Body::default() }).await;
+        self.tell(agent.clone(), place, told).await;
         Ok(())
     }
 

@@ -13,7 +13,7 @@ fn long(word: &str) -> String {
 async fn album(house: &Fixture, name: &str, text: &str) {
     let id = house.next();
     let said = Message { group: Some(name.into()), ..message(id, text) };
-    house.way.take(house.envelope(&dm("1"), id, Happening::Said(said))).await.unwrap();
+    house.take(house.envelope(&dm("1"), id, Happening::Said(said))).await;
 }
 
 /// Lets the window of a burst pass.

@@ -13,7 +13,9 @@ async fn c12_an_agent_without_a_list_denies_whatever_others_allow() {
     house.say(&dm("2"), "let me in").await;
     assert_eq!(house.asked(), 0);
     assert_eq!(house.house.visits.of(Visit::Stranger), 1);
-    assert!(!house.files.has("agents/b/agent.db"), "nothing of it is in the agent's store");
+    let sessions = house.agent("b").store.sessions(None, 9).await.unwrap();
+    assert!(sessions.is_empty(), "nothing of it is in the agent's store");
+    assert!(house.agent("b").store.pairing_requests().await.unwrap().is_empty());
     assert_eq!(house.ask(&dm("1"), "hello").await, "heard: hello");
 }
 

@@ -13,7 +13,7 @@ async fn send(house: &Fixture, attachments: Vec<Attachment>) -> String {
     let id = house.next();
     let before = house.posted().len();
     let said = Message { attachments, ..message(id, "look") };
-    house.way.take(house.envelope(&dm("1"), id, Happening::Said(said))).await.unwrap();
+    house.take(house.envelope(&dm("1"), id, Happening::Said(said))).await;
     house.posts(before + 1).await;
     house.upstream.seen().last().unwrap().json().to_string()
 }
@@ -75,7 +75,7 @@ async fn attachments_of_two_conversations_lie_apart() {
     let id = house.next();
     let said = Message { attachments: file(), ..message(id, "look") };
     let other = dm("1").by("second");
-    house.way.take(house.envelope(&other, id, Happening::Said(said))).await.unwrap();
+    house.take(house.envelope(&other, id, Happening::Said(said))).await;
     house.posts(2).await;
     let folders = std::fs::read_dir(house.files.path().join("agents/a/output")).unwrap().count();
     assert_eq!(folders, 2);

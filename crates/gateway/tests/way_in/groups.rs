@@ -13,7 +13,7 @@ async fn take(house: &Fixture, from: &crate::support::From, change: impl FnOnce(
     let id = house.next();
     let mut said = message(id, "hello");
     change(&mut said);
-    house.way.take(house.envelope(from, id, Happening::Said(said))).await.unwrap();
+    house.take(house.envelope(from, id, Happening::Said(said))).await;
 }
 
 #[tokio::test]

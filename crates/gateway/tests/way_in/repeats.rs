@@ -13,13 +13,13 @@ async fn an_event_that_comes_again_is_answered_once_also_after_the_routes_change
     let house = house(CONFIG).await;
     let event = house.next();
     let envelope = house.envelope(&dm("1"), event, Happening::Said(message(event, "hello")));
-    house.way.take(envelope.clone()).await.unwrap();
+    house.take(envelope.clone()).await;
     house.posts(1).await;
-    house.way.take(envelope.clone()).await.unwrap();
+    house.take(envelope.clone()).await;
     house.reconfigure(|text| text.replace("agent: a,", "agent: b,")).await;
-    house.way.take(envelope.clone()).await.unwrap();
+    house.take(envelope.clone()).await;
     house.reconfigure(|text| text.replace("agent: b, telegram: '*'", "agent: b, telegram: '5'")).await;
-    house.way.take(envelope).await.unwrap();
+    house.take(envelope).await;
     assert_eq!((house.asked(), house.posted().len()), (1, 1));
     assert_eq!(house.house.visits.of(Visit::Repeated), 3);
     assert!(house.journal("b", &dm("1")).await.is_empty());
@@ -38,9 +38,9 @@ async fn what_was_reserved_and_never_journalled_is_journalled_by_that_agent() {
     let b = AgentId::new("b").unwrap();
     house.house.store.daemon().reserve_event(key, &b, &house.house.fence).await.unwrap();
     let envelope = house.envelope(&dm("1"), event, Happening::Said(message(event, "hello")));
-    house.way.take(envelope.clone()).await.unwrap();
+    house.take(envelope.clone()).await;
     house.posts(1).await;
-    house.way.take(envelope).await.unwrap();
+    house.take(envelope).await;
     assert_eq!(house.journal("b", &dm("1")).await.len(), 2);
     assert!(house.journal("a", &dm("1")).await.is_empty());
     assert_eq!(house.asked(), 1);
@@ -51,8 +51,8 @@ async fn a_command_that_comes_again_is_carried_out_once() {
     let house = house(CONFIG).await;
     let event = house.next();
     let envelope = house.envelope(&dm("1"), event, Happening::Said(message(event, "/new")));
-    house.way.take(envelope.clone()).await.unwrap();
-    house.way.take(envelope).await.unwrap();
+    house.take(envelope.clone()).await;
+    house.take(envelope).await;
     assert_eq!(house.posted().len(), 1);
 }
 

@@ -88,3 +88,18 @@ async fn hooks_leave_messages_out_and_a_failure_is_a_no() {
     assert_eq!(house.house.visits.of(Visit::Stopped), 2);
     assert_eq!(house.ask(&dm("1"), "hello").await, "heard: hello");
 }
+
+/// What a server that is asked about messages answers, by what they say.
+fn judge(seen: &insula_testkit::upstream::Seen, _: usize) -> Vec<insula_testkit::upstream::Step> {
+    let asked = seen.json();
+    let text = asked["text"].as_str().unwrap_or_default();
+    let answer = match text {
+        "for b" => r#"{"action":"route","agent":"b"}"#,
+        "for c" => r#"{"action":"route","agent":"c"}"#,
+        "rough" => r#"{"action":"rewrite","text":"polished"}"#,
+        "odd" => r#"{"action":"rewrite"}"#,
+        "spam" => r#"{"action":"skip"}"#,
+        _ => r#"{"action":"allow"}"#,
+    };
+    vec![insula_testkit::upstream::answer(200, &[("content-type", "application/json")], answer)]
+}

@@ -330,21 +330,28 @@ impl Fixture {
     /// Something happens.
     pub async fn happens(&self, from: &From, what: Happening) {
         let envelope = self.envelope(from, self.next(), what);
+        self.take(envelope).await;
+    }
+
+    /// Takes an event, and lets whatever it set off go as far as it gets by itself.
+    pub async fn take(&self, envelope: Envelope) {
         self.way.take(envelope).await.unwrap();
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
     }
 
     /// Somebody says something.
     pub async fn say(&self, from: &From, text: &str) {
         let id = self.next();
-        let envelope = self.envelope(from, id, Happening::Said(message(id, text)));
-        self.way.take(envelope).await.unwrap();
+        self.take(self.envelope(from, id, Happening::Said(message(id, text)))).await;
     }
 
     /// Somebody says something to the bot, in a group.
     pub async fn mention(&self, from: &From, text: &str) {
         let id = self.next();
         let said = Message { mentions_us: true, ..message(id, text) };
-        self.way.take(self.envelope(from, id, Happening::Said(said))).await.unwrap();
+        self.take(self.envelope(from, id, Happening::Said(said))).await;
     }
 
     /// Waits until so many things were posted; all of them.
