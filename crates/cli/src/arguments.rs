@@ -70,6 +70,9 @@ pub enum Command {
     /// List, resend and drop what an agent could not deliver
     #[command(subcommand)]
     Deliveries(Deliveries),
+    /// List who asks to talk to an agent, let them in, and let them in no longer
+    #[command(subcommand)]
+    Pairing(Pairing),
     /// Make, list and revoke tokens of the API
     #[command(subcommand)]
     Token(Token),
@@ -487,6 +490,33 @@ pub enum Deliveries {
         agent: String,
         /// The delivery, as `list` names it
         delivery: String,
+    },
+}
+
+/// List who asks to talk to an agent, let them in, and let them in no longer.
+#[derive(Debug, Subcommand)]
+pub enum Pairing {
+    /// List who asks to be let in, and who was
+    List {
+        /// The agent; without it, every agent
+        agent: Option<String>,
+    },
+    /// Let in whoever was given this code
+    Approve {
+        /// The agent's id
+        agent: String,
+        /// The code, as they were given it
+        code: String,
+        /// The platform it was given on; without it, any
+        #[arg(long)]
+        platform: Option<String>,
+    },
+    /// Let somebody in no longer, and drop what they asked
+    Revoke {
+        /// The agent's id
+        agent: String,
+        /// Who, as `list` names them, such as `telegram:12345`
+        who: String,
     },
 }
 

@@ -9,10 +9,11 @@ use crate::skills::Shelf;
 use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
-    Admins, AgentId, Boundary, Metadata, PersonId, Platform, Possible, ScopeRule, SessionRule,
-    ToolPolicy, UserId,
+    Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible,
+    ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
 };
 use std::sync::Arc;
+use std::time::Duration;
 
 /// What an agent is built from.
 #[derive(Debug, Clone)]
@@ -61,6 +62,8 @@ pub struct AgentConfig {
     pub people: People,
     /// Who may approve and change it.
     pub admins: Admins,
+    /// Who may talk to it, and how it behaves among people.
+    pub door: Door,
     /// What is asked and told, in order.
     pub hooks: Vec<Hook>,
     /// Values for hooks and expressions.
@@ -83,6 +86,33 @@ impl AgentConfig {
             self.mcp_pins = Some(pins.clone());
         }
         self
+    }
+}
+
+/// Who may talk to an agent on platforms, and how it behaves there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Door {
+    /// Whom it lets in.
+    pub allow: AllowList,
+    /// What becomes of others.
+    pub unknown: Unknown,
+    /// How it behaves among several people.
+    pub group: GroupRule,
+    /// How long a message that seems to go on waits for the rest of it.
+    pub burst: Duration,
+    /// Largest attachment that is taken in, in bytes.
+    pub attachment_bytes: u64,
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        Self {
+            allow: AllowList::default(),
+            unknown: Unknown::default(),
+            group: GroupRule::default(),
+            burst: Duration::from_millis(400),
+            attachment_bytes: 20_000_000,
+        }
     }
 }
 

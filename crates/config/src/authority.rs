@@ -295,6 +295,7 @@ impl Authority {
         };
         self.level("sessions.group", group.0, group.1);
         self.level("group.respond", 1, "mention");
+        self.level("access.unknown", 1, "pair");
     }
 
     /// What the typed configuration does not carry yet, from what was written.
@@ -304,6 +305,10 @@ impl Authority {
         match path {
             "access.allow" => self.grant_each("user", value),
             "access.admins" => self.grant_each("admin", value),
+            "access.unknown" => {
+                let name = value.as_str().unwrap_or_default();
+                self.level(path, u64::from(name == "pair"), name);
+            }
             "sandbox.optional" => self.grant_each("running without", value),
             "sandbox.off" if *value == true => self.grant("running outside the sandbox", ""),
             "group.observe" if *value == true => self.grant("reading along in groups", ""),

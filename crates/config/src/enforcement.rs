@@ -32,24 +32,20 @@ pub static UNENFORCED: &[Unenforced] = &[
     nobody_asks("hooks.pre_verify"),
     nobody_asks("hooks.subagent_start"),
     nobody_asks("hooks.subagent_stop"),
-    nobody_asks("hooks.pre_gateway_dispatch"),
     nobody_asks("hooks.kanban_task_claimed"),
     nobody_asks("hooks.kanban_task_completed"),
     nobody_asks("hooks.kanban_task_blocked"),
     nobody_asks("hooks.memory:scope"),
     nobody_asks("hooks.memory:read"),
     nobody_asks("hooks.memory:write"),
-    nobody_asks("hooks.route:select"),
     nobody_asks("hooks.skill:load"),
     nobody_asks("hooks.cron:run"),
 ];
 
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
-    ("access.allow", "no message arrives from a platform yet"),
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),
-    ("group", "no message arrives from a platform yet"),
     ("channels", "no platform is connected yet"),
     ("boards", "boards are not built yet"),
 ];

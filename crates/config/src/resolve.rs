@@ -3,6 +3,7 @@
 mod arguments;
 mod boundary;
 mod credentials;
+mod door;
 mod hooks;
 mod mcp;
 mod references;
@@ -99,6 +100,7 @@ pub fn resolve(
     let send = reader.links();
     let people = reader.people();
     let admins = reader.admins(&people);
+    let door = reader.door(&people);
     let search = reader.search();
     let possible = Possible {
         memory: switch(memory_on),
@@ -167,6 +169,7 @@ pub fn resolve(
         sessions: reader.sessions(),
         people,
         admins,
+        door,
         hooks,
         metadata: metadata(reader.at("metadata")),
         settings,

@@ -11,6 +11,7 @@
 #[cfg(test)]
 mod arbitrary;
 
+pub mod access;
 pub mod address;
 pub mod argument;
 pub mod binding;
@@ -39,6 +40,9 @@ pub mod session_key;
 pub mod tool;
 pub mod tool_table;
 
+pub use access::{
+    AccessRules, Admission, AllowList, Asker, GroupRule, Heed, Respond, Roster, Unknown,
+};
 pub use address::{Address, ChatType, Community};
 pub use argument::{ArgumentRule, ArgumentRules};
 pub use binding::{Binding, Field, Match, Metadata, Tier};

@@ -5,9 +5,11 @@
 //! nothing is lost, answered twice, or sent out by another account than it came in by.
 
 mod adapter;
+mod door;
 mod envelope;
 mod lines;
 mod post;
+mod way_in;
 mod way_out;
 
 pub use adapter::{
@@ -19,4 +21,5 @@ pub use envelope::{
 };
 pub use lines::{Lines, OnUncertain};
 pub use post::{Body, Button, File, Post, PostError, Posted, Target};
+pub use way_in::{COMMANDS, WayIn};
 pub use way_out::{BUTTON_DATA_BYTES_MAX, Choice, Place, WayOut, split};

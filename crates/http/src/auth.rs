@@ -158,6 +158,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
         }
         "approvals" if reads || method == Method::POST => Some(Verb::Approve),
         "grants" if reads || method == Method::DELETE => Some(Verb::Approve),
+        "pairing" => Some(Verb::Approve),
         "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
         "deliveries" if reads => Some(Verb::Read),
         "skills" | "deliveries" => Some(Verb::Manage),
@@ -249,6 +250,9 @@ mod tests {
             (&post, "/api/agents/{id}/approvals/{approval}", Some(Verb::Approve)),
             (&delete, "/api/agents/{id}/approvals/{approval}", None),
             (&get, "/api/approvals", None),
+            (&post, "/api/agents/{id}/pairing", Some(Verb::Approve)),
+            (&delete, "/api/agents/{id}/pairing/{who}", Some(Verb::Approve)),
+            (&get, "/api/pairing", None),
             (&get, "/api/agents/{id}/grants", Some(Verb::Approve)),
             (&delete, "/api/agents/{id}/grants/{grant}", Some(Verb::Approve)),
             (&get, "/api/agents/{id}/deliveries", Some(Verb::Read)),

@@ -21,6 +21,7 @@ mod memory;
 mod messages;
 mod metrics;
 mod openapi;
+mod pairing;
 mod route;
 mod secrets;
 mod serve;
@@ -79,6 +80,9 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/deliveries", get(deliveries::list))
         .route("/agents/{id}/deliveries/{delivery}", delete(deliveries::discard))
         .route("/agents/{id}/deliveries/{delivery}/resend", post(deliveries::resend))
+        .route("/pairing", get(pairing::list_all))
+        .route("/agents/{id}/pairing", get(pairing::list).post(pairing::approve))
+        .route("/agents/{id}/pairing/{who}", delete(pairing::revoke))
         .route("/agents/{id}/grants", get(grants::list))
         .route("/agents/{id}/grants/{grant}", delete(grants::revoke))
         .route("/agents", get(agents::list).post(agents::add))

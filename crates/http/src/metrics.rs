@@ -38,6 +38,27 @@ impl EncodeMetric for Gauges {
     }
 }
 
+/// The same for counters.
+#[derive(Debug)]
+struct Counters {
+    label: &'static str,
+    values: Vec<(String, u64)>,
+}
+
+impl EncodeMetric for Counters {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+        for (name, value) in &self.values {
+            let labels = [(self.label, name.as_str())];
+            ConstCounter::new(*value).encode(encoder.encode_family(&labels)?)?;
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        MetricType::Counter
+    }
+}
+
 const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// All figures, as of now.
@@ -89,6 +110,9 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
     let deliveries = deliveries.map(|(became, count)| (became.as_str(), count));
     let help = "What became of replies and other things that agents sent";
     registry.register("deliveries", help, Deliveries(deliveries.into()));
+    let heard = surface.house.visits.all().map(|(name, count)| (name.to_owned(), count));
+    let help = "What became of what platforms told us";
+    registry.register("inbound", help, Counters { label: "outcome", values: heard.collect() });
     if let Some(engine) = &surface.engine {
         let refusals = engine.budgets().refusals();
         let refusals = refusals.map(|(level, what, count)| (level.as_str(), what.as_str(), count));

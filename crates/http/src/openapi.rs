@@ -2,7 +2,7 @@
 
 use crate::{
     agents, approvals, audit, deliveries, events, grants, mcp, mcp_servers, memory, messages,
-    metrics, route, secrets, sessions, skills, system, tokens, usage, v1,
+    metrics, pairing, route, secrets, sessions, skills, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -56,6 +56,10 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         deliveries::list,
         deliveries::resend,
         deliveries::discard,
+        pairing::list_all,
+        pairing::list,
+        pairing::approve,
+        pairing::revoke,
         grants::list,
         grants::revoke,
         agents::list,

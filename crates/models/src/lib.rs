@@ -47,4 +47,4 @@ pub use request::{
 };
 pub use retry::{RetryPolicy, stream_with_retries};
 pub use secrecy::{ExposeSecret, SecretString};
-pub use window::context_window;
+pub use window::{context_window, sees_pictures};

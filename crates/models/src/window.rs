@@ -28,6 +28,44 @@ pub fn context_window(model: &str) -> u32 {
     known.max_by_key(|(beginning, _)| beginning.len()).map_or(UNKNOWN, |(_, window)| *window)
 }
 
+/// How the names of models begin that can be shown pictures. One that is not here is told of a
+/// picture in words: a provider that can't take one refuses the whole request.
+const SEEING: &[&str] = &[
+    "claude-",
+    "gpt-4o",
+    "gpt-4.1",
+    "gpt-4-turbo",
+    "gpt-5",
+    "o1",
+    "o3",
+    "o4",
+    "chatgpt-4o",
+    "gemini-",
+    "gemma3",
+    "gemma-3",
+    "pixtral",
+    "llava",
+    "llama-4",
+    "llama4",
+    "llama3.2-vision",
+    "llama-3.2-11b-vision",
+    "llama-3.2-90b-vision",
+    "minicpm-v",
+    "mistral-medium-3",
+    "mistral-small3",
+    "qwen2-vl",
+    "qwen2.5-vl",
+    "qwen2.5vl",
+    "qwen3-vl",
+    "grok-4",
+];
+
+/// Whether a model can be shown pictures, by its name with or without a provider.
+pub fn sees_pictures(model: &str) -> bool {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    SEEING.iter().any(|beginning| name.starts_with(beginning))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -38,5 +76,11 @@ mod tests {
         assert_eq!(context_window("openrouter/openai/gpt-4.1-mini"), 1_000_000);
         assert_eq!(context_window("gpt-4o-mini"), 128_000);
         assert_eq!(context_window("local/something"), UNKNOWN);
+    }
+
+    #[test]
+    fn a_model_that_nobody_knows_is_shown_no_pictures() {
+        assert!(sees_pictures("anthropic/claude-sonnet-4-5") && sees_pictures("gpt-5-mini"));
+        assert!(!sees_pictures("local/something") && !sees_pictures("gpt-3.5-turbo"));
     }
 }

@@ -9,7 +9,7 @@ use crate::memory::{Memory, Whereabouts};
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
-use insula_config::agent::{AgentConfig, People, Soul};
+use insula_config::agent::{AgentConfig, Door, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
@@ -76,6 +76,8 @@ pub struct AgentContext {
     pub audit: AuditLog,
     /// Who may approve and change it, besides tokens and the local command line.
     pub admins: Admins,
+    /// Who may talk to it on platforms, and how it behaves there.
+    pub door: Arc<Door>,
     /// The context this one was derived from, where it is a child's.
     origin: Option<Arc<AgentContext>>,
     one_off: AtomicU64,
@@ -113,6 +115,13 @@ pub struct ModelChain {
     pub models: Vec<ModelRef>,
     /// What its children run on, unless a call says otherwise.
     pub children: Option<ModelRef>,
+}
+
+impl ModelChain {
+    /// Whether all of them can be shown pictures: any of them may be asked.
+    pub fn see_pictures(&self) -> bool {
+        self.models.iter().all(|model| insula_models::sees_pictures(&model.name))
+    }
 }
 
 /// How an agent's traffic is cut into conversations and scopes.
@@ -217,6 +226,7 @@ impl AgentContext {
             store,
             audit,
             admins: config.admins,
+            door: Arc::new(config.door),
             origin: None,
             one_off: AtomicU64::new(0),
             id: config.id,
@@ -252,6 +262,7 @@ impl AgentContext {
             store: self.store.clone(),
             audit: self.audit.clone(),
             admins: self.admins.clone(),
+            door: self.door.clone(),
             origin: Some(self.clone()),
             one_off: AtomicU64::new(0),
         }

@@ -1,5 +1,6 @@
 //! The house: one home, its store, its registry, and the one lock under which it changes.
 
+use crate::access::{Rosters, Visits};
 use crate::apply::{self, Applied, Record};
 use crate::children::Children;
 use crate::context;
@@ -85,6 +86,10 @@ pub struct House {
     pub children: Children,
     /// Which agents have something to deliver.
     pub outbox: Outbox,
+    /// How many came to the door of an agent, and what became of them.
+    pub visits: Visits,
+    /// Whom people let in.
+    pub(crate) rosters: Rosters,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) purpose: Purpose,
     pub(crate) report: ArcSwap<Report>,

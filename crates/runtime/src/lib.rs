@@ -7,6 +7,7 @@
 //!
 //! Knows nothing of SQL, HTTP or how a command is typed.
 
+pub mod access;
 pub mod apply;
 pub mod approvals;
 pub mod budget;

@@ -1,5 +1,6 @@
 //! Opens a house: configuration, store, what a crash interrupted, every agent.
 
+use crate::access::{Rosters, Visits};
 use crate::apply::{self, Record};
 use crate::children::Children;
 use crate::context::Generation;
@@ -71,6 +72,8 @@ impl House {
             secrets: Arc::new(secrets),
             children: Children::new(&world),
             outbox: Outbox::default(),
+            visits: Visits::default(),
+            rosters: Rosters::default(),
             registry: Registry::new(before(&daemon, loaded.as_ref())),
             home,
             world,

@@ -6,6 +6,7 @@
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
+use crate::door::DoorCommand;
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::limits;
@@ -85,6 +86,9 @@ pub enum AgentCommand {
     Accept(Box<Accept>),
     /// Begins the turn of a child. Answers [`Outcome::Accepted`].
     AcceptChild(Box<AcceptChild>),
+    /// Puts messages into the turn that the batch has begun before: what whoever answers should
+    /// know besides. Nothing, where it began none.
+    Beside(Vec<NewMessage>),
     /// Takes a message into a turn under way. Answers [`Outcome::Accepted`].
     Join(Box<Join>),
     /// Journals a step of a turn. Answers [`Outcome::Stepped`].
@@ -154,6 +158,8 @@ pub enum AgentCommand {
     },
     /// Changes the outbox.
     Outbox(OutboxCommand),
+    /// Changes what stands before the conversations.
+    Door(Box<DoorCommand>),
     /// Forgets idempotency keys that were first seen before a time.
     PruneIdempotency {
         /// The time.
@@ -188,6 +194,8 @@ pub enum Outcome {
         /// The message it brought.
         message: Option<MessageSeq>,
     },
+    /// The number of the message that is kept; none where its event was dealt with before.
+    Kept(Option<i64>),
     /// The entries of the list from now on, in order.
     Remembered(Vec<FragmentId>),
     /// The fragments that are gone.
@@ -217,6 +225,14 @@ impl Committed {
     pub fn accepted(&self) -> Option<Accepted> {
         self.outcomes.iter().find_map(|outcome| match outcome {
             Outcome::Accepted(accepted) => Some(*accepted),
+            _ => None,
+        })
+    }
+
+    /// The number of the first message it kept until its turn.
+    pub fn kept(&self) -> Option<i64> {
+        self.outcomes.iter().find_map(|outcome| match outcome {
+            Outcome::Kept(id) => *id,
             _ => None,
         })
     }

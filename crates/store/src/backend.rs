@@ -4,6 +4,7 @@ use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
+use crate::door::DoorBackend;
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::memory::MemoryBackend;
@@ -43,7 +44,7 @@ pub trait Backend: Send + Sync {
 
 /// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
 #[async_trait]
-pub trait AgentBackend: MemoryBackend + OutboxBackend + Send + Sync {
+pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Sync {
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed>;
 
@@ -155,6 +156,12 @@ pub trait DaemonBackend: Send + Sync {
         agent: &AgentId,
         fence: &Fence,
     ) -> Result<Reserved>;
+
+    /// Whose an event is.
+    async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>>;
+
+    /// Gives an event to another agent.
+    async fn move_event(&self, key: EventKey, agent: &AgentId, fence: &Fence) -> Result<()>;
 
     /// Records of the daemon's chain after a position.
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a suite of tests: a broken promise is a panic")]
 
 mod approvals;
+mod door;
 mod lineage;
 mod memory;
 mod outbox;
@@ -43,6 +44,7 @@ pub async fn run(opener: &dyn Opener) {
     sessions::run(opener).await;
     turns::run(opener).await;
     approvals::run(opener).await;
+    door::run(opener).await;
     lineage::run(opener).await;
     memory::run(opener).await;
     outbox::run(opener).await;

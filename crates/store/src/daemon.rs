@@ -210,6 +210,17 @@ impl DaemonStore {
         self.backend.reserve_event(key, agent, fence).await
     }
 
+    /// Whose an event is, if it is anybody's.
+    pub async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {
+        self.backend.event_owner(key).await
+    }
+
+    /// Gives an event to another agent than the one it was reserved for, which has done nothing
+    /// with it.
+    pub async fn move_event(&self, key: EventKey, agent: &AgentId, fence: &Fence) -> Result<()> {
+        self.backend.move_event(key, agent, fence).await
+    }
+
     /// Records of the daemon's chain after a position, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
         self.backend.audit_after(after, limit).await

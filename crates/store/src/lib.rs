@@ -18,6 +18,7 @@ mod chain;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance;
 pub mod daemon;
+pub mod door;
 pub mod error;
 pub mod fence;
 mod files;
@@ -40,6 +41,9 @@ pub use approval::{Approval, Grant};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 pub use daemon::{
     AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved, Spending,
+};
+pub use door::{
+    DoorCommand, EventName, InboxRow, JoinedChat, NewInbox, Pairing, PairingRequest, Tries, Visitor,
 };
 pub use error::{Result, StoreError};
 pub use fence::Fence;

@@ -87,6 +87,11 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("a block of memory", text.len(), MEMORY_BLOCK_BYTES_MAX)
         }
         AgentCommand::Outbox(command) => outbox(command),
+        AgentCommand::Beside(all) => messages(all),
+        AgentCommand::Door(command) => match command.excess() {
+            Some((what, len, max)) => Err(StoreError::TooLong { what, len, max }),
+            None => Ok(()),
+        },
         AgentCommand::RevokeGrant { .. }
         | AgentCommand::ThawMemory { .. }
         | AgentCommand::EraseAuditContent(_)

@@ -9,6 +9,7 @@ mod deliveries;
 mod mcp;
 mod mcp_serve;
 pub mod memory;
+mod pairing;
 mod route;
 mod secret;
 pub mod sessions;
@@ -19,7 +20,8 @@ mod tools;
 mod usage;
 
 use crate::arguments::{
-    Agents, Approvals, Arguments, Command, Config, Mcp, Memory, Secret, Sessions, Skills, Token,
+    Agents, Approvals, Arguments, Command, Config, Mcp, Memory, Pairing, Secret, Sessions, Skills,
+    Token,
 };
 use crate::daemon::{self, Follow, Options};
 use crate::failure::Failure;
@@ -94,7 +96,8 @@ fn purpose(command: &Command) -> Purpose {
         Command::Skills(Skills::Install { .. } | Skills::Remove { .. })
         | Command::Sessions(Sessions::Forget { .. })
         | Command::Memory(Memory::Share { .. } | Memory::Forget(_))
-        | Command::Approvals(Approvals::Revoke { .. }) => Purpose::Change,
+        | Command::Approvals(Approvals::Revoke { .. })
+        | Command::Pairing(Pairing::Approve { .. } | Pairing::Revoke { .. }) => Purpose::Change,
         Command::Mcp(Mcp::List(_) | Mcp::Serve(_)) => Purpose::Look,
         Command::Mcp(_) => Purpose::Change,
         Command::Agents(agents) => match agents {
@@ -124,6 +127,7 @@ async fn over(reach: &Reach, command: Command, setting: &Setting) -> Result<u8, 
         Command::Memory(memory) => memory::run(reach, answer, memory).await,
         Command::Approvals(approvals) => approvals::run(reach, answer, approvals).await,
         Command::Deliveries(command) => deliveries::run(reach, answer, command).await,
+        Command::Pairing(pairing) => pairing::run(reach, answer, pairing).await,
         Command::Token(token) => token::run(reach, answer, token).await,
         Command::Secret(secret) => secret::run(reach, answer, secret).await,
         Command::Skills(command) => skills::run(setting, reach, answer, command).await,

@@ -11,7 +11,7 @@ use insula_testkit::{Home, run_bare};
 use serde_json::{Value, json};
 
 /// Every command there is.
-const COMMANDS: [&str; 67] = [
+const COMMANDS: [&str; 71] = [
     "",
     "up",
     "check",
@@ -64,6 +64,10 @@ const COMMANDS: [&str; 67] = [
     "deliveries list",
     "deliveries resend",
     "deliveries drop",
+    "pairing",
+    "pairing list",
+    "pairing approve",
+    "pairing revoke",
     "mcp serve",
     "token",
     "token create",

@@ -245,6 +245,8 @@ static FILES: Object = Object {
             "What happens to a write over something it has not seen.",
         )
         .default("`refuse`"),
+        Field::new("attachments", Text(&rules::SIZE), "Largest attachment that is taken in.")
+            .default("`20MB`"),
     ],
 };
 
@@ -471,6 +473,12 @@ static ACCESS: Object = Object {
             Map { keys: &rules::NAME, values: &List(&Text(&rules::IDENTITY)) },
             "People with several identities.",
         ),
+        Field::new(
+            "unknown",
+            Choice(&["pair", "ignore"]),
+            "What others get in a direct message: a code that an admin can approve, or nothing. In groups, nothing.",
+        )
+        .default("`pair`"),
     ],
 };
 
@@ -505,6 +513,12 @@ static SESSIONS: Object = Object {
         Field::new("dm", Choice(&["per_user", "shared"]), "In direct messages.")
             .default("`per_user`"),
         Field::new("group", Choice(&["per_chat", "per_user"]), "In groups.").default("`per_chat`"),
+        Field::new(
+            "burst",
+            Text(&rules::DURATION),
+            "How long a message that seems to go on waits for the rest of it; `0s` for not at all.",
+        )
+        .default("`400ms`"),
         Field::new(
             "reset",
             Forms(&[Choice(&["never"]), Object(&RESET)]),

@@ -16,7 +16,7 @@ pub use answer::{Answer, ScopeAnswer};
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::turn::facts;
-use insula_config::hook::{Hook, HookWay, OnFailure};
+use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
 use insula_domain::SessionKey;
 use insula_domain::hook::{HookEvent, Part};
 use insula_store::SessionId;
@@ -121,6 +121,18 @@ pub async fn ask(
     occasion: &Occasion<'_>,
     fields: impl FnOnce() -> Value,
 ) -> Decision {
+    ask_of(house, None, event, occasion, fields).await
+}
+
+/// The same, of those hooks alone that the daemon or the agent has; of all where nothing is
+/// said.
+pub async fn ask_of(
+    house: &House,
+    owner: Option<HookOwner>,
+    event: HookEvent,
+    occasion: &Occasion<'_>,
+    fields: impl FnOnce() -> Value,
+) -> Decision {
     let hooks = &occasion.agent.hooks;
     if !hooks.has(event) {
         return Decision::Go(Go::default());
@@ -129,7 +141,9 @@ pub async fn ask(
     let mut go = Go::default();
     let mut records = Vec::new();
     let mut blocked = None;
-    for hook in hooks.iter().filter(|hook| hook.event == event) {
+    let is_asked =
+        |hook: &&Hook| hook.event == event && owner.is_none_or(|owner| hook.owner == owner);
+    for hook in hooks.iter().filter(is_asked) {
         let tool = payload.get("tool_name").and_then(Value::as_str);
         if !hook.matches(tool) {
             continue;
@@ -245,7 +259,21 @@ fn take(
             Taken::Fine("scope")
         }
         Answer::Action(action, parts) => {
-            go.action = Some((action, parts));
+            if action == "rewrite" {
+                let Some(text) = parts.get("text").and_then(Value::as_str) else {
+                    return Taken::Failed("the answer rewrites and has no `text`".to_owned());
+                };
+                // Who is asked next sees what was made of it.
+                payload.insert("text".to_owned(), text.into());
+                go.text = Some(text.to_owned());
+            }
+            // What was to be left out stays so, and a new text does not undo a way.
+            let is_said = go.action.as_ref().is_some_and(|(said, _)| {
+                said == "skip" || (said == "route" && action == "rewrite")
+            });
+            if !is_said {
+                go.action = Some((action, parts));
+            }
             Taken::Fine("action")
         }
     }

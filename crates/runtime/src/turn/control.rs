@@ -3,7 +3,7 @@
 
 use crate::context::AgentContext;
 use crate::hooks::{self, Occasion};
-use crate::turn::engine::{Engine, Inbound, SubmitError};
+use crate::turn::engine::{Around, Engine, Inbound, SubmitError};
 use crate::turn::event::{TurnEvent, TurnHandle};
 use crate::turn::history::{self, arrange};
 use crate::turn::lanes::Busy;
@@ -112,6 +112,21 @@ impl Engine {
         turns.len()
     }
 
+    /// Stops the turns of a conversation that somebody began themselves; how many.
+    pub fn stop_own(&self, session: &SessionKey, principal: &str) -> usize {
+        let mut turns = self.live.all(session);
+        turns.retain(|live| &*live.principal == principal);
+        for live in &turns {
+            live.cancel.cancel();
+        }
+        turns.len()
+    }
+
+    /// How many turns of a conversation are under way or wait.
+    pub fn under_way(&self, session: &SessionKey) -> usize {
+        self.live.all(session).len()
+    }
+
     /// Stops one turn, whether it is under way or waits; whether there was one.
     pub fn stop_turn(&self, session: &SessionKey, turn: TurnId) -> bool {
         let live = self.live.find(session, turn);
@@ -148,7 +163,8 @@ impl Engine {
         }
         inbound.parts = said_in(&messages, turn);
         self.shop.shelf.take(&agent.id, session.id);
-        self.accept(inbound, vec![AgentCommand::ReplaceTurn { turn }]).await.map(Some)
+        let first = vec![AgentCommand::ReplaceTurn { turn }];
+        self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
     }
 
     /// Ends the current session of a conversation: the next message begins a new one with an

@@ -13,7 +13,7 @@ use crate::subagents::{Gauge, Kin};
 use crate::turn::desk::{outputs_of, text_of};
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::gate::Tools;
-use crate::turn::history::{Shelf, text_tokens};
+use crate::turn::history::{CONTEXT, Shelf, text_tokens};
 use crate::turn::lanes::{Busy, Lanes, Work};
 use crate::turn::live::{Live, LiveTurn, Voice};
 use crate::turn::one_off::OneOffs;
@@ -27,7 +27,7 @@ use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
     Accept, Accepted, AgentCommand, Destination, Flush, IdempotencyKey, MessageSeq, NewMessage,
-    OpenSession, Part, Role, SessionRef, StoreError, TurnId, TurnStatus,
+    OpenSession, Part, Role, SessionId, SessionRef, StoreError, TurnId, TurnStatus,
 };
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -65,6 +65,16 @@ pub enum Acknowledge {
     AtOnce,
     /// With the reply, which is journalled after it: one flush serves both.
     WithReply,
+}
+
+/// What is committed together with a message.
+#[derive(Default)]
+pub struct Around {
+    /// Changes that belong to it.
+    pub first: Vec<AgentCommand>,
+    /// What the model should know besides, and its sender did not say: shown before the message,
+    /// and counted among nobody's words.
+    pub context: Vec<String>,
 }
 
 /// Why a message was not taken.
@@ -179,11 +189,34 @@ impl Engine {
 
     /// Takes a message: when this returns it is durable, and its turn will be run.
     pub async fn submit(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
+        self.submit_with(inbound, Around::default()).await
+    }
+
+    /// The same, with what is committed together with it.
+    pub async fn submit_with(
+        &self,
+        inbound: Inbound,
+        around: Around,
+    ) -> Result<TurnHandle, SubmitError> {
         let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
         let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
         // Before anything is written: who is told to come back leaves nothing behind.
         let _door = self.lanes.door(&key).await.map_err(busy)?;
-        self.accept(inbound, Vec::new()).await
+        self.accept(inbound, around).await
+    }
+
+    /// The session that a message would be in: the current one, or one that begins now.
+    pub async fn open_session(&self, inbound: &Inbound) -> Result<SessionId, StoreError> {
+        let Inbound { agent, session, scope, label, .. } = inbound;
+        let open = OpenSession {
+            key: session.to_string().into(),
+            scope: self.scope(agent, scope, session).await,
+            label: label.to_string().into(),
+            at: self.shop.house.world.clock.now(),
+        };
+        let batch = vec![AgentCommand::OpenSession(open)];
+        let done = agent.store.commit(batch, &self.shop.house.fence).await?;
+        done.session().ok_or(StoreError::Closed)
     }
 
     /// Journals a message, after `first`, and lines its turn up. The caller holds the door of
@@ -191,7 +224,7 @@ impl Engine {
     pub(super) async fn accept(
         &self,
         inbound: Inbound,
-        first: Vec<AgentCommand>,
+        around: Around,
     ) -> Result<TurnHandle, SubmitError> {
         let Inbound {
             agent,
@@ -226,7 +259,7 @@ impl Engine {
         };
         let payer = Payer { agent: &agent, principal: &principal, scope: &scope };
         let admission = self.shop.budgets.admit(payer)?;
-        let mut batch = first;
+        let mut batch = around.first;
         if !history.is_empty() {
             batch.push(AgentCommand::OpenSession(open.clone()));
             let messages: Vec<NewMessage> =
@@ -243,6 +276,14 @@ impl Engine {
         };
         let accept = Accept { session: open, message: said.clone(), idempotency, origin, flush };
         batch.push(AgentCommand::Accept(Box::new(accept)));
+        let has_context = !around.context.is_empty();
+        if has_context {
+            let context = around.context.into_iter().map(|text| NewMessage {
+                principal: CONTEXT.into(),
+                ..message(Role::System, vec![Part::Text(text)])
+            });
+            batch.push(AgentCommand::Beside(context.collect()));
+        }
         let done = agent.store.commit(batch, &self.shop.house.fence).await?;
         let (turn, session, seq) = match done.accepted() {
             Some(Accepted::New { turn, session, seq }) => (turn, session, seq),
@@ -263,7 +304,8 @@ impl Engine {
             principal,
             scope,
             label,
-            message: Some((seq, said)),
+            // What came with it is read from the journal.
+            message: (!has_context).then_some((seq, said)),
             asked: seq,
             key: key.clone(),
             from,

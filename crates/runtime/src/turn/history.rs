@@ -19,6 +19,8 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) const SUMMARY: &str = "insula:summary";
 /// Who speaks in what the workspace says about itself.
 pub(crate) const GUIDE: &str = "insula:guide";
+/// Who speaks in what came with a message: what it replies to, and what was said before it.
+pub(crate) const CONTEXT: &str = "insula:context";
 /// Tokens a picture counts as.
 const IMAGE_TOKENS: usize = 1_500;
 /// Tokens that every message costs besides its words.
@@ -88,8 +90,14 @@ pub(crate) async fn load(
 /// turn ran was journalled before that turn's reply, and is shown after it; one that joined a
 /// turn while its tools ran is shown after their results, which belong to their calls.
 pub(crate) fn arrange(messages: &mut [Message]) {
-    // What the workspace says comes before what people said, whenever it was read.
-    messages.sort_by_key(|message| (message.turn, *message.principal != *GUIDE, message.seq));
+    // What the workspace says comes before what people said, whenever it was read; and before a
+    // message what came with it.
+    let place = |message: &Message| match &*message.principal {
+        GUIDE => 0,
+        CONTEXT => 1,
+        _ => 2,
+    };
+    messages.sort_by_key(|message| (message.turn, place(message), message.seq));
     let mut at = 0;
     while at < messages.len() {
         let mut calls = calls_of(&messages[at]);

@@ -24,6 +24,6 @@ mod skills;
 mod untrusted;
 
 pub use control::Mode;
-pub use engine::{Acknowledge, Engine, Inbound, SubmitError};
+pub use engine::{Acknowledge, Around, Engine, Inbound, SubmitError};
 pub use event::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent, TurnHandle};
 pub use run::ITERATIONS_MAX;

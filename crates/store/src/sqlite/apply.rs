@@ -2,12 +2,13 @@
 
 use super::memory::write as memory;
 use super::sql::Fault;
-use super::{approvals, audit, index, lineage, messages, outbox, sessions, turns};
+use super::{approvals, audit, door, index, lineage, messages, outbox, sessions, turns};
 use crate::agent::{AgentCommand, Committed, Outcome};
 use crate::chain::Chain;
+use crate::door::DoorCommand;
 use crate::message::NewMessage;
 use crate::outbox::OutboxCommand;
-use crate::turn::{Flush, NewStep};
+use crate::turn::{Accepted, Flush, NewStep};
 use insula_world::Random;
 use rusqlite::Connection;
 
@@ -54,7 +55,13 @@ impl Traits {
                     }
                     NewStep::CallBegun { .. } | NewStep::Spent { .. } => {}
                 },
-                AgentCommand::Append { messages, .. } => traits.say(messages),
+                AgentCommand::Append { messages, .. } | AgentCommand::Beside(messages) => {
+                    traits.say(messages);
+                }
+                // What waits for a turn has to be found after a crash, as unfinished turns are.
+                AgentCommand::Door(command) => {
+                    traits.accepts |= matches!(&**command, DoorCommand::Keep(new) if new.waits);
+                }
                 AgentCommand::Conclude(conclude) => traits.say(&conclude.messages),
                 AgentCommand::Audit(_) => traits.audits = true,
                 AgentCommand::EraseAuditContent(_) | AgentCommand::ForgetSession { .. } => {
@@ -117,8 +124,20 @@ pub(crate) fn batch(
 ) -> Result<Committed, Fault> {
     let mut committed = Committed::default();
     committed.outcomes.reserve_exact(batch.len());
+    let mut begun = None;
     for command in batch {
-        let outcome = one(sql, means, command)?;
+        let outcome = match command {
+            AgentCommand::Beside(messages) => {
+                if let Some(turn) = begun {
+                    turns::beside(sql, turn, messages)?;
+                }
+                Outcome::Done
+            }
+            command => one(sql, means, command)?,
+        };
+        if let Outcome::Accepted(Accepted::New { turn, .. }) = outcome {
+            begun = Some(turn);
+        }
         if let Outcome::Audited(seq) = outcome {
             committed.audit.push(seq);
         }
@@ -174,6 +193,9 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         }
         AgentCommand::ThawMemory { session } => memory::thaw(sql, *session)?,
         AgentCommand::Outbox(command) => return outbox::write::apply(sql, means.chain, command),
+        AgentCommand::Door(command) => return Ok(door::apply(sql, command)?),
+        // Dealt with where the turn is known.
+        AgentCommand::Beside(_) => {}
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }
     Ok(Outcome::Done)

@@ -371,6 +371,19 @@ impl DaemonBackend for DaemonFile {
         .await
     }
 
+    async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {
+        self.run(move |db, _| db.read(|sql| ledger::owner(sql, &key))).await
+    }
+
+    async fn move_event(&self, key: EventKey, agent: &AgentId, fence: &Fence) -> Result<()> {
+        let (agent, fence) = (agent.clone(), fence.clone());
+        self.run(move |db, state| {
+            let moved = |sql: &rusqlite::Transaction<'_>| ledger::give(sql, &key, &agent);
+            with_sync(db, state.durability, |db| db.write_fenced(&fence, moved))
+        })
+        .await
+    }
+
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
         self.run(move |db, _| db.read(|sql| audit::after(sql, after, limit))).await
     }

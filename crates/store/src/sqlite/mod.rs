@@ -8,6 +8,7 @@ mod audit;
 mod busy;
 mod daemon;
 mod directory;
+mod door;
 mod find;
 mod group;
 mod index;

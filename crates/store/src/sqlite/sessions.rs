@@ -154,6 +154,13 @@ pub(crate) fn forget(sql: &Connection, session: SessionId, at: Timestamp) -> Res
         Err(fault) => return Err(fault),
     }
     let (low, high) = (first_id(session), last_id(session));
+    let current: Option<String> = sql
+        .prepare_cached("SELECT key FROM session WHERE id = ?1 AND ended_at IS NULL")?
+        .query_row([session.0], |row| row.get(0))
+        .optional()?;
+    if let Some(key) = current {
+        super::door::forget(sql, &key)?;
+    }
     index::forget(sql, low, high)?;
     super::approvals::forget(sql, session)?;
     super::outbox::write::forget(sql, session)?;

@@ -139,6 +139,16 @@ pub(crate) fn accept(sql: &Connection, chain: &Chain, accept: &Accept) -> Result
     Ok(Outcome::Accepted(Accepted::New { turn, session, seq }))
 }
 
+/// Puts messages into a turn that has just begun.
+pub(crate) fn beside(sql: &Connection, turn: TurnId, new: &[NewMessage]) -> Result<(), Fault> {
+    let Going { place, .. } = going(sql, turn)?;
+    for message in new {
+        let seq = messages::next(sql, place.session)?;
+        messages::put(sql, &place, seq, Some(turn), message)?;
+    }
+    Ok(())
+}
+
 /// Writes the row of a turn that begins with this message.
 pub(crate) fn begin(
     sql: &Connection,

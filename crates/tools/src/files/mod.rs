@@ -139,6 +139,16 @@ impl Files {
         self.work(move |desk, _| desk.keep_output(&bytes)).await
     }
 
+    /// Keeps what somebody sent along in a file of this conversation, by its content: `kind` is
+    /// what its name ends with. Its path, and the hash of its content.
+    pub async fn keep_attachment(
+        &self,
+        bytes: Vec<u8>,
+        kind: &'static str,
+    ) -> Result<(String, [u8; 32]), ToolError> {
+        self.work(move |desk, _| desk.keep_attachment(&bytes, kind)).await
+    }
+
     /// Does blocking work, away from the threads that serve.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
@@ -199,6 +209,21 @@ impl Desk {
         // The folder may be new, and what is open does not have it then.
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(path.display().to_string())
+    }
+
+    fn keep_attachment(
+        &self,
+        bytes: &[u8],
+        kind: &'static str,
+    ) -> Result<(String, [u8; 32]), FileError> {
+        let Some(output) = &self.output else {
+            return Err(FileError::Unfit("there is no place for attachments here".to_owned()));
+        };
+        let hash = *blake3::hash(bytes).as_bytes();
+        let name: String = hash.iter().take(12).map(|byte| format!("{byte:02x}")).collect();
+        let path = self.place.keep_attachment(output, &format!("{name}.{kind}"), bytes)?;
+        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok((path.display().to_string(), hash))
     }
 
     /// Reads a file whole.

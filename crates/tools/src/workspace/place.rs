@@ -14,6 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 /// Files of output that one conversation keeps.
 const OUTPUTS_MAX: usize = 100;
 
+/// Files that one conversation keeps of what people sent along, its output included.
+const ATTACHMENTS_MAX: usize = 2_000;
+
 /// A folder an agent was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Granted {
@@ -142,6 +145,31 @@ impl Place {
                 Err(Errno::EXIST) => next += 1,
                 Err(error) => return Err(failed(error)),
             }
+        }
+    }
+
+    /// Keeps what somebody sent along in a folder below the home, under the name that its
+    /// content has there; its path. What is there already is not written again.
+    pub(crate) fn keep_attachment(
+        &self,
+        output: &Path,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<PathBuf, FileError> {
+        let common = self.open()?;
+        let path = self.home.join(output);
+        let shown = path.display().to_string();
+        let failed = |error| FileError::of(&shown, error);
+        let folder = kernel::open_own(common.home.as_fd(), output).map_err(failed)?;
+        let (entries, _) =
+            kernel::list(&folder, Path::new(""), ATTACHMENTS_MAX * 2).map_err(failed)?;
+        if entries.len() >= ATTACHMENTS_MAX {
+            return Err(FileError::Unfit("this conversation has too many attachments".to_owned()));
+        }
+        let name = std::ffi::OsStr::new(name);
+        match kernel::write_new(&folder, name, bytes, None) {
+            Ok(()) | Err(Errno::EXIST) => Ok(path.join(name)),
+            Err(error) => Err(failed(error)),
         }
     }
 

@@ -1,0 +1,81 @@
+//! Who may talk to an agent and how it behaves among people, out of its settings.
+
+use super::Reader;
+use crate::agent::{Door, People};
+use crate::rules;
+use crate::yaml::Node;
+use insula_domain::{AllowList, ChatId, GroupRule, Platform, Respond, RoleId, Unknown, UserId};
+use std::time::Duration;
+
+/// Longest wait for the rest of a message: somebody waits for an answer meanwhile.
+const BURST_MAX: Duration = Duration::from_secs(10);
+
+/// Largest attachment that can be asked for: it is held in memory once.
+const ATTACHMENT_BYTES_MAX: u64 = 200_000_000;
+
+impl Reader<'_> {
+    pub(super) fn door(&mut self, people: &People) -> Door {
+        let usual = Door::default();
+        let switch = |reader: &Self, path: &str, usual: bool| {
+            reader.at(path).and_then(Node::bool).unwrap_or(usual)
+        };
+        let group = GroupRule {
+            respond: match self.text("group.respond") {
+                Some("all") => Respond::All,
+                Some("never") => Respond::Never,
+                _ => Respond::Mention,
+            },
+            observe: switch(self, "group.observe", usual.group.observe),
+            invites: switch(self, "group.invites", usual.group.invites),
+        };
+        let burst = self.text("sessions.burst").and_then(rules::duration);
+        let attachments = self.text("files.attachments").and_then(rules::size);
+        let too_long = burst.is_some_and(|burst| burst > BURST_MAX);
+        if let Some(node) = self.at("sessions.burst").filter(|_| too_long) {
+            let span = node.span;
+            let message = format!("agent `{}` would wait long before every answer", self.id);
+            let help = format!("give `sessions.burst` at most {} s", BURST_MAX.as_secs());
+            self.error(span, message, Some(help));
+        }
+        let too_large = attachments.is_some_and(|size| size > ATTACHMENT_BYTES_MAX);
+        if let Some(node) = self.at("files.attachments").filter(|_| too_large) {
+            let span = node.span;
+            let message = format!("agent `{}` would take in attachments of any size", self.id);
+            let help = format!("at most {}MB are accepted", ATTACHMENT_BYTES_MAX / 1_000_000);
+            self.error(span, message, Some(help));
+        }
+        Door {
+            allow: self.allow(people),
+            unknown: match self.text("access.unknown") {
+                Some("ignore") => Unknown::Ignore,
+                _ => Unknown::Pair,
+            },
+            group,
+            burst: burst.unwrap_or(usual.burst),
+            attachment_bytes: attachments.unwrap_or(usual.attachment_bytes),
+        }
+    }
+
+    fn allow(&self, people: &People) -> AllowList {
+        let mut allow = AllowList::default();
+        for entry in self.at("access.allow").map(Node::items).unwrap_or_default() {
+            let Some(text) = entry.text() else { continue };
+            let Some((platform, who)) = text.split_once(':') else { continue };
+            let Ok(platform) = Platform::new(platform) else { continue };
+            if who == "*" {
+                allow.everybody(platform);
+            } else if let Some(role) = who.strip_prefix("role:") {
+                if let Ok(role) = RoleId::new(role) {
+                    allow.role(platform, role);
+                }
+            } else if let Some(chat) = who.strip_prefix("chat:") {
+                if let Ok(chat) = ChatId::new(chat) {
+                    allow.chat(platform, chat);
+                }
+            } else if let Ok(user) = UserId::new(who) {
+                allow.user(platform, user, people.linked(text).cloned());
+            }
+        }
+        allow
+    }
+}

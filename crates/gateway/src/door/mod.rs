@@ -1,0 +1,48 @@
+//! The door of an agent: what becomes of those who may not talk to it.
+//!
+//! Who may is decided in the runtime ([`House::admit`](insula_runtime::House::admit)), for every
+//! message anew. Here somebody unknown is given a code, where the agent's operator wants that,
+//! or nothing at all; what they said goes no further.
+
+use crate::envelope::{Envelope, Happening};
+use insula_domain::{ChatType, Unknown};
+use insula_runtime::access::{Asked, Visit};
+use insula_runtime::{AgentContext, House};
+use insula_store::{StoreError, Visitor};
+
+/// Turns somebody away who may not talk to an agent: with a code where that is wanted, which is
+/// what is said to them, and otherwise without a word. In a group always without: others would
+/// read it.
+pub(crate) async fn turn_away(
+    house: &House,
+    agent: &AgentContext,
+    envelope: &Envelope,
+) -> Result<Option<String>, StoreError> {
+    house.visits.count(Visit::Stranger);
+    let address = &envelope.address;
+    let Some(user) = &address.user else { return Ok(None) };
+    let asks = matches!(envelope.what, Happening::Said(_)) && !envelope.sender.is_bot;
+    if !asks || address.chat_type != ChatType::Dm || agent.door.unknown == Unknown::Ignore {
+        return Ok(None);
+    }
+    let who = Visitor {
+        platform: address.platform.as_str().into(),
+        account: address.account.as_str().into(),
+        user: user.as_str().into(),
+    };
+    let place = address.chat.as_str().to_owned();
+    match house.ask_pairing(agent, who, &envelope.sender.name, place).await? {
+        Asked::Code(code) => {
+            house.visits.count(Visit::Code);
+            Ok(Some(offer(&code)))
+        }
+        Asked::NotNow => Ok(None),
+    }
+}
+
+/// What somebody is told who is not known: nothing about the agent, nor that there is one.
+fn offer(code: &str) -> String {
+    format!(
+        "I don't know you yet. Your code is {code}. Tell it to whoever runs this bot: within an hour they can let you in with it."
+    )
+}

@@ -1,0 +1,200 @@
+//! Commands that people type: what they are called and what was meant. Pure.
+
+/// Who may use a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum For {
+    /// Whoever may talk to the agent.
+    Everyone,
+    /// Its admins.
+    Admins,
+}
+
+/// A command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Command {
+    /// What can be typed.
+    Help,
+    /// Who I am here.
+    Whoami,
+    /// Which agents I can reach here.
+    Agents,
+    /// Begin anew.
+    New,
+    /// Stop what runs.
+    Stop,
+    /// What goes on here.
+    Status,
+    /// What is remembered here.
+    Memory,
+    /// Forget some of it.
+    Forget,
+    /// Allow what waits.
+    Approve,
+    /// Refuse what waits.
+    Deny,
+    /// Let somebody in.
+    Pair,
+    /// Read the configuration again.
+    Reload,
+    /// Serve nobody for a while.
+    Pause,
+    /// Serve again.
+    Resume,
+}
+
+struct Entry {
+    command: Command,
+    name: &'static str,
+    argument: &'static str,
+    about: &'static str,
+    whose: For,
+}
+
+const fn entry(
+    command: Command,
+    name: &'static str,
+    argument: &'static str,
+    about: &'static str,
+    whose: For,
+) -> Entry {
+    Entry { command, name, argument, about, whose }
+}
+
+const ENTRIES: [Entry; 14] = [
+    entry(Command::Help, "help", "", "what you can type here", For::Everyone),
+    entry(Command::Whoami, "whoami", "", "who you are to me", For::Everyone),
+    entry(Command::Agents, "agents", "", "the agents you reach in this chat", For::Everyone),
+    entry(Command::New, "new", "", "begin this conversation anew", For::Everyone),
+    entry(Command::Stop, "stop", "", "stop what I am doing", For::Everyone),
+    entry(Command::Status, "status", "", "what goes on here", For::Everyone),
+    entry(Command::Memory, "memory", "", "what I remember here", For::Everyone),
+    entry(Command::Forget, "forget", " WHAT", "forget an entry by number or words, or all", For::Everyone),
+    entry(Command::Approve, "approve", " [ID] [session|always]", "allow what waits", For::Admins),
+    entry(Command::Deny, "deny", " [ID] [REASON]", "refuse what waits", For::Admins),
+    entry(Command::Pair, "pair", " CODE", "let somebody in", For::Admins),
+    entry(Command::Reload, "reload", "", "read my configuration again", For::Admins),
+    entry(Command::Pause, "pause", "", "serve nobody until /resume", For::Admins),
+    entry(Command::Resume, "resume", "", "serve again", For::Admins),
+];
+
+/// Every command with what it does, for the menus of platforms.
+pub const COMMANDS: [(&str, &str); ENTRIES.len()] = {
+    let mut all = [("", ""); ENTRIES.len()];
+    let mut at = 0;
+    while at < ENTRIES.len() {
+        all[at] = (ENTRIES[at].name, ENTRIES[at].about);
+        at += 1;
+    }
+    all
+};
+
+impl Command {
+    fn entry(self) -> &'static Entry {
+        // Every command is listed; a test says so.
+        ENTRIES.iter().find(|it| it.command == self).unwrap_or(&ENTRIES[0])
+    }
+
+    /// Who may use it.
+    pub(super) fn whose(self) -> For {
+        self.entry().whose
+    }
+
+    /// What it is called.
+    pub(super) fn name(self) -> &'static str {
+        self.entry().name
+    }
+}
+
+/// What somebody typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Typed<'t> {
+    /// A command, and what follows it.
+    Command(Command, &'t str),
+    /// Something that looks like a command and is none.
+    Unknown(&'t str),
+    /// Something to say.
+    Words,
+}
+
+/// Says what a text is. A path such as `/etc/hosts` is something to say.
+pub(super) fn read(text: &str) -> Typed<'_> {
+    let text = text.trim();
+    let Some(rest) = text.strip_prefix('/') else { return Typed::Words };
+    let (word, argument) = match rest.split_once(char::is_whitespace) {
+        Some((word, argument)) => (word, argument.trim()),
+        None => (rest, ""),
+    };
+    let is_name = !word.is_empty() && word.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+    if !is_name {
+        return Typed::Words;
+    }
+    let found = ENTRIES.iter().find(|it| it.name.eq_ignore_ascii_case(word));
+    found.map_or(Typed::Unknown(word), |it| Typed::Command(it.command, argument))
+}
+
+/// What can be typed by an admin, or by anybody.
+pub(super) fn help(is_admin: bool) -> String {
+    let shown = ENTRIES.iter().filter(|it| is_admin || it.whose == For::Everyone);
+    let lines = shown.map(|it| format!("/{}{}: {}", it.name, it.argument, it.about));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// An answer to something that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlainAnswer {
+    /// Go on.
+    Yes,
+    /// Don't.
+    No,
+}
+
+/// Whether a text is nothing but a yes or a no.
+pub(super) fn plain_answer(text: &str) -> Option<PlainAnswer> {
+    let word = text.trim().trim_end_matches(['.', '!']).to_lowercase();
+    match word.as_str() {
+        "yes" | "y" | "ok" | "okay" | "approve" | "approved" | "allow" | "go ahead" => {
+            Some(PlainAnswer::Yes)
+        }
+        "no" | "n" | "deny" | "denied" | "refuse" | "don't" | "stop it" => Some(PlainAnswer::No),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_what_it_looks_like() {
+        for (text, meant) in [
+            ("hello", Typed::Words),
+            ("/help", Typed::Command(Command::Help, "")),
+            (" /FORGET  the  red one ", Typed::Command(Command::Forget, "the  red one")),
+            ("/approve abc always", Typed::Command(Command::Approve, "abc always")),
+            ("/etc/hosts is odd", Typed::Words),
+            ("/ is the root", Typed::Words),
+            ("/nonsense", Typed::Unknown("nonsense")),
+            ("say /new", Typed::Words),
+        ] {
+            assert_eq!(read(text), meant, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn every_command_is_one_and_help_shows_what_one_may_use() {
+        for (name, _) in COMMANDS {
+            assert!(matches!(read(&format!("/{name}")), Typed::Command(it, "") if it.name() == name));
+        }
+        assert!(!help(false).contains("/pair") && help(true).contains("/pair"));
+        assert!(help(false).contains("/forget WHAT"));
+    }
+
+    #[test]
+    fn only_a_bare_yes_is_a_yes() {
+        assert_eq!(plain_answer(" Yes. "), Some(PlainAnswer::Yes));
+        assert_eq!(plain_answer("no!"), Some(PlainAnswer::No));
+        for text in ["yes, but not now", "yesterday", "", "no problem, go on"] {
+            assert_eq!(plain_answer(text), None, "{text:?}");
+        }
+    }
+}

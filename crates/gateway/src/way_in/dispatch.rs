@@ -1,0 +1,147 @@
+//! What hooks make of a message before anybody answers it: let it through, leave it out, write
+//! it anew, or send it to another agent that it could have gone to.
+
+use super::{WayIn, event_key};
+use crate::adapter::NotTaken;
+use crate::envelope::{Envelope, Happening};
+use insula_config::hook::HookOwner;
+use insula_domain::hook::HookEvent;
+use insula_domain::{Address, AgentId};
+use insula_runtime::hooks::{self, Decision, Go, Occasion};
+use insula_runtime::{AgentContext, Snapshot, State};
+use insula_store::SessionId;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What becomes of a message.
+pub(super) enum Dispatched {
+    /// This agent gets it, as it reads now.
+    Go(Arc<AgentContext>, Envelope),
+    /// Nobody does.
+    Stop,
+}
+
+/// The hooks that a message passes: those of the daemon, those for routes, and the agent's own.
+const STATIONS: [(HookEvent, Option<HookOwner>); 3] = [
+    (HookEvent::PreGatewayDispatch, Some(HookOwner::Daemon)),
+    (HookEvent::RouteSelect, None),
+    (HookEvent::PreGatewayDispatch, Some(HookOwner::Agent)),
+];
+
+/// Whether an agent has hooks that are asked about messages.
+pub(super) fn is_asked(agent: &AgentContext) -> bool {
+    STATIONS.iter().any(|(event, _)| agent.hooks.has(*event))
+}
+
+impl WayIn {
+    /// Asks the hooks about something said. An event that was an agent's before stays its own,
+    /// whatever they say about its way.
+    pub(super) async fn dispatch(
+        &self,
+        snapshot: &Snapshot,
+        mut agent: Arc<AgentContext>,
+        mut envelope: Envelope,
+        is_repeat: bool,
+    ) -> Result<Dispatched, NotTaken> {
+        let Happening::Said(message) = &envelope.what else {
+            return Ok(Dispatched::Go(agent, envelope));
+        };
+        let reserved = agent.id.clone();
+        let mut text = message.text.clone();
+        let mut station = 0;
+        let mut moved = 0;
+        while let Some((event, owner)) = STATIONS.get(station).copied() {
+            let decision = self.ask(&agent, (event, owner), &envelope, &text).await;
+            let Decision::Go(Go { text: new, action, .. }) = decision else {
+                return Ok(Dispatched::Stop);
+            };
+            text = new.unwrap_or(text);
+            station += 1;
+            match action {
+                Some((action, _)) if action == "skip" => return Ok(Dispatched::Stop),
+                Some((action, parts)) if action == "route" && !is_repeat => {
+                    let Some(other) = reachable(snapshot, &envelope.address, &parts) else {
+                        tracing::warn!(agent = %agent.id, %event, "a hook sends a message where no rule leads; it is refused");
+                        return Ok(Dispatched::Stop);
+                    };
+                    moved += usize::from(other.id != agent.id);
+                    // Two agents that send everything to each other would never stop.
+                    if moved > STATIONS.len() {
+                        return Ok(Dispatched::Stop);
+                    }
+                    // The last ones are those of the agent itself: another one has others.
+                    if other.id != agent.id && station == STATIONS.len() {
+                        station -= 1;
+                    }
+                    agent = other;
+                }
+                _ => {}
+            }
+        }
+        if agent.id != reserved {
+            let daemon = self.house.store.daemon();
+            daemon.move_event(event_key(&envelope), &agent.id, &self.house.fence).await?;
+        }
+        if let Happening::Said(message) = &mut envelope.what {
+            message.text = text;
+        }
+        Ok(Dispatched::Go(agent, envelope))
+    }
+
+    async fn ask(
+        &self,
+        agent: &AgentContext,
+        (event, owner): (HookEvent, Option<HookOwner>),
+        envelope: &Envelope,
+        text: &str,
+    ) -> Decision {
+        if !agent.hooks.has(event) {
+            return Decision::Go(Go::default());
+        }
+        let address = &envelope.address;
+        let session = agent.session_key(address).to_string();
+        let user = address.user.as_ref().map_or("", |user| user.as_str());
+        let principal = format!("{}:{user}", address.platform);
+        let occasion = Occasion {
+            agent,
+            session: Some((&session, SessionId(0))),
+            scope: None,
+            principal: &principal,
+            files: None,
+        };
+        let Happening::Said(message) = &envelope.what else {
+            return Decision::Go(Go::default());
+        };
+        let fields = || {
+            json!({
+                "text": text,
+                "extra": {
+                    "chat_type": address.chat_type.as_str(),
+                    "mentions_us": message.mentions_us,
+                    "attachments": message.attachments.len(),
+                    "roles": address.roles.iter().map(|role| role.as_str()).collect::<Vec<_>>(),
+                    "name": &*envelope.sender.name,
+                },
+            })
+        };
+        hooks::ask_of(&self.house, owner, event, &occasion, fields).await
+    }
+}
+
+/// The agent that a hook names, if a rule for this place leads to it and it serves.
+fn reachable(snapshot: &Snapshot, address: &Address, parts: &Value) -> Option<Arc<AgentContext>> {
+    let id = AgentId::new(parts.get("agent")?.as_str()?).ok()?;
+    let router = &snapshot.router;
+    let by_rule = router.explain(address).considered.iter().any(|considered| {
+        let binding = &router.bindings()[considered.binding];
+        considered.matched && binding.agent == id && binding.refusal.is_none()
+    });
+    let by_default = router.defaults().everywhere.as_ref() == Some(&id);
+    if !by_rule && !by_default {
+        return None;
+    }
+    match snapshot.agents.get(&id).map(|entry| &entry.state) {
+        Some(State::Ready(context)) => Some(context.clone()),
+        _ => None,
+    }
+}

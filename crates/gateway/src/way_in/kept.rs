@@ -1,0 +1,288 @@
+//! A message as it is kept until its turn: all that is needed to answer it later, also by
+//! another process.
+
+use crate::envelope::{Attachment, AttachmentKind, Envelope, Message, MessageId, Quoted};
+use crate::post::Target;
+use insula_domain::{
+    AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
+};
+use serde::{Deserialize, Serialize};
+
+/// Attachments of one message that are kept; a client sends no more at once.
+const ATTACHMENTS_MAX: usize = 16;
+/// Longest quotation that is kept, in bytes: it is context, not what was said.
+const QUOTED_BYTES_MAX: usize = 4_000;
+
+/// A message that was said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// The event it came by.
+    pub(super) event: String,
+    /// Its name.
+    pub(super) message: String,
+    place: Place,
+    /// The id by which its sender is known to the agent.
+    pub(super) known: String,
+    /// What its sender is called.
+    pub(super) name: String,
+    /// What was said.
+    pub(super) text: String,
+    /// What it replies to, as far as the asker may see it.
+    pub(super) quoted: Option<KeptQuote>,
+    /// What came with it.
+    pub(super) attachments: Vec<KeptAttachment>,
+    /// What it is a part of.
+    pub(super) album: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Place {
+    platform: String,
+    account: String,
+    chat: String,
+    chat_type: String,
+    topic: Option<String>,
+    parent: Option<String>,
+    guild: Option<String>,
+    team: Option<String>,
+    user: Option<String>,
+    roles: Vec<String>,
+}
+
+/// What a message replies to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptQuote {
+    /// Who said it; the agent itself where nobody is named.
+    pub(super) author: Option<String>,
+    /// Whether the agent's own account said it.
+    pub(super) is_ours: bool,
+    /// What it says.
+    pub(super) text: String,
+}
+
+/// Something that came with a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct KeptAttachment {
+    kind: String,
+    name: String,
+    media_type: String,
+    size: Option<u64>,
+    handle: String,
+}
+
+const KINDS: [(AttachmentKind, &str); 5] = [
+    (AttachmentKind::Image, "image"),
+    (AttachmentKind::Voice, "voice"),
+    (AttachmentKind::Audio, "audio"),
+    (AttachmentKind::Video, "video"),
+    (AttachmentKind::File, "file"),
+];
+
+impl KeptAttachment {
+    /// As an adapter takes it.
+    pub(super) fn attachment(&self) -> Attachment {
+        let kind = KINDS.iter().find(|(_, name)| *name == self.kind);
+        Attachment {
+            kind: kind.map_or(AttachmentKind::File, |(kind, _)| *kind),
+            name: self.name.as_str().into(),
+            media_type: self.media_type.as_str().into(),
+            size: self.size,
+            handle: self.handle.as_str().into(),
+        }
+    }
+}
+
+impl From<&Attachment> for KeptAttachment {
+    fn from(attachment: &Attachment) -> Self {
+        let kind = KINDS.iter().find(|(kind, _)| *kind == attachment.kind);
+        Self {
+            kind: kind.map_or("file", |(_, name)| name).to_owned(),
+            name: attachment.name.to_string(),
+            media_type: attachment.media_type.to_string(),
+            size: attachment.size,
+            handle: attachment.handle.to_string(),
+        }
+    }
+}
+
+impl Kept {
+    /// A message of an envelope; `known` is the id of its sender that the agent knows.
+    pub(super) fn of(envelope: &Envelope, message: &Message, known: &UserId) -> Self {
+        let attachments = message.attachments.iter().take(ATTACHMENTS_MAX);
+        Self {
+            event: envelope.event.0.to_string(),
+            message: message.id.0.to_string(),
+            place: Place::of(&envelope.address),
+            known: known.to_string(),
+            name: envelope.sender.name.to_string(),
+            text: message.text.clone(),
+            quoted: message.quoted.as_ref().and_then(quote),
+            attachments: attachments.map(KeptAttachment::from).collect(),
+            album: message.group.as_deref().map(str::to_owned),
+        }
+    }
+
+    /// As it is stored.
+    pub(super) fn write(&self) -> String {
+        // Texts and numbers always have a JSON text.
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// As it was stored; `None` for what no version of this wrote.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+
+    /// Where it was said, by the id that the platform gave its sender.
+    pub(super) fn address(&self) -> Option<Address> {
+        self.place.address()
+    }
+
+    /// The message it is.
+    pub(super) fn id(&self) -> MessageId {
+        MessageId(self.message.as_str().into())
+    }
+}
+
+/// What of a quotation the asker sees anyway: what was said where they speak. What lies
+/// elsewhere may have had other readers, and a platform hands it along all the same.
+fn quote(quoted: &Quoted) -> Option<KeptQuote> {
+    if !quoted.is_from_here || quoted.text.trim().is_empty() {
+        return None;
+    }
+    let end = quoted.text.floor_char_boundary(QUOTED_BYTES_MAX);
+    let rest = if end < quoted.text.len() { "…" } else { "" };
+    Some(KeptQuote {
+        author: quoted.author.as_ref().map(ToString::to_string),
+        is_ours: quoted.is_ours,
+        text: format!("{}{rest}", &quoted.text[..end]),
+    })
+}
+
+impl Place {
+    fn of(address: &Address) -> Self {
+        let (guild, team) = match &address.community {
+            Some(Community::Guild(id)) => (Some(id.to_string()), None),
+            Some(Community::Team(id)) => (None, Some(id.to_string())),
+            None => (None, None),
+        };
+        Self {
+            platform: address.platform.to_string(),
+            account: address.account.to_string(),
+            chat: address.chat.to_string(),
+            chat_type: address.chat_type.to_string(),
+            topic: address.topic.as_ref().map(ToString::to_string),
+            parent: address.parent.as_ref().map(ToString::to_string),
+            guild,
+            team,
+            user: address.user.as_ref().map(ToString::to_string),
+            roles: address.roles.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn address(&self) -> Option<Address> {
+        let chat = |text: &String| ChatId::new(text.as_str()).ok();
+        let guild = |text: &String| GuildId::new(text.as_str()).ok();
+        let community = match (&self.guild, &self.team) {
+            (Some(id), _) => Some(Community::Guild(guild(id)?)),
+            (None, Some(id)) => Some(Community::Team(guild(id)?)),
+            (None, None) => None,
+        };
+        Some(Address {
+            platform: Platform::new(&self.platform).ok()?,
+            account: AccountId::new(self.account.as_str()).ok()?,
+            chat: chat(&self.chat)?,
+            chat_type: ChatType::parse(&self.chat_type)?,
+            topic: self.topic.as_ref().and_then(|it| TopicId::new(it.as_str()).ok()),
+            parent: self.parent.as_ref().and_then(chat),
+            community,
+            user: self.user.as_ref().and_then(|it| UserId::new(it.as_str()).ok()),
+            roles: self.roles.iter().filter_map(|it| RoleId::new(it.as_str()).ok()).collect(),
+        })
+    }
+}
+
+/// Where a reply to something said at an address goes.
+pub(super) fn target(address: &Address) -> Target {
+    Target {
+        chat: address.chat.clone(),
+        chat_type: address.chat_type,
+        topic: address.topic.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::envelope::{EventId, Happening, Sender};
+    use insula_world::Timestamp;
+
+    fn address(user: Option<&str>) -> Address {
+        Address {
+            platform: Platform::new("telegram").unwrap(),
+            account: AccountId::new("ma:in%").unwrap(),
+            chat: ChatId::new("-100").unwrap(),
+            chat_type: ChatType::Thread,
+            topic: Some(TopicId::new("7").unwrap()),
+            parent: Some(ChatId::new("-99").unwrap()),
+            community: Some(Community::Team(GuildId::new("t").unwrap())),
+            user: user.map(|it| UserId::new(it).unwrap()),
+            roles: vec![RoleId::new("staff").unwrap()],
+        }
+    }
+
+    fn message(quoted: Option<Quoted>) -> Message {
+        Message {
+            id: MessageId("5".into()),
+            text: "hello ⟦\u{202e}".to_owned(),
+            mentions_us: true,
+            is_for_another: false,
+            attachments: vec![Attachment {
+                kind: AttachmentKind::Voice,
+                name: "../../etc/passwd".into(),
+                media_type: "audio/ogg".into(),
+                size: Some(9),
+                handle: "h".into(),
+            }],
+            quoted,
+            group: Some("g".into()),
+        }
+    }
+
+    fn quoted(is_from_here: bool) -> Quoted {
+        Quoted {
+            id: MessageId("4".into()),
+            author: Some(UserId::new("9").unwrap()),
+            is_ours: false,
+            is_from_here,
+            text: "x".repeat(10_000),
+        }
+    }
+
+    #[test]
+    fn c4_what_is_kept_is_read_back_as_it_was() {
+        for user in [None, Some("1:%/")] {
+            let said = message(Some(quoted(true)));
+            let envelope = Envelope {
+                event: EventId("e".into()),
+                address: address(user),
+                sender: Sender::default(),
+                at: Timestamp::from_millis(1),
+                what: Happening::Said(said.clone()),
+            };
+            let kept = Kept::of(&envelope, &said, &UserId::new("known").unwrap());
+            let read = Kept::read(&kept.write()).unwrap();
+            assert_eq!(read, kept);
+            assert_eq!(read.address(), Some(envelope.address));
+            assert_eq!(read.attachments[0].attachment(), said.attachments[0]);
+        }
+        assert_eq!(Kept::read("{}"), None);
+    }
+
+    #[test]
+    fn a_quotation_from_elsewhere_is_not_kept() {
+        assert_eq!(quote(&quoted(false)), None);
+        let kept = quote(&quoted(true)).unwrap();
+        assert!(kept.text.len() <= QUOTED_BYTES_MAX + "…".len());
+    }
+}

@@ -1,0 +1,378 @@
+//! The way in: from a platform's event to a turn, a command or nothing.
+//!
+//! An event is recognised by its id before anything is written, goes past the hooks to the
+//! agent that its place leads to, and is judged at that agent's door. What may come in is
+//! durable when [`WayIn::take`] returns: in a turn, or in the agent's inbox until it has one.
+
+mod act;
+mod attachments;
+mod burst;
+mod commands;
+mod dispatch;
+mod happenings;
+mod kept;
+mod queue;
+mod said;
+mod turn;
+mod words;
+
+pub use commands::COMMANDS;
+
+use crate::adapter::NotTaken;
+use crate::door;
+use crate::envelope::{Envelope, Happening};
+use crate::lines::Lines;
+use crate::post::Body;
+use crate::way_out::{Place, WayOut};
+use dispatch::Dispatched;
+use insula_domain::{Asker, Heed};
+use insula_runtime::access::{Guest, Visit};
+use insula_runtime::routing::{Answering, Refusal};
+use insula_runtime::turn::Engine;
+use insula_runtime::{AgentContext, House, Snapshot, State};
+use insula_store::session::NAME_BYTES_MAX;
+use insula_store::{DaemonCommand, EventKey, EventName, Reserved, StoreError};
+use insula_world::Timestamp;
+use queue::{Chat, Chats, Spot};
+use std::collections::HashMap;
+use std::ops::Deref;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::sync::Semaphore;
+
+/// How long events are remembered. No platform delivers one again after that.
+const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Lines of the gateway's own that may be on their way at once.
+const LINES_OUT_MAX: usize = 64;
+
+/// Takes what adapters hear. Cheap to clone.
+#[derive(Clone)]
+pub struct WayIn {
+    inner: Arc<Inner>,
+}
+
+/// What it works with.
+pub struct Inner {
+    house: Arc<House>,
+    engine: Engine,
+    out: Arc<WayOut>,
+    lines: Arc<dyn Lines>,
+    chats: Chats,
+    /// Room for lines of the gateway's own that are on their way.
+    lines_out: Arc<Semaphore>,
+    /// On which day events were last forgotten, by agent.
+    tidied: Mutex<HashMap<insula_domain::AgentId, i64>>,
+}
+
+impl Deref for WayIn {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.inner
+    }
+}
+
+impl From<StoreError> for NotTaken {
+    fn from(error: StoreError) -> Self {
+        Self(error.to_string().into())
+    }
+}
+
+/// Somebody who may talk to an agent, and where.
+struct Visitor<'v> {
+    agent: &'v Arc<AgentContext>,
+    guest: Guest,
+    envelope: &'v Envelope,
+    /// What its repetition will carry.
+    event: EventName,
+}
+
+impl Visitor<'_> {
+    fn place(&self) -> Place {
+        Place::of(&self.envelope.address)
+    }
+}
+
+impl WayIn {
+    /// The way into a house.
+    pub fn new(
+        house: Arc<House>,
+        engine: Engine,
+        out: Arc<WayOut>,
+        lines: Arc<dyn Lines>,
+    ) -> Self {
+        let inner = Inner {
+            house,
+            engine,
+            out,
+            lines,
+            chats: Chats::default(),
+            lines_out: Arc::new(Semaphore::new(LINES_OUT_MAX)),
+            tidied: Mutex::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Takes an event. When it returns, what is to be kept of it is durable.
+    pub async fn take(&self, envelope: Envelope) -> Result<(), NotTaken> {
+        let entered = self.chats.enter(Spot::of(&envelope.address)).await;
+        let taken = self.handle(&entered.chat, envelope).await;
+        drop(entered);
+        taken
+    }
+
+    async fn handle(&self, chat: &Arc<Chat>, envelope: Envelope) -> Result<(), NotTaken> {
+        let snapshot = self.house.snapshot();
+        let key = event_key(&envelope);
+        let found = snapshot.route(&envelope.address);
+        // What nobody will keep costs no flush: most of what is said in a group is not for us,
+        // and strangers can say as much as they like. It may be what an earlier route had
+        // reserved, though.
+        if let Ok(Answering { context, .. }) = &found
+            && !dispatch::is_asked(context)
+        {
+            let concern = self.concern(context, &envelope).await?;
+            if concern != Concern::Ours && self.owner(&key).await?.is_none() {
+                return self.leave(concern, context, &envelope).await;
+            }
+        }
+        let Some((agent, is_repeat)) = self.reserve(&snapshot, found, &envelope, key).await?
+        else {
+            return Ok(());
+        };
+        if agent.session_key(&envelope.address).to_string().len() > NAME_BYTES_MAX {
+            self.house.visits.count(Visit::Unrouted);
+            tracing::warn!(agent = %agent.id, platform = %envelope.address.platform, "a message was refused: the ids of its chat are too long for a conversation");
+            return Ok(());
+        }
+        let event = event_name(&envelope);
+        if is_repeat && agent.store.has_event(event.clone()).await? {
+            self.house.visits.count(Visit::Repeated);
+            return Ok(());
+        }
+        let (agent, envelope) =
+            match self.dispatch(&snapshot, agent, envelope, is_repeat).await? {
+                Dispatched::Go(agent, envelope) => (agent, envelope),
+                Dispatched::Stop => {
+                    self.house.visits.count(Visit::Stopped);
+                    return Ok(());
+                }
+            };
+        let Some(guest) = self.admit(&agent, &envelope).await? else {
+            return self.leave(Concern::Stranger, &agent, &envelope).await;
+        };
+        let visitor = Visitor { agent: &agent, guest, envelope: &envelope, event };
+        match &envelope.what {
+            Happening::Said(message) => self.said(chat, &visitor, message).await,
+            other => self.happened(chat, &visitor, other).await,
+        }
+    }
+
+    /// Who somebody is at an agent's door; `None` where they may not come in.
+    async fn admit(
+        &self,
+        agent: &AgentContext,
+        envelope: &Envelope,
+    ) -> Result<Option<Guest>, StoreError> {
+        // What happens to our account, or to a chat as a whole, is the platform's word.
+        let Envelope { address, sender, what, .. } = envelope;
+        if matches!(what, Happening::Removed | Happening::Moved(_) | Happening::Deleted(_)) {
+            return Ok(happenings::platform(agent, address));
+        }
+        let asker = Asker { address, also: &sender.also, is_bot: sender.is_bot };
+        self.house.admit(agent, asker).await
+    }
+
+    /// Whether something concerns an agent at all.
+    async fn concern(
+        &self,
+        agent: &AgentContext,
+        envelope: &Envelope,
+    ) -> Result<Concern, StoreError> {
+        let Some(guest) = self.admit(agent, envelope).await? else { return Ok(Concern::Stranger) };
+        let Happening::Said(message) = &envelope.what else { return Ok(Concern::Ours) };
+        Ok(match said::heed(agent, &envelope.address, message) {
+            _ if message.is_for_another => Concern::Others,
+            // An admin's yes may answer a question without being addressed to anybody.
+            Heed::Pass if guest.is_admin() && commands::plain_answer(&message.text).is_some() => {
+                Concern::Ours
+            }
+            Heed::Pass => Concern::Others,
+            Heed::Answer | Heed::Observe => Concern::Ours,
+        })
+    }
+
+    /// Leaves something alone that does not concern an agent.
+    async fn leave(
+        &self,
+        concern: Concern,
+        agent: &Arc<AgentContext>,
+        envelope: &Envelope,
+    ) -> Result<(), NotTaken> {
+        match concern {
+            Concern::Stranger => {
+                if let Some(told) = door::turn_away(&self.house, agent, envelope).await? {
+                    self.tell(agent.clone(), Place::of(&envelope.address), told).await;
+                }
+                Ok(())
+            }
+            Concern::Others | Concern::Ours => {
+                self.house.visits.count(Visit::Passed);
+                Ok(())
+            }
+        }
+    }
+
+    async fn owner(
+        &self,
+        key: &EventKey,
+    ) -> Result<Option<insula_domain::AgentId>, StoreError> {
+        self.house.store.daemon().event_owner(key.clone()).await
+    }
+
+    /// The agent that an event is, from its first delivery on, and whether this is a later one;
+    /// `None` where nobody takes it.
+    async fn reserve(
+        &self,
+        snapshot: &Snapshot,
+        found: Result<Answering, Refusal>,
+        envelope: &Envelope,
+        key: EventKey,
+    ) -> Result<Option<(Arc<AgentContext>, bool)>, NotTaken> {
+        let daemon = self.house.store.daemon();
+        let owner = match found {
+            Ok(Answering { context, .. }) => {
+                match daemon.reserve_event(key, &context.id, &self.house.fence).await? {
+                    Reserved::New => return Ok(Some((context, false))),
+                    Reserved::Seen(owner) => owner,
+                }
+            }
+            Err(refusal) => match self.owner(&key).await? {
+                Some(owner) => owner,
+                None => {
+                    self.refuse(snapshot, &refusal, envelope).await?;
+                    return Ok(None);
+                }
+            },
+        };
+        match snapshot.agents.get(&owner).map(|entry| &entry.state) {
+            Some(State::Ready(context)) => Ok(Some((context.clone(), true))),
+            _ => {
+                let reason = "the agent it was for does not serve".into();
+                let refusal = Refusal::NotServing { agent: owner, reason };
+                self.refuse(snapshot, &refusal, envelope).await?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// Refuses what nobody serves: counted and reported, and never another agent's. Who may talk
+    /// to an agent that is paused is told so, and its admins can let it go on.
+    async fn refuse(
+        &self,
+        snapshot: &Snapshot,
+        refusal: &Refusal,
+        envelope: &Envelope,
+    ) -> Result<(), NotTaken> {
+        self.house.visits.count(Visit::Unrouted);
+        let address = &envelope.address;
+        tracing::info!(platform = %address.platform, account = %address.account, %refusal, "a message was refused");
+        let Refusal::NotServing { agent, .. } = refusal else { return Ok(()) };
+        let Some(State::Paused(agent)) = snapshot.agents.get(agent).map(|entry| &entry.state)
+        else {
+            return Ok(());
+        };
+        let Happening::Said(message) = &envelope.what else { return Ok(()) };
+        if said::heed(agent, address, message) != Heed::Answer || message.is_for_another {
+            return Ok(());
+        }
+        let Some(guest) = self.admit(agent, envelope).await? else { return Ok(()) };
+        let visitor = Visitor { agent, guest, envelope, event: event_name(envelope) };
+        self.while_paused(&visitor, &message.text).await;
+        Ok(())
+    }
+
+    /// Says something of the gateway's own. Nobody waits for a platform that is slow to take
+    /// it, unless too many lines are on their way already.
+    async fn say(&self, visitor: &Visitor<'_>, text: impl Into<String>) {
+        self.tell(visitor.agent.clone(), visitor.place(), text.into()).await;
+    }
+
+    async fn tell(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
+        // Never closed.
+        let Ok(permit) = self.lines_out.clone().acquire_owned().await else { return };
+        let out = self.out.clone();
+        tokio::spawn(async move {
+            let _permit = permit;
+            out.say(Some(&agent), &place, Body { markdown, ..Body::default() }).await;
+        });
+    }
+
+    fn now(&self) -> Timestamp {
+        self.house.world.clock.now()
+    }
+
+    /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken,
+    /// and after the engine went on with its turns.
+    pub async fn resume(&self) -> Result<(), NotTaken> {
+        let daemon = self.house.store.daemon();
+        let before = ago(self.now(), REMEMBERED);
+        let prune = vec![DaemonCommand::PruneEvents { before }];
+        daemon.commit(prune, &self.house.fence).await?;
+        let snapshot = self.house.snapshot();
+        for id in daemon.busy().await? {
+            let Some(State::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)
+            else {
+                continue;
+            };
+            for row in agent.store.inbox_waiting().await? {
+                self.take_up(agent, &row).await;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether something concerns an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Concern {
+    /// It does.
+    Ours,
+    /// It was said to others.
+    Others,
+    /// Whoever said it may not talk to it.
+    Stranger,
+}
+
+/// What the daemon knows an event by.
+fn event_key(envelope: &Envelope) -> EventKey {
+    EventKey {
+        platform: envelope.address.platform.as_str().into(),
+        account: envelope.address.account.as_str().into(),
+        event: envelope.event.0.clone(),
+    }
+}
+
+/// What an agent knows an event by.
+fn event_name(envelope: &Envelope) -> EventName {
+    let address = &envelope.address;
+    EventName {
+        who: format!("{}:{}", address.platform, address.account).into(),
+        key: bounded(&envelope.event.0),
+    }
+}
+
+/// A name that is short enough to be kept: one that is too long is known by its hash.
+fn bounded(name: &str) -> Box<str> {
+    const BYTES_MAX: usize = 200;
+    if name.len() <= BYTES_MAX {
+        return name.into();
+    }
+    format!("hash:{}", blake3::hash(name.as_bytes()).to_hex()).into()
+}
+
+fn ago(now: Timestamp, time: Duration) -> Timestamp {
+    let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(now.as_millis().saturating_sub(time))
+}

@@ -1,0 +1,187 @@
+//! What somebody said who may: a command, an answer to a question, context, or a turn.
+
+use super::commands::{self, PlainAnswer, Typed};
+use super::kept::Kept;
+use super::queue::Chat;
+use super::{Visitor, WayIn, bounded};
+use crate::adapter::NotTaken;
+use crate::envelope::{AttachmentKind, Message};
+use insula_domain::{Address, Audience, ChatType, Heed};
+use insula_runtime::AgentContext;
+use insula_runtime::access::Visit;
+use insula_runtime::approvals::{Answer, Reach};
+use insula_store::{AgentCommand, Approval, DoorCommand, NewInbox, SessionRef, StoreError};
+use std::sync::Arc;
+
+/// What becomes of a message of somebody who may talk: whether the agent was addressed decides,
+/// and speaking to a bot's chat is addressing it.
+pub(super) fn heed(agent: &AgentContext, address: &Address, message: &Message) -> Heed {
+    let is_voice = message.attachments.iter().any(|it| it.kind == AttachmentKind::Voice);
+    agent.door.group.heed(address.chat_type, message.mentions_us || is_voice)
+}
+
+impl WayIn {
+    pub(super) async fn said(
+        &self,
+        chat: &Arc<Chat>,
+        visitor: &Visitor<'_>,
+        message: &Message,
+    ) -> Result<(), NotTaken> {
+        if message.is_for_another {
+            self.house.visits.count(Visit::Passed);
+            return Ok(());
+        }
+        let heed = heed(visitor.agent, &visitor.envelope.address, message);
+        if self.answers(visitor, message, heed).await? {
+            return self.note(visitor).await;
+        }
+        match heed {
+            Heed::Pass => {
+                self.house.visits.count(Visit::Passed);
+                Ok(())
+            }
+            Heed::Observe => self.observe(visitor, message).await,
+            Heed::Answer => match commands::read(&message.text) {
+                Typed::Command(command, argument) => {
+                    self.house.visits.count(Visit::Command);
+                    let told = self.act(visitor, command, argument).await;
+                    // Before it is told: a repetition carries it out no second time.
+                    self.note(visitor).await?;
+                    self.say(visitor, told).await;
+                    Ok(())
+                }
+                Typed::Unknown(word) if visitor.envelope.address.chat_type == ChatType::Dm => {
+                    self.note(visitor).await?;
+                    let told = format!("there is no /{word}; /help lists what there is");
+                    self.say(visitor, told).await;
+                    Ok(())
+                }
+                // Among several bots it may be another's, and addressed to us it is said to us.
+                Typed::Unknown(_) | Typed::Words => self.to_turn(chat, visitor, message).await,
+            },
+        }
+    }
+
+    /// Notes that an event was dealt with and became no message.
+    pub(super) async fn note(&self, visitor: &Visitor<'_>) -> Result<(), NotTaken> {
+        let note = DoorCommand::Note { event: visitor.event.clone(), at: self.now() };
+        let batch = vec![AgentCommand::Door(Box::new(note))];
+        visitor.agent.store.commit(batch, &self.house.fence).await?;
+        Ok(())
+    }
+
+    /// Keeps a message as context for the next turn of its conversation.
+    async fn observe(&self, visitor: &Visitor<'_>, message: &Message) -> Result<(), NotTaken> {
+        let Some(kept) = self.keep(visitor, message, false).await? else {
+            self.house.visits.count(Visit::Repeated);
+            return Ok(());
+        };
+        tracing::debug!(agent = %visitor.agent.id, kept, "reading along");
+        self.house.visits.count(Visit::Observed);
+        Ok(())
+    }
+
+    /// Puts a message into the agent's inbox; its row, or none where it is there already.
+    pub(super) async fn keep(
+        &self,
+        visitor: &Visitor<'_>,
+        message: &Message,
+        waits: bool,
+    ) -> Result<Option<i64>, StoreError> {
+        let Visitor { agent, guest, envelope, event } = visitor;
+        let kept = Kept::of(envelope, message, &guest.principal.user);
+        let row = NewInbox {
+            event: event.clone(),
+            session: agent.session_key(&envelope.address).to_string().into(),
+            chat: chat_name(&envelope.address),
+            message: bounded(&message.id.0),
+            sender: guest.name().into(),
+            waits,
+            at: self.now(),
+            content: kept.write(),
+        };
+        let batch = vec![AgentCommand::Door(Box::new(DoorCommand::Keep(row)))];
+        let done = agent.store.commit(batch, &self.house.fence).await?;
+        Ok(done.kept())
+    }
+
+    /// Takes a bare yes or no for the answer to what waits in this conversation; whether
+    /// something does. Whether it counts is decided where all answers are.
+    async fn answers(
+        &self,
+        visitor: &Visitor<'_>,
+        message: &Message,
+        heed: Heed,
+    ) -> Result<bool, NotTaken> {
+        let Some(said) = commands::plain_answer(&message.text) else { return Ok(false) };
+        let may = heed == Heed::Answer || visitor.guest.is_admin();
+        if !may || !message.attachments.is_empty() {
+            return Ok(false);
+        }
+        let waiting = self.waiting_here(visitor).await?;
+        let told = match waiting.as_slice() {
+            [] => return Ok(false),
+            [one] => {
+                let answer = match said {
+                    PlainAnswer::Yes => Answer::Approve(Reach::Once),
+                    PlainAnswer::No => Answer::Deny(None),
+                };
+                self.answer(visitor, &one.id, answer).await
+            }
+            several => which(several),
+        };
+        self.say(visitor, told).await;
+        Ok(true)
+    }
+
+    /// What waits for an answer in this conversation.
+    pub(super) async fn waiting_here(
+        &self,
+        visitor: &Visitor<'_>,
+    ) -> Result<Vec<Approval>, StoreError> {
+        let mut waiting = self.engine.approvals().list(visitor.agent).await?;
+        if waiting.is_empty() {
+            return Ok(waiting);
+        }
+        let key = visitor.agent.session_key(&visitor.envelope.address).to_string();
+        let session = visitor.agent.store.session(SessionRef::Key(key.into())).await?;
+        let current = session.map(|session| session.id);
+        waiting.retain(|it| Some(it.session) == current);
+        Ok(waiting)
+    }
+
+    /// Answers what waits, and says what came of it.
+    pub(super) async fn answer(
+        &self,
+        visitor: &Visitor<'_>,
+        id: &str,
+        answer: Answer,
+    ) -> String {
+        let did = match answer {
+            Answer::Approve(reach) => format!("allowed, {}", reach.as_str()),
+            Answer::Deny(_) => "refused".to_owned(),
+        };
+        let actor = visitor.guest.actor();
+        match self.engine.approvals().answer(visitor.agent, id, answer, &actor).await {
+            Ok(approval) => format!("{did}: {}", approval.tool),
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+/// Asks which of several is meant.
+pub(super) fn which(waiting: &[Approval]) -> String {
+    let lines = waiting.iter().map(|it| format!("{}: {}", it.id, first_line(&it.what)));
+    let lines: Vec<String> = lines.collect();
+    format!("several calls wait; say `/approve ID` or `/deny ID`\n{}", lines.join("\n"))
+}
+
+fn first_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().chars().take(100).collect()
+}
+
+/// What an agent calls a chat that messages are in, whatever conversation they belong to.
+pub(super) fn chat_name(address: &Address) -> Box<str> {
+    let audience = Audience { topic: None, ..Audience::of(address) };
+    audience.to_string().into()
+}

@@ -1,0 +1,15 @@
+//! The way in from outside: a real house, engine and store, a scripted model on a network in
+//! memory, and an adapter that writes down what it is told to post.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
+#![allow(clippy::disallowed_methods, reason = "tests look at the files that a home has")]
+
+mod approvals;
+mod bursts;
+mod commands;
+mod doors;
+mod files;
+mod groups;
+mod pairing;
+mod repeats;
+mod routes;
+mod support;

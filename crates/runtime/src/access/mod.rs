@@ -1,0 +1,238 @@
+//! Who may talk to an agent, judged from its configuration and from whom people let in since.
+//!
+//! What people let in is durable in the agent's store, and kept in memory from its first use.
+//! Every change goes through here, so that what is kept is what holds.
+
+mod pairing;
+mod visits;
+
+pub use pairing::{
+    Asked, CODE_LEN, LOCKED_FOR, PENDING_MAX, PairError, WRONG_MAX, code_of, pairing_name,
+};
+
+pub use visits::{Visit, Visits};
+
+use crate::context::AgentContext;
+use crate::house::{Actor, House};
+use insula_domain::{
+    AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, Platform, Principal,
+    Roster, Standing, UserId,
+};
+use insula_store::{AgentCommand, AuditEntry, DoorCommand, JoinedChat, StoreError};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Whom people let in, by agent, as far as somebody asked.
+#[derive(Default)]
+pub(crate) struct Rosters {
+    known: Mutex<HashMap<AgentId, (u64, Arc<Roster>)>>,
+    /// Counts changes: what was read before one is not kept after it.
+    changes: Mutex<u64>,
+}
+
+/// Agents whose rosters are kept in memory; one more begins anew.
+const ROSTERS_MAX: usize = 4_096;
+
+impl Rosters {
+    fn count(&self) -> u64 {
+        *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// After a change: nothing that was read before it counts.
+    fn changed(&self) {
+        *self.changes.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn get(&self, agent: &AgentId) -> Option<Arc<Roster>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read_at, roster) = known.get(agent)?;
+        (*read_at == self.count()).then(|| roster.clone())
+    }
+
+    fn put(&self, agent: &AgentId, read_at: u64, roster: Arc<Roster>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= ROSTERS_MAX {
+            known.clear();
+        }
+        known.insert(agent.clone(), (read_at, roster));
+    }
+}
+
+/// Somebody at an agent's door, as it sees them now.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    /// Who they are; under the id by which they are known, where the platform has several.
+    pub principal: Principal,
+    /// Whether they may talk for who they are, wherever they speak.
+    pub is_personal: bool,
+}
+
+impl Guest {
+    /// As records name them.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.principal.platform, self.principal.user)
+    }
+
+    /// As those who change something are named.
+    pub fn actor(&self) -> Actor {
+        Actor::Principal(Box::new(self.principal.clone()))
+    }
+
+    /// Whether they may approve for and change the agent.
+    pub fn is_admin(&self) -> bool {
+        self.principal.standing == Standing::Admin
+    }
+}
+
+impl House {
+    /// Whom people let in at an agent.
+    pub async fn roster(&self, agent: &AgentContext) -> Result<Arc<Roster>, StoreError> {
+        if let Some(roster) = self.rosters.get(&agent.id) {
+            return Ok(roster);
+        }
+        let read_at = self.rosters.count();
+        let mut roster = Roster::default();
+        for pairing in agent.store.pairings().await? {
+            let who = &pairing.who;
+            if let (Ok(platform), Ok(account), Ok(user)) = (
+                Platform::new(&who.platform),
+                AccountId::new(who.account.clone()),
+                UserId::new(who.user.clone()),
+            ) {
+                roster.paired.insert((platform, account, user));
+            }
+        }
+        for joined in agent.store.joined_chats().await? {
+            if let (Ok(platform), Ok(account), Ok(chat)) = (
+                Platform::new(&joined.platform),
+                AccountId::new(joined.account),
+                ChatId::new(joined.chat),
+            ) {
+                roster.joined.insert((platform, account, chat));
+            }
+        }
+        let roster = Arc::new(roster);
+        self.rosters.put(&agent.id, read_at, roster.clone());
+        Ok(roster)
+    }
+
+    /// Whether somebody may talk to an agent, from what holds now; `None` where they may not.
+    pub async fn admit(
+        &self,
+        agent: &AgentContext,
+        asker: Asker<'_>,
+    ) -> Result<Option<Guest>, StoreError> {
+        let people = &agent.conversations.people;
+        let person = |platform, user: &UserId| people.person(platform, user).cloned();
+        let (allow, admins) = (&agent.door.allow, &agent.admins);
+        // Most people are named in the configuration: then the store is left at rest.
+        let mut roster = Arc::new(Roster::default());
+        let judge = |roster: &Roster| {
+            AccessRules { allow, admins, roster, person: &person }.judge(asker)
+        };
+        let mut admission = judge(&roster);
+        if admission == Admission::Refused {
+            roster = self.roster(agent).await?;
+            admission = judge(&roster);
+        }
+        if !admission.is_allowed() {
+            return Ok(None);
+        }
+        let Address { platform, account, chat, user, roles, .. } = asker.address;
+        let known = match admission {
+            Admission::Admin(Some(id)) | Admission::Named(id) | Admission::Paired(id) => {
+                Some(id.clone())
+            }
+            // One of their ids may be linked to a person, who has rights of their own.
+            _ => asker
+                .ids()
+                .find(|id| people.person(*platform, id).is_some())
+                .or(user.as_ref())
+                .cloned(),
+        };
+        // What nobody signed is said by the chat.
+        let Some(user) = known.or_else(|| UserId::new(format!("chat:{chat}")).ok()) else {
+            return Ok(None);
+        };
+        let principal = agent.principal((*platform, account.clone()), user, roles.clone());
+        Ok(Some(Guest { principal, is_personal: admission.is_personal() }))
+    }
+
+    /// Notes that somebody allowed added the agent to a chat.
+    pub async fn join_chat(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+        by: &str,
+    ) -> Result<(), StoreError> {
+        let joined = JoinedChat {
+            platform: address.platform.as_str().into(),
+            account: address.account.as_str().into(),
+            chat: address.chat.as_str().into(),
+            by: by.into(),
+            at: self.world.clock.now(),
+        };
+        let told = json!({ "account": address.account.as_str(), "chat": address.chat.as_str() });
+        self.change_door(agent, DoorCommand::Join(joined), (by, "chat.joined"), told).await
+    }
+
+    /// Notes that the agent is no longer in a chat.
+    pub async fn leave_chat(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+    ) -> Result<(), StoreError> {
+        let roster = self.roster(agent).await?;
+        let place = (address.platform, address.account.clone(), address.chat.clone());
+        if !roster.joined.contains(&place) {
+            return Ok(());
+        }
+        let leave = DoorCommand::Leave {
+            platform: address.platform.as_str().into(),
+            account: address.account.as_str().into(),
+            chat: address.chat.as_str().into(),
+        };
+        let told = json!({ "account": address.account.as_str(), "chat": address.chat.as_str() });
+        self.change_door(agent, leave, ("daemon", "chat.left"), told).await
+    }
+
+    /// A chat continues under another id: who was let in by being there still is.
+    pub async fn move_chat(
+        &self,
+        agent: &AgentContext,
+        from: &Address,
+        to: &ChatId,
+    ) -> Result<(), StoreError> {
+        let roster = self.roster(agent).await?;
+        let place = (from.platform, from.account.clone(), from.chat.clone());
+        if !roster.joined.contains(&place) {
+            return Ok(());
+        }
+        let moved = Address { chat: to.clone(), ..from.clone() };
+        self.join_chat(agent, &moved, "daemon").await?;
+        self.leave_chat(agent, from).await
+    }
+
+    /// Makes a change to whom people let in, with its record, and forgets what was read before.
+    async fn change_door(
+        &self,
+        agent: &AgentContext,
+        command: DoorCommand,
+        (actor, kind): (&str, &str),
+        content: Value,
+    ) -> Result<(), StoreError> {
+        let audit = AuditEntry {
+            at: self.world.clock.now(),
+            actor: actor.into(),
+            kind: kind.into(),
+            generation: agent.generation.0,
+            content: self.secrets.known().redact_record(content).to_string(),
+        };
+        let batch = vec![AgentCommand::Door(Box::new(command)), AgentCommand::Audit(audit)];
+        let done = agent.store.commit(batch, &self.fence).await;
+        // Also where it failed: it may be half-way down.
+        self.rosters.changed();
+        done.map(drop)
+    }
+}

@@ -1,0 +1,258 @@
+//! Pairing: somebody unknown is given a code, tells it to an admin, and is let in by them.
+//!
+//! The code is a name for a request, not a key: whoever has it can do nothing with it unless
+//! they are an admin. It is kept as a salted hash all the same, and wrong ones are counted,
+//! since an admin's command line or token may be in other hands.
+
+use super::House;
+use crate::approvals::may_answer;
+use crate::context::AgentContext;
+use crate::house::Actor;
+use insula_domain::{AgentId, Platform};
+use insula_store::{
+    AgentCommand, DoorCommand, Pairing, PairingRequest, StoreError, Tries, Visitor,
+};
+use insula_world::Timestamp;
+use serde_json::json;
+use std::time::Duration;
+
+/// Letters of a code.
+pub const CODE_LEN: usize = 8;
+/// What codes are made of: nothing that looks like something else.
+const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+/// How long a code is good.
+const GOOD_FOR: Duration = Duration::from_secs(60 * 60);
+/// How long somebody waits before they can ask again.
+const AGAIN_AFTER: Duration = Duration::from_secs(10 * 60);
+/// Requests that wait at one account; one more is left without an answer.
+pub const PENDING_MAX: usize = 3;
+/// Wrong codes in a row after which none is looked at for a while.
+pub const WRONG_MAX: u32 = 5;
+/// How long that is.
+pub const LOCKED_FOR: Duration = Duration::from_secs(60 * 60);
+/// Longest name that is kept of somebody, in characters.
+const NAME_CHARS_MAX: usize = 64;
+
+/// What became of somebody's wish to be let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// They have a code now.
+    Code(String),
+    /// They asked a moment ago, or too many others did.
+    NotNow,
+}
+
+/// Why nobody was let in.
+#[derive(Debug, thiserror::Error)]
+pub enum PairError {
+    /// who says so is no admin of the agent
+    #[error("only an admin of agent `{0}` may let people in")]
+    NotAdmin(AgentId),
+    /// there is no such code, or not any more
+    #[error(
+        "no request has this code; a code is good for an hour and for one platform, and `insula pairing list` shows who asks"
+    )]
+    NoSuchCode,
+    /// too many codes were wrong
+    #[error("too many codes were wrong; the next one is looked at after {0}")]
+    Locked(Timestamp),
+    /// nobody of that name was let in
+    #[error("`{0}` is not paired; `insula pairing list` shows who is")]
+    NotPaired(Box<str>),
+    /// the store could not take it
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A code as it was meant: people type small letters and put blanks or dashes in between.
+pub fn code_of(typed: &str) -> Option<String> {
+    let letters = typed.chars().filter(|it| !it.is_whitespace() && *it != '-');
+    let code: String = letters.map(|it| it.to_ascii_uppercase()).collect();
+    let is_code = code.len() == CODE_LEN && code.bytes().all(|it| LETTERS.contains(&it));
+    is_code.then_some(code)
+}
+
+/// What is kept of the name somebody gave themselves.
+pub fn pairing_name(name: &str) -> String {
+    name.chars().filter(|it| !it.is_control()).take(NAME_CHARS_MAX).collect()
+}
+
+fn hash(salt: &[u8; 16], code: &str) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("insula 2026 pairing code");
+    hasher.update(salt);
+    hasher.update(code.as_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+fn after(at: Timestamp, wait: Duration) -> Timestamp {
+    let wait = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(at.as_millis().saturating_add(wait))
+}
+
+impl House {
+    /// Notes that somebody asks to be let in, and gives them a code, unless it is too soon or
+    /// too many ask. `place` says where they can be told, in whatever form the caller uses.
+    pub async fn ask_pairing(
+        &self,
+        agent: &AgentContext,
+        who: Visitor,
+        name: &str,
+        place: String,
+    ) -> Result<Asked, StoreError> {
+        let now = self.world.clock.now();
+        let requests = agent.store.pairing_requests().await?;
+        let soon = |it: &&PairingRequest| after(it.asked_at, AGAIN_AFTER) > now;
+        let own = requests.iter().find(|it| it.who == who);
+        if own.filter(soon).is_some() {
+            return Ok(Asked::NotNow);
+        }
+        let same_door = |it: &&PairingRequest| {
+            it.who.platform == who.platform && it.who.account == who.account && it.who != who
+        };
+        let pending = requests.iter().filter(same_door).filter(|it| it.expires_at > now).count();
+        if pending >= PENDING_MAX {
+            return Ok(Asked::NotNow);
+        }
+        let at = now.as_millis().to_string();
+        let purpose = ["pairing", agent.id.as_str(), &who.platform, &who.account, &who.user, &at];
+        let mut random = self.world.random.stream(&purpose);
+        let letters: [u8; CODE_LEN] = random.bytes();
+        let code: String = letters.iter().map(|it| LETTERS[usize::from(it % 32)] as char).collect();
+        let salt = random.bytes();
+        let request = PairingRequest {
+            name: pairing_name(name),
+            place,
+            salt,
+            code: hash(&salt, &code),
+            asked_at: now,
+            expires_at: after(now, GOOD_FOR),
+            who,
+        };
+        let batch = vec![
+            AgentCommand::Door(Box::new(DoorCommand::PrunePairings { before: now })),
+            AgentCommand::Door(Box::new(DoorCommand::AskPairing(request))),
+        ];
+        agent.store.commit(batch, &self.fence).await?;
+        Ok(Asked::Code(code))
+    }
+
+    /// Who asks to be let in and whose code is still good, and who was let in.
+    pub async fn pairing_list(
+        &self,
+        agent: &AgentContext,
+    ) -> Result<(Vec<PairingRequest>, Vec<Pairing>), StoreError> {
+        let now = self.world.clock.now();
+        let mut requests = agent.store.pairing_requests().await?;
+        requests.retain(|it| it.expires_at > now);
+        Ok((requests, agent.store.pairings().await?))
+    }
+
+    /// Lets in whoever was given this code; who that is. `on` is the platform it was typed on,
+    /// where it was: a code is good on its own platform only.
+    pub async fn approve_pairing(
+        &self,
+        agent: &AgentContext,
+        typed: &str,
+        on: Option<Platform>,
+        actor: &Actor,
+    ) -> Result<PairingRequest, PairError> {
+        if !may_answer(self, agent, actor) {
+            return Err(PairError::NotAdmin(agent.id.clone()));
+        }
+        let now = self.world.clock.now();
+        // Without a platform all of them are meant: a line of its own counts those.
+        let counted = on.map_or("*", Platform::as_str);
+        let tries = agent.store.pairing_tries(counted).await?;
+        if let Some(tries) = tries.filter(|it| it.wrong >= WRONG_MAX && it.until > now) {
+            return Err(PairError::Locked(tries.until));
+        }
+        let requests = agent.store.pairing_requests().await?;
+        let here = |it: &PairingRequest| {
+            it.expires_at > now && on.is_none_or(|on| *it.who.platform == *on.as_str())
+        };
+        let code = code_of(typed);
+        let found = code.and_then(|code| {
+            requests.into_iter().filter(here).find(|it| hash(&it.salt, &code) == it.code)
+        });
+        let by = actor.to_string();
+        let Some(request) = found else {
+            let before = tries.filter(|it| it.until > now).map_or(0, |it| it.wrong);
+            let tries = Tries { wrong: before.saturating_add(1), until: after(now, LOCKED_FOR) };
+            let put = DoorCommand::PutTries { platform: counted.into(), tries };
+            let told = json!({ "wrong": tries.wrong, "on": counted });
+            self.change_door(agent, put, (&by, "pairing.wrong_code"), told).await?;
+            return Err(PairError::NoSuchCode);
+        };
+        if tries.is_some() {
+            let tries = Tries { wrong: 0, until: now };
+            let put = DoorCommand::PutTries { platform: counted.into(), tries };
+            agent.store.commit(vec![AgentCommand::Door(Box::new(put))], &self.fence).await?;
+        }
+        let pairing = Pairing {
+            who: request.who.clone(),
+            name: request.name.clone(),
+            by: by.as_str().into(),
+            at: now,
+        };
+        let told = json!({ "who": format!("{}:{}", request.who.platform, request.who.user), "account": &*request.who.account });
+        let pair = DoorCommand::Pair(pairing);
+        self.change_door(agent, pair, (&by, "pairing.approved"), told).await?;
+        Ok(request)
+    }
+
+    /// Lets somebody in no longer: `who` as records name them, such as `telegram:12345`.
+    pub async fn revoke_pairing(
+        &self,
+        agent: &AgentContext,
+        who: &str,
+        actor: &Actor,
+    ) -> Result<(), PairError> {
+        if !may_answer(self, agent, actor) {
+            return Err(PairError::NotAdmin(agent.id.clone()));
+        }
+        let missing = || PairError::NotPaired(pairing_name(who).into());
+        let (platform, user) = who.split_once(':').ok_or_else(missing)?;
+        let is_meant = |it: &Visitor| &*it.platform == platform && &*it.user == user;
+        let (requests, pairings) =
+            (agent.store.pairing_requests().await?, agent.store.pairings().await?);
+        let known = requests.iter().map(|it| &it.who).chain(pairings.iter().map(|it| &it.who));
+        if !known.into_iter().any(is_meant) {
+            return Err(missing());
+        }
+        let unpair = DoorCommand::Unpair { platform: platform.into(), user: user.into() };
+        let by = actor.to_string();
+        let told = json!({ "who": who });
+        Ok(self.change_door(agent, unpair, (&by, "pairing.revoked"), told).await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_people_type_it() {
+        assert_eq!(code_of("abcd-2345").as_deref(), Some("ABCD2345"));
+        assert_eq!(code_of(" ABCD 2345 ").as_deref(), Some("ABCD2345"));
+        for wrong in ["", "ABCD234", "ABCD23456", "ABCD234O", "ABCD2341", "ABCD234é", "../../.."] {
+            assert_eq!(code_of(wrong), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn codes_have_no_letters_that_look_alike() {
+        for alike in b"IO01" {
+            assert!(!LETTERS.contains(alike), "{}", *alike as char);
+        }
+        let mut sorted = LETTERS.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), 32, "each letter is as likely as any other");
+    }
+
+    #[test]
+    fn the_same_code_is_kept_differently_each_time() {
+        assert_ne!(hash(&[1; 16], "ABCD2345"), hash(&[2; 16], "ABCD2345"));
+        assert_ne!(hash(&[1; 16], "ABCD2345"), hash(&[1; 16], "ABCD2346"));
+    }
+}

@@ -1,0 +1,169 @@
+//! What a backend owes about what stands before conversations.
+
+use super::sample::*;
+use super::{Opener, agent};
+use crate::door::{CONTEXT_ROWS_MAX, INBOX_BYTES_MAX};
+use crate::{
+    AgentCommand, AgentStore, DoorCommand, EventName, Fence, JoinedChat, NewInbox, Pairing,
+    PairingRequest, StoreError, Tries, Visitor,
+};
+
+/// Runs every check.
+pub(super) async fn run(opener: &dyn Opener) {
+    who_was_let_in_is_durable(opener).await;
+    a_message_waits_once_and_survives(opener).await;
+    context_is_bounded_and_belongs_to_its_conversation(opener).await;
+    an_event_can_be_given_to_another_agent(opener).await;
+}
+
+fn visitor(user: &str) -> Visitor {
+    Visitor { platform: "telegram".into(), account: "main".into(), user: user.into() }
+}
+
+fn request(user: &str, asked: i64) -> PairingRequest {
+    PairingRequest {
+        who: visitor(user),
+        name: "Ann".to_owned(),
+        place: "chat".to_owned(),
+        salt: [1; 16],
+        code: [2; 32],
+        asked_at: at(asked),
+        expires_at: at(asked + 10),
+    }
+}
+
+async fn door(store: &AgentStore, fence: &Fence, command: DoorCommand) -> Option<i64> {
+    let batch = vec![AgentCommand::Door(Box::new(command))];
+    store.commit(batch, fence).await.unwrap().kept()
+}
+
+async fn who_was_let_in_is_durable(opener: &dyn Opener) {
+    let store = opener.open("door").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    door(&a, &fence, DoorCommand::AskPairing(request("1", 5))).await;
+    door(&a, &fence, DoorCommand::AskPairing(request("2", 4))).await;
+    let pairing = Pairing { who: visitor("2"), name: "Bob".to_owned(), by: "x".into(), at: at(6) };
+    door(&a, &fence, DoorCommand::Pair(pairing.clone())).await;
+    let joined = JoinedChat {
+        platform: "telegram".into(),
+        account: "main".into(),
+        chat: "-100".into(),
+        by: "telegram:1".into(),
+        at: at(7),
+    };
+    door(&a, &fence, DoorCommand::Join(joined.clone())).await;
+    let tries = Tries { wrong: 3, until: at(9) };
+    door(&a, &fence, DoorCommand::PutTries { platform: "telegram".into(), tries }).await;
+    store.shutdown().await;
+
+    let store = opener.open("door").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    assert_eq!(a.pairing_requests().await.unwrap(), [request("1", 5)]);
+    assert_eq!(a.pairings().await.unwrap(), [pairing]);
+    assert_eq!(a.joined_chats().await.unwrap(), [joined]);
+    assert_eq!(a.pairing_tries("telegram").await.unwrap(), Some(tries));
+    assert_eq!(a.pairing_tries("matrix").await.unwrap(), None);
+    assert_eq!(store.agent(&agent("b")).pairings().await.unwrap(), []);
+    let (platform, user) = ("telegram".into(), "2".into());
+    door(&a, &fence, DoorCommand::Unpair { platform, user }).await;
+    door(&a, &fence, DoorCommand::PrunePairings { before: at(16) }).await;
+    let (platform, account, chat) = ("telegram".into(), "main".into(), "-100".into());
+    door(&a, &fence, DoorCommand::Leave { platform, account, chat }).await;
+    assert_eq!(a.pairing_requests().await.unwrap(), []);
+    assert_eq!(a.pairings().await.unwrap(), []);
+    assert_eq!(a.joined_chats().await.unwrap(), []);
+    store.shutdown().await;
+}
+
+fn event(key: &str) -> EventName {
+    EventName { who: "telegram:main".into(), key: key.into() }
+}
+
+fn inbox(key: &str, session: &str, waits: bool) -> NewInbox {
+    NewInbox {
+        event: event(key),
+        session: session.into(),
+        chat: "c".into(),
+        message: key.into(),
+        sender: "telegram:1".into(),
+        waits,
+        at: at(1),
+        content: format!("content of {key}"),
+    }
+}
+
+async fn a_message_waits_once_and_survives(opener: &dyn Opener) {
+    let store = opener.open("inbox").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let one = door(&a, &fence, DoorCommand::Keep(inbox("1", "s", true))).await.unwrap();
+    assert_eq!(door(&a, &fence, DoorCommand::Keep(inbox("1", "s", true))).await, None);
+    let two = door(&a, &fence, DoorCommand::Keep(inbox("2", "s", true))).await.unwrap();
+    assert!(two > one);
+    door(&a, &fence, DoorCommand::Note { event: event("3"), at: at(1) }).await;
+    assert!(a.has_event(event("1")).await.unwrap() && a.has_event(event("3")).await.unwrap());
+    assert!(!a.has_event(event("4")).await.unwrap());
+    let edit = |sender: &str| DoorCommand::Edit {
+        chat: "c".into(),
+        message: "1".into(),
+        sender: sender.into(),
+        content: format!("edited by {sender}"),
+    };
+    door(&a, &fence, edit("telegram:1")).await;
+    door(&a, &fence, edit("telegram:2")).await;
+    store.shutdown().await;
+
+    // Somebody has to find it, with the database closed.
+    let store = opener.open("inbox").await;
+    assert_eq!(store.daemon().busy().await.unwrap(), [agent("a")]);
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let waiting = a.inbox_waiting().await.unwrap();
+    let texts: Vec<&str> = waiting.iter().map(|row| row.content.as_str()).collect();
+    assert_eq!(texts, ["edited by telegram:1", "content of 2"]);
+    let (chat, message) = ("c".into(), "2".into());
+    door(&a, &fence, DoorCommand::Withdraw { chat, message }).await;
+    door(&a, &fence, DoorCommand::Drop(vec![one, 99])).await;
+    assert_eq!(a.inbox_waiting().await.unwrap(), []);
+    assert_eq!(door(&a, &fence, DoorCommand::Keep(inbox("2", "s", true))).await, None);
+    let huge = NewInbox { content: "x".repeat(INBOX_BYTES_MAX + 1), ..inbox("5", "s", true) };
+    let refused =
+        a.commit(vec![AgentCommand::Door(Box::new(DoorCommand::Keep(huge)))], &fence).await;
+    assert!(matches!(refused, Err(StoreError::TooLong { .. })));
+    door(&a, &fence, DoorCommand::PruneEvents { before: at(2) }).await;
+    assert!(!a.has_event(event("1")).await.unwrap());
+    store.shutdown().await;
+}
+
+async fn context_is_bounded_and_belongs_to_its_conversation(opener: &dyn Opener) {
+    let store = opener.open("context").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let count = usize::try_from(CONTEXT_ROWS_MAX).unwrap();
+    for number in 0..count + 5 {
+        let kept = inbox(&format!("n{number}"), "s", false);
+        door(&a, &fence, DoorCommand::Keep(kept)).await;
+    }
+    door(&a, &fence, DoorCommand::Keep(inbox("other", "t", false))).await;
+    let all = a.inbox_context("s", 1_000).await.unwrap();
+    assert_eq!((all.len(), &*all[0].content), (count, "content of n5"));
+    let few = a.inbox_context("s", 2).await.unwrap();
+    assert_eq!(few.len(), 2);
+    assert_eq!(few[1].content, format!("content of n{}", count + 4));
+    assert_eq!(a.inbox_context("t", 9).await.unwrap().len(), 1);
+    assert_eq!(a.inbox_waiting().await.unwrap(), []);
+    store.shutdown().await;
+}
+
+async fn an_event_can_be_given_to_another_agent(opener: &dyn Opener) {
+    let store = opener.open("moved").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let key = super::event("e1");
+    assert_eq!(store.daemon().event_owner(key.clone()).await.unwrap(), None);
+    store.daemon().reserve_event(key.clone(), &agent("a"), &fence).await.unwrap();
+    store.daemon().move_event(key.clone(), &agent("b"), &fence).await.unwrap();
+    assert_eq!(store.daemon().event_owner(key).await.unwrap(), Some(agent("b")));
+    store.shutdown().await;
+}

@@ -1,0 +1,299 @@
+//! What stands before the conversations of an agent: who was let in, where it was added to, and
+//! what people said that is in no turn yet. Names are opaque here, and so is what was said.
+
+use crate::agent::AgentStore;
+use crate::error::Result;
+use async_trait::async_trait;
+use insula_world::Timestamp;
+
+/// Longest content of a message that waits, in bytes: twice what a message may have.
+pub const INBOX_BYTES_MAX: usize = 2 * 1024 * 1024;
+/// Longest name in one of these rows, in bytes.
+pub const DOOR_NAME_BYTES_MAX: usize = 2_048;
+/// Most messages of one conversation that are kept as context; the oldest make room.
+pub const CONTEXT_ROWS_MAX: u32 = 100;
+/// Most rows that one read returns.
+pub const DOOR_ROWS_MAX: u32 = 10_000;
+
+/// A user of a platform, as one account of ours knows them.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Visitor {
+    /// The platform.
+    pub platform: Box<str>,
+    /// Our account there.
+    pub account: Box<str>,
+    /// The user.
+    pub user: Box<str>,
+}
+
+/// Somebody who asks to be let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PairingRequest {
+    /// Who.
+    pub who: Visitor,
+    /// What they call themselves.
+    pub name: String,
+    /// Where they asked, in whatever form the layer above uses.
+    pub place: String,
+    /// What the code was hashed with.
+    pub salt: [u8; 16],
+    /// The hash of the code they were given.
+    pub code: [u8; 32],
+    /// When they asked.
+    pub asked_at: Timestamp,
+    /// Until when the code is good.
+    pub expires_at: Timestamp,
+}
+
+/// Somebody who was let in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pairing {
+    /// Who.
+    pub who: Visitor,
+    /// What they called themselves then.
+    pub name: String,
+    /// Who let them in.
+    pub by: Box<str>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// How many codes were wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tries {
+    /// How many in a row.
+    pub wrong: u32,
+    /// Until when no more are looked at.
+    pub until: Timestamp,
+}
+
+/// A chat that somebody allowed added us to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JoinedChat {
+    /// The platform.
+    pub platform: Box<str>,
+    /// Our account there.
+    pub account: Box<str>,
+    /// The chat.
+    pub chat: Box<str>,
+    /// Who added us.
+    pub by: Box<str>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// What makes an event the same event when it comes again.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EventName {
+    /// The account it came by.
+    pub who: Box<str>,
+    /// The event.
+    pub key: Box<str>,
+}
+
+/// A message that is durable and in no turn yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewInbox {
+    /// The event it came by. One that was taken writes nothing.
+    pub event: EventName,
+    /// The key of the conversation it belongs to.
+    pub session: Box<str>,
+    /// The chat it was said in.
+    pub chat: Box<str>,
+    /// The platform's name for it in that chat.
+    pub message: Box<str>,
+    /// Who said it, as records name them.
+    pub sender: Box<str>,
+    /// Whether a turn is to answer it; otherwise it is context for one.
+    pub waits: bool,
+    /// When.
+    pub at: Timestamp,
+    /// What was said, in whatever form the layer above uses.
+    pub content: String,
+}
+
+/// Such a message, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InboxRow {
+    /// Its number: later ones have higher numbers.
+    pub id: i64,
+    /// The key of the conversation it belongs to.
+    pub session: Box<str>,
+    /// Who said it.
+    pub sender: Box<str>,
+    /// Whether a turn is to answer it.
+    pub waits: bool,
+    /// When.
+    pub at: Timestamp,
+    /// What was said.
+    pub content: String,
+}
+
+/// A change to what stands before the conversations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DoorCommand {
+    /// Notes that somebody asks to be let in, in place of what they asked before.
+    AskPairing(PairingRequest),
+    /// Lets somebody in, and drops what they asked.
+    Pair(Pairing),
+    /// Lets a user of a platform in no longer, by any account, and drops what they asked.
+    Unpair {
+        /// The platform.
+        platform: Box<str>,
+        /// The user.
+        user: Box<str>,
+    },
+    /// Forgets requests whose codes were good until before a time.
+    PrunePairings {
+        /// The time.
+        before: Timestamp,
+    },
+    /// Says how many codes were wrong.
+    PutTries {
+        /// The platform they were for.
+        platform: Box<str>,
+        /// How many.
+        tries: Tries,
+    },
+    /// Notes that we were added to a chat.
+    Join(JoinedChat),
+    /// Notes that we are no longer there.
+    Leave {
+        /// The platform.
+        platform: Box<str>,
+        /// Our account there.
+        account: Box<str>,
+        /// The chat.
+        chat: Box<str>,
+    },
+    /// Keeps a message until its turn. Answers [`Outcome::Kept`](crate::Outcome::Kept).
+    Keep(NewInbox),
+    /// Drops messages that a turn took in. Those that are gone are no error.
+    Drop(Vec<i64>),
+    /// Changes what a message says while it is in no turn; only its sender can.
+    Edit {
+        /// The chat.
+        chat: Box<str>,
+        /// The message.
+        message: Box<str>,
+        /// Who says so.
+        sender: Box<str>,
+        /// What it says from now on.
+        content: String,
+    },
+    /// Drops a message that was taken back while it is in no turn.
+    Withdraw {
+        /// The chat.
+        chat: Box<str>,
+        /// The message.
+        message: Box<str>,
+    },
+    /// Notes that an event was dealt with.
+    Note {
+        /// The event.
+        event: EventName,
+        /// When.
+        at: Timestamp,
+    },
+    /// Forgets events that were dealt with before a time.
+    PruneEvents {
+        /// The time.
+        before: Timestamp,
+    },
+}
+
+impl DoorCommand {
+    /// What is too long in it, if anything is: what it is, its length and the most it may be.
+    pub(crate) fn excess(&self) -> Option<(&'static str, usize, usize)> {
+        let visitor = |it: &Visitor| it.platform.len().max(it.account.len()).max(it.user.len());
+        let (name, content) = match self {
+            Self::AskPairing(new) => {
+                (visitor(&new.who).max(new.name.len()).max(new.place.len()), 0)
+            }
+            Self::Pair(new) => (visitor(&new.who).max(new.name.len()).max(new.by.len()), 0),
+            Self::Unpair { platform, user } => (platform.len().max(user.len()), 0),
+            Self::PutTries { platform, .. } => (platform.len(), 0),
+            Self::Join(new) => (new.account.len().max(new.chat.len()).max(new.by.len()), 0),
+            Self::Leave { account, chat, .. } => (account.len().max(chat.len()), 0),
+            Self::Keep(new) => {
+                let names = [&new.event.who, &new.event.key, &new.session, &new.chat];
+                let names = names.into_iter().chain([&new.message, &new.sender]);
+                (names.map(|it| it.len()).max().unwrap_or(0), new.content.len())
+            }
+            Self::Edit { chat, message, content, .. } => {
+                (chat.len().max(message.len()), content.len())
+            }
+            Self::Withdraw { chat, message } => (chat.len().max(message.len()), 0),
+            Self::Note { event, .. } => (event.who.len().max(event.key.len()), 0),
+            Self::Drop(_) | Self::PrunePairings { .. } | Self::PruneEvents { .. } => (0, 0),
+        };
+        if name > DOOR_NAME_BYTES_MAX {
+            return Some(("a name", name, DOOR_NAME_BYTES_MAX));
+        }
+        (content > INBOX_BYTES_MAX).then_some(("a message that waits", content, INBOX_BYTES_MAX))
+    }
+}
+
+/// The part of a backend that keeps these; see [`AgentStore`] for what each method means.
+#[async_trait]
+pub trait DoorBackend: Send + Sync {
+    /// Who asks to be let in.
+    async fn pairing_requests(&self) -> Result<Vec<PairingRequest>>;
+
+    /// Who was let in.
+    async fn pairings(&self) -> Result<Vec<Pairing>>;
+
+    /// How many codes were wrong.
+    async fn pairing_tries(&self, platform: &str) -> Result<Option<Tries>>;
+
+    /// Where we were added to.
+    async fn joined_chats(&self) -> Result<Vec<JoinedChat>>;
+
+    /// Messages that wait for a turn.
+    async fn inbox_waiting(&self) -> Result<Vec<InboxRow>>;
+
+    /// The newest messages of a conversation that are context.
+    async fn inbox_context(&self, session: &str, limit: usize) -> Result<Vec<InboxRow>>;
+
+    /// Whether an event was dealt with.
+    async fn has_event(&self, event: EventName) -> Result<bool>;
+}
+
+impl AgentStore {
+    /// Who asks to be let in, the oldest first.
+    pub async fn pairing_requests(&self) -> Result<Vec<PairingRequest>> {
+        self.backend().pairing_requests().await
+    }
+
+    /// Who was let in, by name.
+    pub async fn pairings(&self) -> Result<Vec<Pairing>> {
+        self.backend().pairings().await
+    }
+
+    /// How many codes for a platform were wrong, if any were.
+    pub async fn pairing_tries(&self, platform: &str) -> Result<Option<Tries>> {
+        self.backend().pairing_tries(platform).await
+    }
+
+    /// The chats that somebody allowed added us to.
+    pub async fn joined_chats(&self) -> Result<Vec<JoinedChat>> {
+        self.backend().joined_chats().await
+    }
+
+    /// The messages that wait for a turn, of all conversations, in the order they came.
+    pub async fn inbox_waiting(&self) -> Result<Vec<InboxRow>> {
+        self.backend().inbox_waiting().await
+    }
+
+    /// The newest messages of a conversation that are context for its next turn, in the order
+    /// they came, at most `limit`.
+    pub async fn inbox_context(&self, session: &str, limit: usize) -> Result<Vec<InboxRow>> {
+        self.backend().inbox_context(session, limit).await
+    }
+
+    /// Whether an event was dealt with: as a message of a turn, as one that waits for a turn, or
+    /// otherwise.
+    pub async fn has_event(&self, event: EventName) -> Result<bool> {
+        self.backend().has_event(event).await
+    }
+}
