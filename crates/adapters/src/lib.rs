@@ -1,3 +1,5 @@
 //! One file or folder a platform: its wire format in, envelopes out, posts in, requests out.
 //!
 //! Each says at its top what it speaks. None knows what an agent is.
+
+pub mod telegram;

@@ -198,7 +198,7 @@ async fn perform(stream: &mut Box<dyn Stream>, steps: Vec<Step>) -> After {
 }
 
 /// The next request, or `None` when the client closed the connection.
-async fn read_request(
+pub(crate) async fn read_request(
     stream: &mut Box<dyn Stream>,
     buffer: &mut Vec<u8>,
     connection: usize,

@@ -1,0 +1,217 @@
+//! What a failed request means: the one table of it.
+//!
+//! | what happened | sending | listening |
+//! | --- | --- | --- |
+//! | no connection | later | broken |
+//! | cut off, silent or unreadable after the request left | uncertain | broken |
+//! | 401, 404 (the token) | account | refused |
+//! | 403 (blocked, thrown out) | never | refused |
+//! | 409 (somebody else listens) | later | broken, with what to do |
+//! | 429 | later, after `retry_after` | broken, after `retry_after` |
+//! | other 4xx, 3xx | never | broken |
+//! | 5xx in the API's own form | later | broken |
+//! | 5xx of something between us and the API | uncertain | broken |
+//!
+//! For what can be done twice without harm (edits, reading) uncertain means later.
+
+use insula_gateway::{Fault, PostError};
+use std::time::Duration;
+
+/// How long to leave an account alone that somebody else listens to.
+const CONFLICT_WAIT: Duration = Duration::from_secs(30);
+
+/// A request that did not succeed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Failure {
+    /// There was no answer, or none that could be read.
+    Wire(insula_wire::Fault),
+    /// The API said no, in its own form.
+    Told {
+        status: u16,
+        description: String,
+        wait: Option<Duration>,
+        /// The chat has another id now.
+        moved_to: Option<i64>,
+    },
+    /// Something answered that is not the API.
+    Foreign { status: u16, wait: Option<Duration>, words: String },
+}
+
+/// Whether a request that may have arrived can be made again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Repeat {
+    /// Nothing would be there twice.
+    Harmless,
+    /// Something might.
+    Doubles,
+}
+
+impl Failure {
+    /// What it means for something on its way out.
+    pub(super) fn to_post_error(&self, repeat: Repeat) -> PostError {
+        let why: Box<str> = self.to_string().into();
+        let later = |wait: Option<Duration>| PostError::Later { why: why.clone(), wait };
+        let unknown = || match repeat {
+            Repeat::Harmless => PostError::Later { why: why.clone(), wait: None },
+            Repeat::Doubles => PostError::Uncertain { why: why.clone() },
+        };
+        match self {
+            Self::Wire(fault) if fault.may_have_arrived() => unknown(),
+            Self::Wire(_) => later(None),
+            Self::Told { status, wait, .. } => match status {
+                401 | 404 => PostError::Account { why },
+                409 => later(Some(CONFLICT_WAIT)),
+                429 => later(*wait),
+                500.. => later(*wait),
+                _ => PostError::Never { why },
+            },
+            Self::Foreign { status, wait, .. } => match status {
+                401 | 404 => PostError::Account { why },
+                429 | 503 => later(*wait),
+                200..300 | 500.. => unknown(),
+                _ => PostError::Never { why },
+            },
+        }
+    }
+
+    /// What it means for the connection.
+    pub(super) fn to_fault(&self) -> Fault {
+        let why: Box<str> = self.to_string().into();
+        match self {
+            Self::Told { status: 401 | 403 | 404, .. } => Fault::Refused(why),
+            Self::Told { status: 409, wait, .. } => {
+                Fault::Broken { why, wait: wait.or(Some(CONFLICT_WAIT)) }
+            }
+            Self::Told { wait, .. } | Self::Foreign { wait, .. } => {
+                Fault::Broken { why, wait: *wait }
+            }
+            Self::Wire(_) => Fault::Broken { why, wait: None },
+        }
+    }
+
+    /// Whether the API refused the request with these words in its description.
+    pub(super) fn says(&self, words: &str) -> bool {
+        match self {
+            Self::Told { status: 400, description, .. } => {
+                description.to_ascii_lowercase().contains(words)
+            }
+            _ => false,
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Wire(fault) => write!(f, "Telegram: {fault}"),
+            Self::Told { status: status @ (401 | 404), description, .. } => write!(
+                f,
+                "Telegram does not know this token ({status}: {description}); \
+                 get the bot's token from @BotFather and set it again"
+            ),
+            Self::Told { status: 409, description, .. } if description.contains("webhook") => {
+                write!(
+                    f,
+                    "a webhook is set for this bot (409: {description}); \
+                     another program set it: stop that, or make a bot of its own for each"
+                )
+            }
+            Self::Told { status: 409, description, .. } => write!(
+                f,
+                "another program listens with this bot's token (409: {description}); \
+                 stop it, or make a bot of its own for each"
+            ),
+            Self::Told { status, description, .. } => {
+                write!(f, "Telegram refused ({status}): {description}")
+            }
+            Self::Foreign { status, words, .. } => {
+                write!(f, "something that is not the Bot API answered ({status}): {words}")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insula_wire::{Fault as Wire, Phase};
+
+    fn class(error: &PostError) -> &'static str {
+        match error {
+            PostError::Later { wait: None, .. } => "later",
+            PostError::Later { wait: Some(_), .. } => "later, when told",
+            PostError::Uncertain { .. } => "uncertain",
+            PostError::Never { .. } => "never",
+            PostError::Account { .. } => "account",
+        }
+    }
+
+    fn told(status: u16) -> Failure {
+        let wait = (status == 429).then_some(Duration::from_secs(7));
+        Failure::Told { status, description: "words".into(), wait, moved_to: None }
+    }
+
+    fn foreign(status: u16) -> Failure {
+        Failure::Foreign { status, wait: None, words: "<html>".into() }
+    }
+
+    #[test]
+    fn every_failure_has_its_class() {
+        let late = |phase| Failure::Wire(Wire::TimedOut { phase, waited: Duration::ZERO });
+        for (failure, sending, harmless) in [
+            (Failure::Wire(Wire::Unreachable { why: "refused".into() }), "later", "later"),
+            (late(Phase::Connect), "later", "later"),
+            (late(Phase::FirstByte), "uncertain", "later"),
+            (late(Phase::Idle), "uncertain", "later"),
+            (Failure::Wire(Wire::Lost { why: "reset".into() }), "uncertain", "later"),
+            (Failure::Wire(Wire::CutOff), "uncertain", "later"),
+            (Failure::Wire(Wire::Garbage { what: "x".into() }), "uncertain", "later"),
+            (Failure::Wire(Wire::TooMuch { len_max: 1 }), "uncertain", "later"),
+            (told(400), "never", "never"),
+            (told(401), "account", "account"),
+            (told(403), "never", "never"),
+            (told(404), "account", "account"),
+            (told(409), "later, when told", "later, when told"),
+            (told(413), "never", "never"),
+            (told(429), "later, when told", "later, when told"),
+            (told(500), "later", "later"),
+            (foreign(200), "uncertain", "later"),
+            (foreign(302), "never", "never"),
+            (foreign(413), "never", "never"),
+            (foreign(500), "uncertain", "later"),
+            (foreign(502), "uncertain", "later"),
+            (foreign(503), "later", "later"),
+            (foreign(504), "uncertain", "later"),
+        ] {
+            assert_eq!(class(&failure.to_post_error(Repeat::Doubles)), sending, "{failure}");
+            assert_eq!(class(&failure.to_post_error(Repeat::Harmless)), harmless, "{failure}");
+        }
+    }
+
+    #[test]
+    fn only_the_credentials_refuse_an_account() {
+        for status in [401, 403, 404] {
+            assert!(matches!(told(status).to_fault(), Fault::Refused(_)), "{status}");
+        }
+        for status in [400, 409, 429, 500] {
+            assert!(matches!(told(status).to_fault(), Fault::Broken { .. }), "{status}");
+        }
+        assert!(matches!(foreign(403).to_fault(), Fault::Broken { .. }));
+        let wait = Some(Duration::from_secs(7));
+        assert!(matches!(told(429).to_fault(), Fault::Broken { wait: w, .. } if w == wait));
+    }
+
+    #[test]
+    fn a_conflict_says_what_to_do() {
+        let conflict = |description: &str| Failure::Told {
+            status: 409,
+            description: description.into(),
+            wait: None,
+            moved_to: None,
+        };
+        let other = conflict("Conflict: terminated by other getUpdates request").to_string();
+        assert!(other.starts_with("another program listens with this bot's token"), "{other}");
+        let webhook = conflict("Conflict: can't use getUpdates method while webhook is active");
+        assert!(webhook.to_string().starts_with("a webhook is set for this bot"), "{webhook}");
+    }
+}
