@@ -12,8 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 /// Where the API is unless the settings say otherwise.
 const BASE_URL: &str = "https://api.telegram.org";
-/// The most of an answer that is read: a hundred updates of a few kilobytes each, and room.
-const ANSWER_LEN_MAX: usize = 8 * 1024 * 1024;
+/// The most of an answer that is read. One update has at most some hundred kilobytes; whoever
+/// asks for many and gets too much asks for fewer.
+const ANSWER_LEN_MAX: usize = 2 * 1024 * 1024;
 /// How long to wait beyond what the server was asked to hold its answer back.
 const SLACK: Duration = Duration::from_secs(20);
 /// How long a file may take, either way.

@@ -54,11 +54,12 @@ impl Telegram {
         inbox.alive();
         let cursor = inbox.cursor().await.map_err(|error| broken(&error.0))?;
         let mut offset = cursor.and_then(|cursor| offset(&cursor, self.clock.now()));
+        let mut limit = UPDATES_MAX;
         loop {
             let arguments = json!({
                 "offset": offset,
                 "timeout": HELD.as_secs(),
-                "limit": UPDATES_MAX,
+                "limit": limit,
                 "allowed_updates": ALLOWED,
             });
             let asked =
@@ -66,7 +67,16 @@ impl Telegram {
             if stop.is_cancelled() {
                 return Ok(());
             }
-            let updates = asked.map_err(fault)?;
+            let updates = match asked {
+                // Many long messages at once, as a flood has them: fewer at a time.
+                Err(Failure::Wire(insula_wire::Fault::TooMuch { .. })) if limit > 1 => {
+                    limit /= 4;
+                    limit = limit.max(1);
+                    continue;
+                }
+                asked => asked.map_err(fault)?,
+            };
+            limit = UPDATES_MAX;
             inbox.alive();
             if updates.is_empty() {
                 // What came is acknowledged by now, and the platform remembers that itself.

@@ -91,6 +91,32 @@ pub struct TelegramSettings {
     pub mode: TelegramMode,
 }
 
+impl TelegramSettings {
+    /// The settings of an account, by the keys they have in the configuration: `token`,
+    /// `base_url`, `mode`, `public_url`, `secret`.
+    pub fn read<'a>(
+        account: AccountId,
+        get: impl Fn(&str) -> Option<&'a str>,
+    ) -> Result<Self, Fault> {
+        let refused = |why: String| Err(Fault::Refused(why.into()));
+        let Some(token) = get("token") else { return refused("`token` is missing".into()) };
+        let mode = match get("mode").unwrap_or("polling") {
+            "polling" => TelegramMode::Polling,
+            "webhook" => {
+                let Some(public_url) = get("public_url") else {
+                    let why = "mode `webhook` needs `public_url`, the address Telegram calls";
+                    return refused(why.into());
+                };
+                let url = format!("{}/hooks/telegram/{account}", public_url.trim_end_matches('/'));
+                TelegramMode::Webhook { url, secret: get("secret").map(Into::into) }
+            }
+            other => return refused(format!("Telegram has no mode `{other}`")),
+        };
+        let base_url = get("base_url").map(str::to_owned);
+        Ok(Self { account, token: token.into(), base_url, mode })
+    }
+}
+
 /// How updates come.
 pub enum TelegramMode {
     /// We ask, and the platform holds its answer back until there is something.
@@ -351,6 +377,27 @@ fn host(url: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_are_read_by_their_keys() {
+        let read = |keys: &[(&str, &'static str)]| {
+            let account = AccountId::new("main").unwrap();
+            let get = |key: &str| keys.iter().find(|(known, _)| *known == key).map(|(_, v)| *v);
+            TelegramSettings::read(account, get)
+        };
+        let polling = read(&[("token", "7:abc")]).unwrap();
+        assert!(matches!(polling.mode, TelegramMode::Polling) && polling.base_url.is_none());
+        let hook = [("token", "7:abc"), ("mode", "webhook"), ("public_url", "https://e.org/in/")];
+        match read(&hook).unwrap().mode {
+            TelegramMode::Webhook { url, secret: None } => {
+                assert_eq!(url, "https://e.org/in/hooks/telegram/main");
+            }
+            _ => panic!("no webhook"),
+        }
+        assert!(read(&[]).is_err());
+        assert!(read(&hook[..2]).is_err());
+        assert!(read(&[("token", "7:abc"), ("mode", "socket")]).is_err());
+    }
 
     #[test]
     fn a_path_from_outside_leads_nowhere_else() {

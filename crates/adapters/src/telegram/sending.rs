@@ -185,13 +185,15 @@ impl Telegram {
         arguments.insert("message_id".into(), json!(id));
         buttons(&mut arguments, &body.buttons);
         let text = body.markdown.as_str();
-        let mut done = self.with_words("editMessageText", &arguments, "text", text).await;
+        let changed = |_: Value| ();
+        let mut done =
+            self.with_words("editMessageText", &arguments, "text", text).await.map(changed);
         if matches!(&done, Err(failure) if failure.says("there is no text in the message")) {
-            done = self.with_words("editMessageCaption", &arguments, "caption", text).await;
+            let again = self.with_words("editMessageCaption", &arguments, "caption", text).await;
+            done = again.map(changed);
         }
         match done {
-            Ok(Value::Null | Value::Bool(_) | Value::Object(_)) => Ok(()),
-            Ok(_) => Ok(()),
+            Ok(()) => Ok(()),
             Err(failure) if failure.says("message is not modified") => Ok(()),
             // Saying the same again changes nothing.
             Err(failure) => Err(failure.to_post_error(Repeat::Harmless)),

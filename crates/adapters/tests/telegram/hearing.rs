@@ -4,7 +4,9 @@ use crate::support::{FORUM, Listening, TOKEN, Tray, bench};
 use bytes::Bytes;
 use insula_adapters::telegram::TelegramMode;
 use insula_gateway::{AttachmentKind, Fault, Happening, WebRequest};
+use insula_testkit::Upstream;
 use insula_testkit::telegram::{Draft, Trouble, User, Where};
+use insula_testkit::upstream::answer;
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -94,6 +96,22 @@ async fn an_update_is_acknowledged_only_by_the_next_question() {
         .until(|platform| (platform.asked_for("getUpdates").len() >= 3).then_some(()))
         .await;
     assert_eq!(bench.platform.asked_for("getUpdates")[2]["offset"], json!(null));
+    listening.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_long_messages_is_heard_in_smaller_parts() {
+    let bench = bench().await;
+    let tray = Arc::new(Tray::default());
+    let long = "x".repeat(60_000);
+    for number in 0..80 {
+        bench.say(Where::Dm(TOKEN), &format!("{number} {long}"));
+    }
+    let listening = Listening::start(&bench.adapter(), &tray);
+    tray.until(80).await;
+    let numbers: Vec<String> =
+        tray.texts().iter().map(|text| text.split(' ').next().unwrap().to_owned()).collect();
+    assert_eq!(numbers, (0..80).map(|number| number.to_string()).collect::<Vec<_>>());
     listening.stop().await.unwrap();
 }
 
@@ -235,6 +253,37 @@ async fn the_platform_calls_a_webhook_and_proves_that_it_is_the_one() {
     // Asking takes it away again.
     let listening = Listening::start(&bench.adapter(), &tray);
     bench.platform.until(|platform| platform.asked_for("deleteWebhook").pop()).await;
+    listening.stop().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_webhook_did_not_take_comes_again_and_before_the_next() {
+    let bench = bench().await;
+    let tray = Arc::new(Tray::default());
+    // What stands in for the daemon's listener: it fails at first, then takes.
+    let listener = Upstream::start(&bench.world, |_, number| {
+        vec![answer(if number == 0 { 503 } else { 200 }, &[], "")]
+    })
+    .await
+    .unwrap();
+    let url = listener.url("/hooks/telegram/main");
+    let mode = TelegramMode::Webhook { url, secret: Some("s".into()) };
+    let adapter = bench.adapter_of(TOKEN, mode);
+    let listening = Listening::start(&adapter, &tray);
+    bench.platform.until(|platform| platform.asked_for("setWebhook").pop()).await;
+    bench.say(Where::Dm(TOKEN), "one");
+    bench.say(Where::Dm(TOKEN), "two");
+    bench.platform.until(|platform| (platform.pending(TOKEN) == 0).then_some(())).await;
+    let seen = listener.seen();
+    for request in &seen {
+        let headers = request.headers.iter();
+        let headers = headers.map(|(name, value)| (name.as_str().into(), value.as_str().into()));
+        let request =
+            WebRequest { headers: headers.collect(), body: Bytes::from(request.body.clone()) };
+        assert_eq!(adapter.receive(request, &*tray).await.status, 200);
+    }
+    assert_eq!(tray.texts(), ["one", "one", "two"]);
+    assert_eq!(tray.envelopes()[0], tray.envelopes()[1], "the same event, by its id");
     listening.stop().await.unwrap();
 }
 

@@ -6,8 +6,8 @@ use insula_domain::{AccountId, ChatId, ChatType, TopicId};
 use insula_gateway::{
     Adapter, Body, Cursor, Envelope, Fault, Happening, Inbox, Message, NotTaken, Post, Target,
 };
+use insula_testkit::auto_world;
 use insula_testkit::telegram::{self as fake, Draft, User, Where};
-use insula_testkit::{Handles, auto_world};
 use insula_wire::Transport;
 use insula_world::World;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,6 @@ pub const FORUM: i64 = -1001;
 
 pub struct Bench {
     pub world: World,
-    pub handles: Handles,
     pub transport: Transport,
     pub platform: fake::Telegram,
     pub ann: User,
@@ -27,14 +26,14 @@ pub struct Bench {
 
 /// A platform in memory with the bot `ada_bot`, whom Ann has written to before.
 pub async fn bench() -> Bench {
-    let (world, handles) = auto_world(1);
+    let (world, _) = auto_world(1);
     let platform = fake::Telegram::start(&world).await.unwrap();
     platform.bot(TOKEN, "ada_bot");
     let ann = User::new(42, "Ann");
     platform.say(Where::Dm(TOKEN), &Draft::new(&ann, "/start"));
     platform.forget(TOKEN);
     let transport = Transport::new(&world, &[]).unwrap();
-    Bench { world, handles, transport, platform, ann }
+    Bench { world, transport, platform, ann }
 }
 
 impl Bench {

@@ -132,7 +132,8 @@ impl State {
         }
         let topic = request.number("message_thread_id");
         let is_typing = request.method == "sendChatAction";
-        if topic.is_some_and(|topic| !chat.topics.contains(&topic) && !(is_typing && topic == 1)) {
+        let is_there = |topic: i64| chat.topics.contains(&topic) || (is_typing && topic == 1);
+        if !topic.is_none_or(is_there) {
             return Err(bad("message thread not found"));
         }
         Ok(chat)

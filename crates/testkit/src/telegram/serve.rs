@@ -164,8 +164,7 @@ async fn updates(shared: &Arc<Shared>, request: &Request) -> Result<String, Refu
 fn file(shared: &Shared, path: &str) -> Vec<u8> {
     let state = locked(&shared.state);
     let found = path.split_once('/').and_then(|(token, path)| {
-        let bot = state.bots.get(token).filter(|bot| !bot.is_revoked)?;
-        let _ = bot;
+        state.bots.get(token).filter(|bot| !bot.is_revoked)?;
         state.files.get(path.strip_prefix("documents/")?)
     });
     match found {

@@ -109,8 +109,9 @@ impl Line {
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
         let is_gap = |c: Option<char>| c.is_none_or(char::is_whitespace);
         // An underscore inside a word is part of it.
-        let may_open = !is_gap(next) && !(mark == '_' && is_word(before));
-        let may_close = !is_gap(before) && !(mark == '_' && is_word(next));
+        let is_inside = |c: Option<char>| mark == '_' && is_word(c);
+        let may_open = !is_gap(next) && !is_inside(before);
+        let may_close = !is_gap(before) && !is_inside(next);
         let mut left = run;
         while may_close && left > 0 {
             let Some(width) = self.close(mark, left) else { break };
