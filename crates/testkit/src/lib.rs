@@ -7,6 +7,7 @@ pub mod attempts;
 pub mod daemon;
 pub mod home;
 pub mod telegram;
+pub mod synapse;
 pub mod upstream;
 pub mod world;
 

@@ -34,6 +34,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("store/src/sqlite/open.rs", "opening database files, in one function"),
     ("testkit/src/daemon.rs", "processes that tests start, and the threads that read them"),
     ("testkit/src/home.rs", "the files of a test's temporary home, and a disk of its own"),
+    ("testkit/src/synapse/person.rs", "people of a test's homeserver: their connections to it"),
+    ("testkit/src/synapse/server.rs", "the homeserver of a test: its process, folder and port"),
     ("testkit/src/world/clock.rs", "the paused timer of the runtime, to notice that all wait"),
     ("tools/src/workspace/kernel.rs", "the folders an agent was given, and all beneath them"),
     ("vault/src/files.rs", "the files of the vault: its key and its sealed secrets"),
