@@ -2,4 +2,6 @@
 //!
 //! Each says at its top what it speaks. None knows what an agent is.
 
+mod markdown;
+pub mod matrix;
 pub mod telegram;

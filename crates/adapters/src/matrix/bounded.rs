@@ -1,0 +1,80 @@
+//! A map that forgets its oldest entries.
+
+use std::borrow::Borrow;
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
+
+/// At most so many entries; the one put in first goes first.
+pub(super) struct Bounded<K, V> {
+    entries: HashMap<K, V>,
+    order: VecDeque<K>,
+    len_max: usize,
+}
+
+impl<K: Hash + Eq + Clone, V> Bounded<K, V> {
+    /// An empty map for at most `len_max` entries.
+    pub(super) fn new(len_max: usize) -> Self {
+        Self { entries: HashMap::new(), order: VecDeque::new(), len_max }
+    }
+
+    /// Puts an entry in, in the place of what was there.
+    pub(super) fn insert(&mut self, key: K, value: V) {
+        if self.entries.insert(key.clone(), value).is_some() {
+            return;
+        }
+        self.order.push_back(key);
+        if self.order.len() > self.len_max
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.entries.remove(&oldest);
+        }
+    }
+
+    /// An entry.
+    pub(super) fn get<Q: Hash + Eq + ?Sized>(&self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.get(key)
+    }
+
+    /// An entry, to be changed.
+    pub(super) fn get_mut<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<&mut V>
+    where
+        K: Borrow<Q>,
+    {
+        self.entries.get_mut(key)
+    }
+
+    /// Takes an entry out.
+    pub(super) fn remove<Q: Hash + Eq + ?Sized>(&mut self, key: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+    {
+        let taken = self.entries.remove(key)?;
+        self.order.retain(|known| known.borrow() != key);
+        Some(taken)
+    }
+
+    /// All keys, the oldest first.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &K> {
+        self.order.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_oldest_goes_when_it_is_full() {
+        let mut map = Bounded::new(2);
+        for (key, value) in [("a", 1), ("b", 2), ("a", 3), ("c", 4)] {
+            map.insert(key, value);
+        }
+        assert_eq!((map.get("a"), map.get("b"), map.get("c")), (None, Some(&2), Some(&4)));
+        assert_eq!(map.remove("b"), Some(2));
+        map.insert("d", 5);
+        assert_eq!(map.keys().copied().collect::<Vec<_>>(), ["c", "d"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! Files: what came with a message, and what goes along with one of ours.
+
+use super::Matrix;
+use super::api::{Trouble, segment};
+use super::wire::Uploaded;
+use bytes::Bytes;
+use insula_gateway::{File, PostError};
+use serde_json::{Value, json};
+
+/// Where files are on servers that ask who fetches them, and where they were before.
+const PLACES: [&str; 2] = ["/client/v1/media/download", "/media/v3/download"];
+
+/// Whether this is an address of a file on a homeserver. It came from whoever sent the message.
+pub(super) fn is_content(url: &str) -> bool {
+    parts(url).is_some()
+}
+
+/// The server and the name of a file.
+fn parts(url: &str) -> Option<(&str, &str)> {
+    let (server, name) = url.strip_prefix("mxc://")?.split_once('/')?;
+    let of_server = |byte: u8| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte);
+    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+    let fits = |text: &str, fits: &dyn Fn(u8) -> bool| {
+        !text.is_empty() && text.len() <= 255 && text.bytes().all(fits)
+    };
+    (fits(server, &of_server) && fits(name, &of_name)).then_some((server, name))
+}
+
+impl Matrix {
+    /// The content of a file, at most `limit` bytes.
+    pub(super) async fn download(&self, url: &str, limit: u64) -> Result<Bytes, PostError> {
+        let Some((server, name)) = parts(url) else {
+            return Err(PostError::Never { why: "no address of a file".into() });
+        };
+        let len_max = usize::try_from(limit).unwrap_or(usize::MAX);
+        let mut refused = None;
+        for place in PLACES {
+            let path = format!("{place}/{}/{}", segment(server), segment(name));
+            match self.server.media(&path, len_max).await {
+                Ok(reply) => return Ok(reply.body),
+                Err(Trouble::Wire(insula_wire::Fault::TooMuch { .. })) => {
+                    let why = format!("the file has more than {limit} bytes").into();
+                    return Err(PostError::Never { why });
+                }
+                // A server that does not know the place has the file at the other.
+                Err(trouble @ Trouble::No { status: 404 | 405, .. }) => {
+                    refused.get_or_insert(trouble);
+                }
+                Err(trouble) => return Err(fetching(trouble)),
+            }
+        }
+        let why = "the homeserver has no such file";
+        Err(refused.map_or(PostError::Never { why: why.into() }, fetching))
+    }
+
+    /// Gives the homeserver a file, and makes the content of a message that shows it.
+    pub(super) async fn upload(&self, file: &File) -> Result<Value, PostError> {
+        let path = format!("/media/v3/upload?filename={}", segment(&file.name));
+        let sent = self.server.upload(&path, &file.media_type, file.content.clone()).await;
+        let reply = sent.map_err(Trouble::into_post_error)?;
+        let uploaded: Uploaded = serde_json::from_slice(&reply.body)
+            .map_err(|error| Trouble::garbage(&error.to_string()).into_post_error())?;
+        let kind = match file.media_type.split('/').next() {
+            Some("image") => "m.image",
+            Some("audio") => "m.audio",
+            Some("video") => "m.video",
+            _ => "m.file",
+        };
+        Ok(json!({
+            "msgtype": kind,
+            "body": &*file.name,
+            "filename": &*file.name,
+            "url": uploaded.content_uri,
+            "info": { "mimetype": &*file.media_type, "size": file.content.len() },
+            "m.mentions": {},
+        }))
+    }
+}
+
+/// Fetching a file again does no harm, so what may have arrived is worth another try.
+fn fetching(trouble: Trouble) -> PostError {
+    match trouble.into_post_error() {
+        PostError::Uncertain { why } => PostError::Later { why, wait: None },
+        error => error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_a_file_leads_nowhere_else() {
+        for good in ["mxc://x.y/abc_D-1", "mxc://[::1]:8448/a", "mxc://localhost/a"] {
+            assert!(is_content(good), "{good}");
+        }
+        let long = format!("mxc://x/{}", "a".repeat(300));
+        for bad in [
+            "",
+            "mxc://",
+            "mxc:///a",
+            "mxc://x/",
+            "mxc://x",
+            "mxc://x/a/b",
+            "mxc://x/..",
+            "mxc://../a?b",
+            "mxc://x/a#b",
+            "https://x/a",
+            "mxc://x/%2e",
+            &long,
+        ] {
+            assert!(!is_content(bad), "{bad}");
+        }
+    }
+}

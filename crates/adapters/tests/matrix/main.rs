@@ -1,0 +1,13 @@
+//! The Matrix adapter: against a real homeserver, against one that misbehaves, and against noise.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files, sockets and processes, and fail by panicking"
+)]
+
+mod fuzz;
+mod homeserver;
+mod support;
+mod trouble;
