@@ -50,7 +50,6 @@ pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),
     ("group", "no message arrives from a platform yet"),
-    ("channels", "no platform is connected yet"),
     ("boards", "boards are not built yet"),
 ];
 
