@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, events, grants, mcp, mcp_servers, memory, messages, metrics, route,
-    secrets, sessions, skills, system, tokens, usage, v1,
+    agents, approvals, audit, chat, events, grants, mcp, mcp_servers, memory, messages, metrics,
+    platforms, route, secrets, sessions, skills, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -19,6 +19,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         system::doctor,
         system::applied,
         metrics::scrape,
+        platforms::hook,
+        chat::socket,
         route::explain,
         audit::daemon,
         audit::verify_daemon,
