@@ -5,3 +5,8 @@
 mod markdown;
 pub mod matrix;
 pub mod telegram;
+pub mod webchat;
+pub mod webhook;
+mod workshop;
+
+pub use workshop::Makers;

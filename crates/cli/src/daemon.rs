@@ -4,8 +4,10 @@ use crate::failure::Failure;
 use crate::reach::{Occupied, Running, occupied};
 use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
+use insula_adapters::Makers;
 use insula_config::starter;
-use insula_http::{AdminToken, Listening, Surface};
+use insula_gateway::Gateway;
+use insula_http::{AdminToken, Listening, Platforms, Surface};
 use insula_models::Transport;
 use insula_runtime::home::Mode;
 use insula_runtime::house::Purpose;
@@ -83,18 +85,28 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
 
     let transport = Transport::new(&setting.world, &[])
         .map_err(|error| Failure::Failed(format!("TLS can't be set up: {error}")))?;
+    let makers = Arc::new(Makers::new(setting.world.clone(), transport.clone()));
     let engine = Engine::new(house.clone(), transport);
     engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
     let stop = CancellationToken::new();
+    // After the turns that a crash cut off: what is said now comes after what was said then.
+    let gateway = Gateway::new(house.clone(), engine.clone(), makers.clone());
+    makers.connect(&gateway.lines());
+    let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
     let surface = Surface {
         house: house.clone(),
         admin,
         engine: Some(engine.clone()),
         listening: Some(listening),
+        platforms,
     };
     let router = insula_http::router(surface);
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
+    let talking = {
+        let (gateway, stop) = (gateway, stop.clone());
+        tokio::spawn(async move { gateway.run(stop).await })
+    };
     let tidy = tokio::spawn(tidy(house.clone(), stop.clone()));
     let follow = tokio::spawn(follow(house.clone(), watch, stop.clone()));
     tracing::info!(address = %address, "ready");
@@ -118,8 +130,8 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     if !drained {
         tracing::warn!("requests under way were cut off");
     }
-    // Both end at once when told to stop; a reload under way is finished first.
-    let _ = tokio::join!(tidy, follow);
+    // All end at once when told to stop; a reload under way is finished first.
+    let _ = tokio::join!(tidy, follow, talking);
     engine.settle().await;
     home.remove(&home.daemon_file())?;
     home.remove(&home.admin_token_file())?;

@@ -6,7 +6,9 @@ use crate::setting::Setting;
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
-use insula_http::{AdminToken, Surface};
+use insula_adapters::Makers;
+use insula_http::{AdminToken, Platforms, Surface};
+use insula_models::Transport;
 use insula_runtime::house::Purpose;
 use insula_runtime::{Home, HomeLock, House};
 use insula_world::World;
@@ -101,11 +103,15 @@ impl Reach {
                 let house = House::open(home.clone(), lock, world.clone(), env, purpose).await?;
                 let house = Arc::new(house);
                 let token = AdminToken::generate(world);
+                // What the doctor asks platforms by; nothing else here connects to any.
+                let makers = Transport::new(world, &[]).ok();
+                let makers = makers.map(|it| Arc::new(Makers::new(world.clone(), it)));
                 let surface = Surface {
                     house: house.clone(),
                     admin: token.clone(),
                     engine: None,
                     listening: None,
+                    platforms: Platforms { gateway: None, makers },
                 };
                 Ok(Self::Here { router: insula_http::router(surface), house, token })
             }

@@ -9,6 +9,7 @@
 pub use crate::changes::{Change, ChangeKind, diff};
 use crate::mcp::{McpSends, OnChange};
 
+use crate::account::{Account, AccountValue};
 use crate::agent::AgentConfig;
 use crate::budget::{DaemonBudget, ModelPrice};
 use crate::daemon::DaemonConfig;
@@ -471,7 +472,8 @@ fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
         ("store.durability".to_owned(), daemon.store.durability.as_str().to_owned()),
     ]);
     for account in &daemon.accounts {
-        settings.insert(format!("account {}.{}", account.platform, account.name), String::new());
+        let name = format!("account {}.{}", account.platform, account.name);
+        settings.insert(name, account_text(account));
     }
     for (name, provider) in &daemon.providers.configured {
         let place = provider.base_url.as_deref().unwrap_or_default();
@@ -482,6 +484,21 @@ fn daemon(loaded: &Loaded) -> BTreeMap<String, String> {
     }
     settings.extend(budget(daemon));
     settings
+}
+
+/// The settings of an account: a credential as a mark that only tells whether it changed.
+fn account_text(account: &Account) -> String {
+    if !account.enabled {
+        return "off".to_owned();
+    }
+    let values = account.values.iter().map(|(key, value)| {
+        let value = match value {
+            AccountValue::Text(text) => shown(key, &Json::from(&**text)),
+            AccountValue::List(texts) => texts.join(","),
+        };
+        format!("{key}={value}")
+    });
+    values.collect::<Vec<_>>().join(" ")
 }
 
 /// What all agents together may spend, and what it is counted by.

@@ -1,15 +1,16 @@
 //! The shared part: what the daemon itself runs by.
 
+use crate::account::{self, Account};
 use crate::budget::{self, DaemonBudget, Prices};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::model::{Provider, Providers};
-use crate::resolve::{check_hook, metadata};
+use crate::resolve::check_hook;
 use crate::rules::{self, Reference, references};
 use crate::sensitive::looks_like_credential;
 use crate::shape::quoted;
 use crate::suggest::nearest;
 use crate::yaml::{Node, Value};
-use insula_domain::{AccountId, AgentId, Metadata, Platform};
+use insula_domain::AgentId;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -105,17 +106,6 @@ impl Durability {
     }
 }
 
-/// One connection to a platform.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Account {
-    /// The platform.
-    pub platform: Platform,
-    /// Its name there.
-    pub name: AccountId,
-    /// Values for hooks and expressions.
-    pub metadata: Metadata,
-}
-
 /// Reads the shared part of a checked tree. `env` is the environment at start.
 pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> DaemonConfig {
     let mut reader = Reader { report, env };
@@ -129,7 +119,7 @@ pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> 
         );
         reader.report.push(found.help("use `sqlite`, or leave `store.kind` out"));
     }
-    for part in ["providers", "channels", "logging", "store"] {
+    for part in ["providers", "logging", "store"] {
         if let Some(node) = top.get(part) {
             reader.check_references(node);
         }
@@ -146,7 +136,7 @@ pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> 
         logging: logging(top.get("logging")),
         store: store(top.get("store")),
         providers: reader.providers(top),
-        accounts: reader.accounts(top.get("channels")),
+        accounts: account::read(reader.report, top.get("channels"), env),
         budget: budget::of_daemon(top.get("budget")),
         prices: budget::prices(top.get("prices")),
         boards: boards(top.get("boards")),
@@ -286,32 +276,6 @@ impl Reader<'_> {
             }
         }
         providers
-    }
-
-    fn accounts(&mut self, channels: Option<&Node>) -> Vec<Account> {
-        let mut accounts = Vec::new();
-        for channel in channels.map(Node::entries).unwrap_or_default() {
-            let Ok(platform) = Platform::new(&channel.key) else { continue };
-            for entry in channel.value.get("accounts").map(Node::entries).unwrap_or_default() {
-                for key in ["token", "app_token", "secret"] {
-                    if let Some(node) = entry.value.get(key).filter(|node| is_literal(node)) {
-                        let message = format!(
-                            "`{key}` of account `{platform}.{}` stands in the file",
-                            entry.key
-                        );
-                        self.warn_of_credential(node, message);
-                    }
-                }
-                if let Ok(name) = AccountId::new(&*entry.key) {
-                    accounts.push(Account {
-                        platform,
-                        name,
-                        metadata: metadata(entry.value.get("metadata")),
-                    });
-                }
-            }
-        }
-        accounts
     }
 }
 

@@ -26,6 +26,8 @@ pub enum Owner {
     Agent(Box<str>),
     /// One rule, which refuses while everything else serves.
     Binding,
+    /// One connection to a platform, as `platform.name`, which then does not connect.
+    Account(Box<str>),
 }
 
 /// One finding.

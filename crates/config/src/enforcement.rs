@@ -46,7 +46,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("links", "agents can't ask each other yet"),
     ("sessions.reset", "sessions do not start afresh by themselves yet"),
-    ("channels", "no platform is connected yet"),
     ("boards", "boards are not built yet"),
 ];
 

@@ -149,7 +149,7 @@ fn value(shape: &Shape) -> Json {
                 "additionalProperties": value(values),
             })
         }
-        Shape::Object(it) => object(it, Part::Other),
+        Shape::Object(it) | Shape::Part(it) => object(it, Part::Other),
         Shape::Forms(forms) => {
             let forms: Vec<Json> = forms.iter().map(|form| without_null(value(form))).collect();
             json!({"anyOf": forms})

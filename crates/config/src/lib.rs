@@ -4,6 +4,7 @@
 //! into a [`load::Loaded`] and a [`diagnostic::Report`] of everything that is wrong, each
 //! finding with its place and its owner.
 
+pub mod account;
 pub mod agent;
 pub mod authority;
 pub mod bindings;
@@ -37,6 +38,7 @@ mod warnings;
 pub mod web;
 pub mod yaml;
 
+pub use account::{Account, AccountValue, Uncertain};
 pub use agent::AgentConfig;
 pub use authority::{Applied, Authority};
 pub use changes::{Change, ChangeKind, diff};

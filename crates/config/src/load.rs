@@ -374,7 +374,7 @@ impl Loader<'_> {
                     reasons.entry(name).or_insert_with(|| reason(found)).1 += 1;
                 }
                 Owner::EveryAgent => of_all.get_or_insert_with(|| reason(found)).1 += 1,
-                Owner::Shared | Owner::Binding => {}
+                Owner::Shared | Owner::Binding | Owner::Account(_) => {}
             }
         }
         let why = |id: &AgentId| reasons.get(id.as_str()).or(of_all.as_ref());

@@ -135,7 +135,7 @@ fn describe(shape: &Shape) -> String {
 /// The object inside a shape, and what stands between its key and its own keys.
 fn inner_object(shape: &Shape) -> Option<(&'static Object, &'static str)> {
     match shape {
-        Shape::Object(object) => Some((object, "")),
+        Shape::Object(object) | Shape::Part(object) => Some((object, "")),
         Shape::List(item) => inner_object(item).map(|(object, _)| (object, "[]")),
         Shape::Map { values, .. } => inner_object(values).map(|(object, rest)| match rest {
             "[]" => (object, ".<name>[]"),

@@ -87,7 +87,7 @@ fn one(found: &Diagnostic, sources: &Sources) -> Json {
         "help": found.help,
         "agent": match &found.owner {
             Owner::Agent(name) => Some(name),
-            Owner::Shared | Owner::EveryAgent | Owner::Binding => None,
+            Owner::Shared | Owner::EveryAgent | Owner::Binding | Owner::Account(_) => None,
         },
     })
 }
@@ -99,6 +99,7 @@ fn consequence(owner: &Owner) -> Option<String> {
         Owner::EveryAgent => Some("no agent is started".to_owned()),
         Owner::Agent(name) => Some(format!("agent `{}` is not started", printable(name))),
         Owner::Binding => Some("messages that match this binding are refused".to_owned()),
+        Owner::Account(name) => Some(format!("account `{}` does not connect", printable(name))),
     }
 }
 

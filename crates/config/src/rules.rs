@@ -6,7 +6,7 @@
 use crate::shape::{Problem, TextRule, shorten};
 use crate::suggest::nearest;
 use insula_domain::platform::PLATFORMS;
-use insula_domain::{AgentId, ChatId, HostPattern, Platform, Selector};
+use insula_domain::{AccountId, AgentId, ChatId, HostPattern, Platform, Selector, TopicId};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -173,6 +173,22 @@ rule!(
     }
 );
 rule!(
+    /// Where a browser says that a page comes from.
+    ORIGIN, "an origin such as `https://chat.example.org`", "^https?://[^/]+$", |text| {
+        (URL.check)(text)?;
+        if text.splitn(4, '/').count() > 3 {
+            return Err(Problem::new(format!("`{}` is more than an origin", shorten(text)))
+                .help("write scheme, host and port alone, such as `https://chat.example.org`"));
+        }
+        Ok(())
+    }
+);
+rule!(
+    /// A chat of one of our accounts.
+    DESTINATION, "a destination such as `telegram:main:-100123:7`", "^[a-z]+:[^:]+:[^:]+(:[^:]+)?$",
+    |text| destination(text).map(drop)
+);
+rule!(
     /// A path: absolute, or below the operator's home by `~/`.
     PATH, "a path that starts with `/` or `~/`", "^(/|~/)", |text| {
         if (text.starts_with('/') || text.starts_with("~/") || text == "~") && !text.contains('\0') {
@@ -213,6 +229,44 @@ rule!(
         Ok(())
     }
 );
+
+/// A chat of one of our accounts, as a configuration names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Destination {
+    /// The platform.
+    pub platform: Platform,
+    /// Our account there.
+    pub account: AccountId,
+    /// The chat.
+    pub chat: ChatId,
+    /// The topic in it.
+    pub topic: Option<TopicId>,
+}
+
+/// Reads `platform:account:chat[:topic]`. A `:` inside an id is written `%3A`.
+pub fn destination(text: &str) -> Result<Destination, Problem> {
+    let wrong = |why: &str| {
+        Problem::new(format!("`{}` is no destination: {why}", shorten(text))).help(
+            "write `platform:account:chat` or `platform:account:chat:topic`, and `%3A` for a `:` inside an id",
+        )
+    };
+    let parts: Vec<&str> = text.split(':').collect();
+    let (platform, account, chat, topic) = match parts.as_slice() {
+        [platform, account, chat] => (platform, account, chat, None),
+        [platform, account, chat, topic] => (platform, account, chat, Some(topic)),
+        _ => return Err(wrong("it has three or four parts")),
+    };
+    (PLATFORM.check)(platform)?;
+    (NAME.check)(account)?;
+    let plain = |part: &str| part.replace("%3A", ":").replace("%3a", ":").replace("%25", "%");
+    let id = |error: insula_domain::IdError| wrong(&error.to_string());
+    Ok(Destination {
+        platform: Platform::new(platform).map_err(id)?,
+        account: AccountId::new(*account).map_err(id)?,
+        chat: ChatId::new(plain(chat)).map_err(id)?,
+        topic: topic.map(|topic| TopicId::new(plain(topic))).transpose().map_err(id)?,
+    })
+}
 
 fn is_identifier(text: &str) -> bool {
     text.len() <= 128
@@ -300,6 +354,20 @@ mod tests {
         }
         assert_eq!(size("512MB"), Some(512_000_000));
         assert_eq!(size("1TB"), None);
+    }
+
+    #[test]
+    fn a_destination_names_platform_account_chat_and_maybe_a_topic() {
+        let found = destination("telegram:main:-100123:7").unwrap();
+        assert_eq!((found.platform.as_str(), found.account.as_str()), ("telegram", "main"));
+        assert_eq!((found.chat.as_str(), found.topic.unwrap().as_str()), ("-100123", "7"));
+        let found = destination("matrix:home:!room%3Aexample.org").unwrap();
+        assert_eq!((found.chat.as_str(), found.topic), ("!room:example.org", None));
+        for bad in
+            ["telegram:main", "a:b:c", "telegram:main:", "telegram::1", "telegram:a:b:c:d", ""]
+        {
+            assert!(destination(bad).is_err(), "{bad}");
+        }
     }
 
     #[test]

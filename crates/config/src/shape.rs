@@ -43,6 +43,8 @@ pub enum Shape {
     Object(&'static Object),
     /// A map whose entries are checked by whoever owns each of them.
     Parts,
+    /// A map with known keys, checked by whoever owns it.
+    Part(&'static Object),
     /// Any of several shapes, told apart by whether a scalar, a list or a map stands there.
     Forms(&'static [Shape]),
     /// Anything at all: values that belong to somebody else's format.
@@ -168,7 +170,7 @@ impl Shape {
             Self::Choice([word]) => format!("`{word}`"),
             Self::Choice(words) => format!("one of {}", quoted(words)),
             Self::List(_) => "a list".to_owned(),
-            Self::Map { .. } | Self::Object(_) | Self::Parts => "a map".to_owned(),
+            Self::Map { .. } | Self::Object(_) | Self::Parts | Self::Part(_) => "a map".to_owned(),
             Self::Forms(forms) => {
                 forms.iter().map(Self::describe).collect::<Vec<_>>().join(", or ")
             }
@@ -178,7 +180,7 @@ impl Shape {
 
     fn takes(&self, value: &Value) -> bool {
         match (self, value) {
-            (Self::Anything, _)
+            (Self::Anything | Self::Part(_), _)
             | (Self::List(_), Value::List(_))
             | (Self::Map { .. } | Self::Object(_) | Self::Parts, Value::Map(_))
             | (
@@ -234,7 +236,7 @@ impl<'r> Checker<'r> {
             return self.admit_null(shape, node);
         }
         match (shape, &mut node.value) {
-            (Shape::Anything, _) | (Shape::Parts, Value::Map(_)) => true,
+            (Shape::Anything | Shape::Part(_), _) | (Shape::Parts, Value::Map(_)) => true,
             (Shape::Forms(forms), value) => match forms.iter().find(|form| form.takes(value)) {
                 Some(form) => self.admit(form, node),
                 None => self.mismatch(shape, node),
@@ -274,7 +276,7 @@ impl<'r> Checker<'r> {
                 node.value = Value::Map(Vec::new());
                 self.admit_object(object, &mut Vec::new(), node.span);
             }
-            Shape::Anything => {}
+            Shape::Anything | Shape::Part(_) => {}
             _ => {
                 let place = self.place();
                 let found = self.error(node.span, format!("{place} has no value"));

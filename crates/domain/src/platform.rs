@@ -34,7 +34,7 @@ pub const PLATFORMS: &[&str] = &[
     "teams",
     "telegram",
     "twitch",
-    "webchat",
+    "web",
     "webhook",
     "wechat",
     "wecom",
@@ -52,6 +52,8 @@ impl Platform {
 
     /// Finds a platform by name.
     pub fn new(text: &str) -> Result<Self, IdError> {
+        // As other runtimes call it.
+        let text = if text == "webchat" { "web" } else { text };
         match PLATFORMS.binary_search(&text) {
             Ok(index) => Ok(Self(PLATFORMS[index])),
             Err(_) => Err(IdError::UnknownPlatform { text: text.to_owned() }),

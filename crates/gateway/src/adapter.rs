@@ -159,3 +159,18 @@ pub struct WebAnswer {
     /// The body.
     pub body: Bytes,
 }
+
+impl WebAnswer {
+    /// What a request gets that shows no valid secret, or is for an account that is not there:
+    /// one answer, so that nobody learns which accounts there are.
+    pub fn refused() -> Self {
+        let body = br#"{"error":{"code":"unauthorized","message":"there is no such account, or the request does not show its secret"}}"#;
+        Self { status: 401, body: Bytes::from_static(body) }
+    }
+
+    /// What a request gets that has to come again.
+    pub fn later() -> Self {
+        let body = br#"{"error":{"code":"busy","message":"too much at once; try again later"}}"#;
+        Self { status: 503, body: Bytes::from_static(body) }
+    }
+}

@@ -4,14 +4,17 @@
 //! requests. It decides who may talk, which agent answers and in which session, and sees that
 //! nothing is lost, answered twice, or sent out by another account than it came in by.
 
+mod accounts;
 mod adapter;
 mod door;
 mod envelope;
+mod gateway;
 mod lines;
 mod post;
 mod way_in;
 mod way_out;
 
+pub use accounts::{AccountSettings, AccountState, Connection, Workshop, examine};
 pub use adapter::{
     Adapter, Cursor, Fault, Features, Identity, Inbox, NotTaken, WebAnswer, WebRequest,
 };
@@ -19,6 +22,7 @@ pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
     Sender,
 };
+pub use gateway::Gateway;
 pub use lines::{Lines, OnUncertain};
 pub use post::{Body, Button, File, Post, PostError, Posted, Target};
 pub use way_in::{COMMANDS, WayIn};

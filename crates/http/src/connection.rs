@@ -75,7 +75,9 @@ pub async fn serve(stream: Box<dyn Stream>, router: Router, world: World, stop: 
     let mut http = hyper::server::conn::http1::Builder::new();
     http.timer(WorldTimer(clock.clone())).header_read_timeout(HEAD_TIME_MAX);
     http.max_buf_size(HEAD_LEN_MAX);
-    let mut connection = pin!(http.serve_connection(TokioIo::new(stream), service_fn(answering)));
+    let connection = http.serve_connection(TokioIo::new(stream), service_fn(answering));
+    // A connection that becomes a websocket goes on elsewhere, within limits of its own.
+    let mut connection = pin!(connection.with_upgrades());
     // How a connection ends is its client's affair: cut off, timed out, or in order.
     tokio::select! {
         _ = connection.as_mut() => return,

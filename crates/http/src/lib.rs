@@ -8,6 +8,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod auth;
+mod chat;
 mod connection;
 mod deliveries;
 mod error;
@@ -22,6 +23,7 @@ mod messages;
 mod metrics;
 mod openapi;
 mod pairing;
+mod platforms;
 mod route;
 mod secrets;
 mod serve;
@@ -34,6 +36,7 @@ mod usage;
 mod v1;
 
 pub use auth::AdminToken;
+pub use platforms::Platforms;
 pub use serve::serve;
 pub use system::Listening;
 
@@ -56,6 +59,8 @@ pub struct Surface {
     pub engine: Option<Engine>,
     /// Where the daemon listens; `None` for a command without a daemon.
     pub listening: Option<Listening>,
+    /// The platforms that agents are reached by.
+    pub platforms: Platforms,
 }
 
 /// All routes.
@@ -134,6 +139,8 @@ pub fn router(surface: Surface) -> Router {
         .route("/v1/chat/completions", post(v1::completions))
         .route("/v1/responses", post(v1::respond))
         .route("/v1/responses/{id}", get(v1::response))
+        .route("/hooks/{platform}/{account}", post(platforms::hook))
+        .route("/chat/ws", get(chat::socket))
         .route("/mcp", post(mcp::message).delete(mcp::end))
         .method_not_allowed_fallback(error::wrong_method)
         .nest("/api", api)

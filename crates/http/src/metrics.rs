@@ -6,6 +6,7 @@ use crate::error::ApiError;
 use crate::system::Counts;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use insula_gateway::{AccountState, Connection};
 use insula_runtime::Entry;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
@@ -71,6 +72,7 @@ pub async fn scrape(
     daemon(&surface, &mut registry);
     if surface.admin.is_shown(&headers) {
         agents(&surface, &mut registry);
+        accounts(&surface, &mut registry);
     }
     let mut text = String::new();
     encode(&mut text, &registry).map_err(|error| {
@@ -90,6 +92,10 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
         "Agents by state",
         Gauges { label: "state", values: by_state.into() },
     );
+    let by_state = surface.platforms.by_state(&surface.house);
+    let by_state = by_state.map(|(state, count)| (state.to_owned(), as_i64(count)));
+    let accounts = Gauges { label: "state", values: by_state.into() };
+    registry.register("accounts", "Accounts on platforms by state", accounts);
     let gauge = |value: usize| ConstGauge::new(as_i64(value));
     let bindings = gauge(snapshot.router.bindings().len());
     registry.register("bindings", "Rules that send messages to agents", bindings);
@@ -167,6 +173,48 @@ fn agents(surface: &Surface, registry: &mut Registry) {
     registry.register("agent_up", "Whether the agent serves", up);
     let generation = each(&|entry| i64::try_from(entry.generation.0).unwrap_or(i64::MAX));
     registry.register("agent_generation", "The agent's generation", generation);
+}
+
+/// A figure for each account.
+#[derive(Debug)]
+struct EachAccount {
+    kind: MetricType,
+    values: Vec<(&'static str, String, u64)>,
+}
+
+impl EncodeMetric for EachAccount {
+    fn encode(&self, mut encoder: MetricEncoder<'_>) -> Result<(), fmt::Error> {
+        for (platform, account, value) in &self.values {
+            let labels = [("platform", *platform), ("account", account.as_str())];
+            let encoder = encoder.encode_family(&labels)?;
+            match self.kind {
+                MetricType::Counter => ConstCounter::new(*value).encode(encoder)?,
+                _ => ConstGauge::new(i64::try_from(*value).unwrap_or(i64::MAX)).encode(encoder)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn metric_type(&self) -> MetricType {
+        self.kind
+    }
+}
+
+fn accounts(surface: &Surface, registry: &mut Registry) {
+    let accounts = surface.platforms.accounts(&surface.house);
+    let each = |kind, value: &dyn Fn(&AccountState) -> u64| EachAccount {
+        kind,
+        values: accounts
+            .iter()
+            .map(|it| (it.platform.as_str(), it.account.to_string(), value(it)))
+            .collect(),
+    };
+    let up = each(MetricType::Gauge, &|it| u64::from(it.state == Connection::Connected));
+    registry.register("account_up", "Whether the account is connected", up);
+    let events = each(MetricType::Counter, &|it| it.events);
+    registry.register("account_events", "Events that the account has heard", events);
+    let errors = each(MetricType::Counter, &|it| it.errors);
+    registry.register("account_errors", "How often the account failed", errors);
 }
 
 fn as_i64(count: usize) -> i64 {

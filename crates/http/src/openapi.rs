@@ -1,8 +1,8 @@
 //! The description of the API for programs and their authors.
 
 use crate::{
-    agents, approvals, audit, deliveries, events, grants, mcp, mcp_servers, memory, messages,
-    metrics, pairing, route, secrets, sessions, skills, system, tokens, usage, v1,
+    agents, approvals, audit, chat, deliveries, events, grants, mcp, mcp_servers, memory, messages,
+    metrics, pairing, platforms, route, secrets, sessions, skills, system, tokens, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -19,6 +19,8 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         system::doctor,
         system::applied,
         metrics::scrape,
+        platforms::hook,
+        chat::socket,
         route::explain,
         audit::daemon,
         audit::verify_daemon,

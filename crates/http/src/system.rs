@@ -51,13 +51,19 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether it serves: a configuration is applied.
+/// Whether it serves: a configuration is applied. Below that, how many accounts are in which
+/// state.
 #[utoipa::path(get, path = "/readyz", responses((status = 200, description = "it serves")))]
-pub async fn readyz(State(surface): State<Surface>) -> (StatusCode, &'static str) {
-    match surface.listening {
-        Some(_) => (StatusCode::OK, "ready\n"),
-        None => (StatusCode::SERVICE_UNAVAILABLE, "no daemon runs\n"),
+pub async fn readyz(State(surface): State<Surface>) -> (StatusCode, String) {
+    if surface.listening.is_none() {
+        return (StatusCode::SERVICE_UNAVAILABLE, "no daemon runs\n".to_owned());
     }
+    // One account's trouble is no reason to take the whole daemon out of service.
+    let accounts = surface.platforms.by_state(&surface.house);
+    let lines = accounts.iter().filter(|(_, count)| *count > 0);
+    let lines: String =
+        lines.map(|(state, count)| format!("accounts {state}: {count}\n")).collect();
+    (StatusCode::OK, format!("ready\n{lines}"))
 }
 
 /// How the daemon stands.
@@ -116,19 +122,31 @@ impl Counts {
 pub struct AccountStatus {
     platform: &'static str,
     account: String,
+    /// `connecting`, `connected`, `backing off`, `refused` or `off`.
     state: &'static str,
-    reason: Option<&'static str>,
+    /// Why, and what to do; or what it lacks although it is connected.
+    reason: Option<String>,
+    /// Since when.
+    since: String,
+    /// Events heard since the daemon started.
+    events: u64,
+    /// Failures since the daemon started.
+    errors: u64,
 }
 
 /// How the daemon stands.
 #[utoipa::path(get, path = "/api/status", responses((status = 200, body = Status)), security(("token" = [])))]
 pub async fn status(State(surface): State<Surface>) -> Json<Status> {
     let snapshot = surface.house.snapshot();
-    let accounts = snapshot.daemon.accounts.iter().map(|account| AccountStatus {
+    let accounts = surface.platforms.accounts(&surface.house);
+    let accounts = accounts.into_iter().map(|account| AccountStatus {
         platform: account.platform.as_str(),
-        account: account.name.to_string(),
-        state: "off",
-        reason: Some("this version connects to no platform"),
+        account: account.account.to_string(),
+        state: account.state.as_str(),
+        reason: account.reason,
+        since: account.since.to_string(),
+        events: account.events,
+        errors: account.errors,
     });
     Json(Status {
         version: env!("CARGO_PKG_VERSION"),
@@ -215,7 +233,8 @@ pub struct FindingView {
 /// What this machine and this home can do, measured, and what is off.
 #[utoipa::path(get, path = "/api/doctor", responses((status = 200, body = [FindingView])), security(("token" = [])))]
 pub async fn doctor(State(surface): State<Surface>) -> Json<Vec<FindingView>> {
-    let findings = examine::examine(&surface.house).await;
+    let mut findings = examine::examine(&surface.house).await;
+    findings.extend(surface.platforms.examine(&surface.house).await);
     let views = findings.into_iter().map(|found| FindingView {
         name: found.name,
         status: found.status.as_str(),

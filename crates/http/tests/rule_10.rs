@@ -10,7 +10,7 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
-use insula_http::{AdminToken, Surface};
+use insula_http::{AdminToken, Platforms, Surface};
 use insula_runtime::house::Purpose;
 use insula_runtime::{Actor, Home, House};
 use insula_testkit::world;
@@ -73,8 +73,13 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     let house = House::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve).await;
     let house = Arc::new(house.unwrap());
     let admin = AdminToken::generate(&world);
-    let surface =
-        Surface { house: house.clone(), admin: admin.clone(), engine: None, listening: None };
+    let surface = Surface {
+        house: house.clone(),
+        admin: admin.clone(),
+        engine: None,
+        listening: None,
+        platforms: Platforms::default(),
+    };
     let router = insula_http::router(surface);
     let mut answers = vec![admin.reveal().to_owned()];
     for (call, body) in [

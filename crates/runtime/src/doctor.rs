@@ -215,7 +215,6 @@ fn without_effect(house: &House) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (setting, why) in WITHOUT_EFFECT {
         let count = match *setting {
-            "channels" => usize::from(!snapshot.daemon.accounts.is_empty()),
             "boards" => usize::from(!snapshot.daemon.boards.is_empty()),
             setting => uses(setting),
         };

@@ -87,7 +87,7 @@ impl House {
 }
 
 /// A text with its references filled in, each once: what a value says is never looked at.
-fn filled_in(
+pub(crate) fn filled_in(
     text: &str,
     mut value: impl FnMut(Reference<'_>) -> Result<Secret, String>,
 ) -> Result<Secret, String> {

@@ -7,6 +7,7 @@ use insula_config::DaemonConfig;
 use insula_domain::{AgentId, Router};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use tokio::sync::watch;
 
 /// All agents and the routes to them, as of one moment.
 pub struct Snapshot {
@@ -81,12 +82,18 @@ pub struct Registry {
     current: ArcSwap<Snapshot>,
     /// Where whoever listens to an agent hears of it.
     pub hub: Arc<Hub>,
+    /// Told whenever the snapshot, or a secret, is another than before.
+    changed: watch::Sender<()>,
 }
 
 impl Registry {
     /// A registry that begins with `snapshot`.
     pub fn new(snapshot: Snapshot) -> Self {
-        Self { current: ArcSwap::from_pointee(snapshot), hub: Arc::default() }
+        Self {
+            current: ArcSwap::from_pointee(snapshot),
+            hub: Arc::default(),
+            changed: watch::Sender::default(),
+        }
     }
 
     /// What holds now. Whoever needs two facts that agree takes both from one snapshot.
@@ -94,9 +101,19 @@ impl Registry {
         self.current.load_full()
     }
 
+    /// Hears of every change of the snapshot and of the secrets from now on.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
+    pub(crate) fn tell_of_change(&self) {
+        self.changed.send_replace(());
+    }
+
     pub(crate) fn swap(&self, snapshot: Snapshot) {
         let after = Arc::new(snapshot);
         let before = self.current.swap(after.clone());
+        self.tell_of_change();
         for id in self.hub.heard() {
             let (old, new) = (before.agents.get(&id), after.agents.get(&id));
             let facts =

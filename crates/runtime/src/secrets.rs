@@ -21,6 +21,7 @@
 //! A key that `providers` takes from the environment, or that stands in the file and looks
 //! like one, counts as a secret of the daemon here, although no vault keeps it.
 
+mod accounts;
 mod granted;
 mod known;
 
@@ -102,7 +103,7 @@ pub async fn settle(home: &Home, world: &World, report: &mut Report) {
 fn is_same(namespace: &Owner, owner: &ConfigOwner) -> bool {
     match (namespace, owner) {
         (Owner::Agent(id), ConfigOwner::Agent(name)) => id.as_str() == &**name,
-        (Owner::Daemon, ConfigOwner::Shared) => true,
+        (Owner::Daemon, ConfigOwner::Shared | ConfigOwner::Account(_)) => true,
         _ => false,
     }
 }
@@ -124,6 +125,7 @@ pub(crate) fn handed(daemon: &DaemonConfig, env: &BTreeMap<String, String>) -> V
         let long = named.filter(|value| value.trim().len() >= ANYWHERE_BYTES_MIN);
         values.extend(long.map(|value| Secret::new(value.as_str())));
     }
+    values.extend(accounts::handed(daemon, env));
     values
 }
 
@@ -200,6 +202,7 @@ impl House {
     pub(crate) async fn read_secrets(&self) {
         let handed = handed(&self.snapshot().daemon, &self.env);
         self.secrets.read(handed, &self.world).await;
+        self.registry.tell_of_change();
     }
 
     /// Reads the vault again where the configuration brought or took other keys, or where

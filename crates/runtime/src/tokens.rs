@@ -145,6 +145,11 @@ impl Tokens {
         self.changed.send_replace(());
     }
 
+    /// Hears of every change of any token from now on.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+
     /// Waits until the token of this id does not allow `verb` with `agent`: it was revoked, or
     /// the agent taken out of it.
     pub async fn lost(&self, id: &str, agent: &AgentId, verb: Verb) {

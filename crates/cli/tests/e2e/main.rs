@@ -1,6 +1,7 @@
 //! The real binary, from outside: what a person, a script or a stranger on the network sees.
 //! One file a theme; what they share is in `support`.
 
+mod accounts;
 mod acts_model;
 mod approval_keys;
 mod approvals;
@@ -49,3 +50,4 @@ mod tokens;
 mod tool_rules;
 mod walls;
 mod web;
+mod web_chat;

@@ -1,6 +1,7 @@
 //! The keys of the shared part.
 
 use super::agent::{AGENT, APPROVALS, DAEMON_BUDGET, SUBAGENTS};
+use super::channel::CHANNEL;
 use super::hook::{HOOK, HOOK_EVENT};
 use super::one_or_many;
 use crate::rules;
@@ -100,34 +101,6 @@ static PRICE: Object = Object {
             .default("the price of `input`"),
         Field::new("cache_write", Amount, "Tokens sent that the provider wrote to its cache.")
             .default("the price of `input`"),
-    ],
-};
-
-static CHANNEL: Object = Object {
-    required: &["accounts"],
-    fields: &[Field::new(
-        "accounts",
-        Map { keys: &rules::NAME, values: &Object(&ACCOUNT) },
-        "Its accounts, by name.",
-    )],
-};
-
-static ACCOUNT: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("token", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
-        Field::new("base_url", Text(&rules::URL), "Another server than the platform's own."),
-        Field::new("mode", Choice(&["polling", "webhook", "socket"]), "How messages come in."),
-        Field::new("homeserver", Text(&rules::URL), "Matrix: the server."),
-        Field::new("user", Text(&rules::LINE), "Matrix and others: the bot's own name."),
-        Field::new("secret", Text(&rules::LINE), "Webhooks: what signatures are checked with."),
-        Field::new("app_token", Text(&rules::LINE), "Slack: the token of the socket."),
-        Field::new("enabled", Bool, "Whether it connects.").default("true"),
-        Field::new(
-            "metadata",
-            Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
-            "Values for hooks and expressions.",
-        ),
     ],
 };
 

@@ -2,12 +2,14 @@
 
 mod agent;
 mod binding;
+mod channel;
 mod daemon;
 mod hook;
 mod moved;
 
 pub use agent::AGENT;
 pub use binding::BINDING;
+pub use channel::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
 pub use daemon::TOP;
 pub use hook::{HOOK_EVENT, HOOK_EVENTS};
 pub use moved::{MOVED, Moved};

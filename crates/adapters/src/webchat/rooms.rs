@@ -1,0 +1,346 @@
+//! The rooms of one web chat: who is in which, and the last frames of each, so that a page that
+//! comes back hears what it missed.
+
+use super::frames::{Place, joined};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
+use tokio::sync::mpsc;
+
+/// Frames of a room that are kept.
+const KEPT_FRAMES_MAX: usize = 128;
+
+/// Bytes of a room that are kept.
+const KEPT_BYTES_MAX: usize = 128 * 1024;
+
+/// Bytes of all rooms that are kept; rooms that nobody is in and that were used longest ago go
+/// first.
+const ALL_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Rooms that something is kept of.
+const ROOMS_MAX: usize = 4_096;
+
+/// Frames a page may be behind. One that is further behind is cut, and comes back with its
+/// cursor.
+pub const BEHIND_MAX: usize = 256;
+
+/// A room of one web chat: the chat, as the gateway knows it, and the topic in it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RoomKey {
+    /// The chat.
+    pub chat: Box<str>,
+    /// The topic.
+    pub topic: Option<Box<str>>,
+}
+
+/// One page that is connected.
+pub type MemberId = u64;
+
+/// The rooms and who is in them.
+#[derive(Default)]
+pub struct Rooms {
+    rooms: HashMap<RoomKey, Room>,
+    members: BTreeMap<MemberId, Member>,
+    next_member: MemberId,
+    bytes: usize,
+    /// Moves with every use of a room.
+    used: u64,
+}
+
+struct Member {
+    user: Box<str>,
+    send: mpsc::Sender<Arc<str>>,
+}
+
+impl Member {
+    /// Tells the page something; whether it keeps up.
+    fn tell(&self, frame: Arc<str>) -> bool {
+        self.send.try_send(frame).is_ok()
+    }
+}
+
+#[derive(Default)]
+struct Room {
+    seq: u64,
+    kept: VecDeque<Kept>,
+    bytes: usize,
+    members: BTreeSet<MemberId>,
+    used: u64,
+}
+
+struct Kept {
+    seq: u64,
+    frame: Arc<str>,
+    /// The message it is of.
+    message: Box<str>,
+    kind: Kind,
+}
+
+/// What a kept frame does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Brings a message.
+    Message,
+    /// Changes one. Only the last change of a message is worth keeping.
+    Edit,
+}
+
+impl Rooms {
+    /// A page of this user comes.
+    pub fn add(&mut self, user: &str) -> (MemberId, mpsc::Receiver<Arc<str>>) {
+        let (send, receive) = mpsc::channel(BEHIND_MAX);
+        self.next_member += 1;
+        self.members.insert(self.next_member, Member { user: user.into(), send });
+        (self.next_member, receive)
+    }
+
+    /// A page goes, or is cut.
+    pub fn remove(&mut self, member: MemberId) {
+        self.members.remove(&member);
+        for room in self.rooms.values_mut() {
+            room.members.remove(&member);
+        }
+    }
+
+    /// Every page is cut.
+    pub fn clear_members(&mut self) {
+        self.members.clear();
+        self.rooms.values_mut().for_each(|room| room.members.clear());
+    }
+
+    /// How many pages there are.
+    pub fn member_count(&self) -> usize {
+        self.members.len()
+    }
+
+    /// How many pages of one user there are.
+    pub fn count_of(&self, user: &str) -> usize {
+        self.members.values().filter(|member| &*member.user == user).count()
+    }
+
+    /// A page enters a room, and is told what came after its cursor. `epoch` is this run's:
+    /// cursors of another mean nothing here.
+    pub fn join(
+        &mut self,
+        member: MemberId,
+        key: &RoomKey,
+        place: &Place,
+        epoch: &str,
+        after: Option<&str>,
+    ) {
+        self.used += 1;
+        let used = self.used;
+        let room = self.rooms.entry(key.clone()).or_default();
+        room.used = used;
+        room.members.insert(member);
+        let first = room.kept.front().map_or(room.seq + 1, |kept| kept.seq);
+        let seen = after.map(|cursor| {
+            let (run, seq) = cursor.rsplit_once('-').unwrap_or_default();
+            if run == epoch { seq.parse().ok().filter(|seq| *seq <= room.seq) } else { None }
+        });
+        let (from, gap) = match seen {
+            // It never was here: all that is kept is what it missed.
+            None => (0, false),
+            Some(Some(seq)) => (seq, seq + 1 < first),
+            Some(None) => (0, true),
+        };
+        let cursor = format!("{epoch}-{}", room.seq);
+        let missed: Vec<Arc<str>> = room
+            .kept
+            .iter()
+            .filter(|kept| kept.seq > from)
+            .map(|kept| kept.frame.clone())
+            .collect();
+        let opening: Arc<str> = joined(place, &cursor, gap).to_string().into();
+        let told = std::iter::once(opening).chain(missed);
+        let kept_up = match self.members.get(&member) {
+            Some(page) => told.map(|frame| page.tell(frame)).all(|sent| sent),
+            None => true,
+        };
+        if !kept_up {
+            self.remove(member);
+        }
+    }
+
+    /// A page leaves a room.
+    pub fn leave(&mut self, member: MemberId, key: &RoomKey) {
+        if let Some(room) = self.rooms.get_mut(key) {
+            room.members.remove(&member);
+        }
+    }
+
+    /// Tells one page something.
+    pub fn whisper(&mut self, member: MemberId, frame: &Value) {
+        let text: Arc<str> = frame.to_string().into();
+        let kept_up = self.members.get(&member).is_none_or(|page| page.tell(text));
+        if !kept_up {
+            self.remove(member);
+        }
+    }
+
+    /// Tells everybody in a room something that is not worth keeping.
+    pub fn murmur(&mut self, key: &RoomKey, frame: &Value) {
+        let text: Arc<str> = frame.to_string().into();
+        self.spread(key, &text);
+    }
+
+    /// Whether a message is among what is kept.
+    pub fn has(&self, key: &RoomKey, message: &str) -> bool {
+        let kept = self.rooms.get(key).map(|room| &room.kept);
+        kept.is_some_and(|kept| {
+            kept.iter().any(|it| it.kind == Kind::Message && &*it.message == message)
+        })
+    }
+
+    /// Tells everybody in a room something, and keeps it for those who come back.
+    pub fn tell(
+        &mut self,
+        key: &RoomKey,
+        epoch: &str,
+        kind: Kind,
+        message: &str,
+        mut frame: Value,
+    ) {
+        self.used += 1;
+        let used = self.used;
+        let room = self.rooms.entry(key.clone()).or_default();
+        room.used = used;
+        room.seq += 1;
+        frame["cursor"] = format!("{epoch}-{}", room.seq).into();
+        let text: Arc<str> = frame.to_string().into();
+        let mut freed = 0;
+        if kind == Kind::Edit {
+            room.kept.retain(|kept| {
+                let outdated = kept.kind == Kind::Edit && &*kept.message == message;
+                freed += if outdated { kept.frame.len() } else { 0 };
+                !outdated
+            });
+        }
+        room.bytes += text.len();
+        let kept = Kept { seq: room.seq, frame: text.clone(), message: message.into(), kind };
+        room.kept.push_back(kept);
+        while room.kept.len() > KEPT_FRAMES_MAX || room.bytes - freed > KEPT_BYTES_MAX {
+            let Some(oldest) = room.kept.pop_front() else { break };
+            freed += oldest.frame.len();
+        }
+        room.bytes -= freed;
+        self.bytes = self.bytes + text.len() - freed;
+        self.spread(key, &text);
+        self.make_room();
+    }
+
+    fn spread(&mut self, key: &RoomKey, text: &Arc<str>) {
+        let Some(room) = self.rooms.get(key) else { return };
+        let behind: Vec<MemberId> = room
+            .members
+            .iter()
+            .filter(|member| self.members.get(member).is_none_or(|page| !page.tell(text.clone())))
+            .copied()
+            .collect();
+        for member in behind {
+            self.remove(member);
+        }
+    }
+
+    /// Forgets the rooms that were used longest ago, while there is too much.
+    fn make_room(&mut self) {
+        while self.bytes > ALL_BYTES_MAX || self.rooms.len() > ROOMS_MAX {
+            let empty = self.rooms.iter().filter(|(_, room)| room.members.is_empty());
+            let oldest = empty.min_by_key(|(_, room)| room.used).map(|(key, _)| key.clone());
+            let Some(room) = oldest.and_then(|key| self.rooms.remove(&key)) else { return };
+            self.bytes -= room.bytes;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn key(chat: &str) -> RoomKey {
+        RoomKey { chat: chat.into(), topic: None }
+    }
+
+    const PLACE: Place = Place { room: None, topic: None };
+
+    fn read(frames: &mut mpsc::Receiver<Arc<str>>) -> Vec<Value> {
+        std::iter::from_fn(|| frames.try_recv().ok())
+            .map(|frame| serde_json::from_str(&frame).unwrap())
+            .collect()
+    }
+
+    fn say(rooms: &mut Rooms, text: &str) {
+        rooms.tell(&key("a"), "e", Kind::Message, text, json!({ "text": text }));
+    }
+
+    #[test]
+    fn a_page_that_comes_back_hears_what_it_missed_and_nothing_twice() {
+        let mut rooms = Rooms::default();
+        let (first, mut heard) = rooms.add("ann");
+        rooms.join(first, &key("a"), &PLACE, "e", None);
+        say(&mut rooms, "one");
+        rooms.tell(&key("b"), "e", Kind::Message, "x", json!({ "text": "elsewhere" }));
+        let seen = read(&mut heard);
+        assert_eq!(seen.len(), 2, "{seen:?}");
+        let cursor = seen[1]["cursor"].as_str().unwrap().to_owned();
+        rooms.remove(first);
+        say(&mut rooms, "two");
+        rooms.tell(&key("a"), "e", Kind::Edit, "two", json!({ "text": "two!" }));
+        rooms.tell(&key("a"), "e", Kind::Edit, "two", json!({ "text": "two!!" }));
+        let (again, mut heard) = rooms.add("ann");
+        rooms.join(again, &key("a"), &PLACE, "e", Some(&cursor));
+        let texts: Vec<Value> = read(&mut heard).iter().map(|it| it["text"].clone()).collect();
+        assert_eq!(texts, [Value::Null, "two".into(), "two!!".into()]);
+    }
+
+    #[test]
+    fn a_cursor_of_another_run_or_of_what_is_no_longer_kept_is_a_gap() {
+        let mut rooms = Rooms::default();
+        for number in 0..KEPT_FRAMES_MAX + 10 {
+            say(&mut rooms, &number.to_string());
+        }
+        for (after, gap) in [
+            (None, false),
+            (Some("e-3"), true),
+            (Some("e-20"), false),
+            (Some("other-20"), true),
+            (Some("e-999"), true),
+            (Some("nonsense"), true),
+        ] {
+            let (member, mut heard) = rooms.add("ann");
+            rooms.join(member, &key("a"), &PLACE, "e", after);
+            assert_eq!(read(&mut heard)[0]["gap"], gap, "{after:?}");
+        }
+    }
+
+    #[test]
+    fn who_does_not_keep_up_is_cut_and_nobody_waits_for_them() {
+        let mut rooms = Rooms::default();
+        let (slow, mut unread) = rooms.add("ann");
+        rooms.join(slow, &key("a"), &PLACE, "e", None);
+        for number in 0..BEHIND_MAX + 10 {
+            say(&mut rooms, &number.to_string());
+        }
+        assert_eq!(rooms.member_count(), 0);
+        assert_eq!(read(&mut unread).len(), BEHIND_MAX);
+        assert!(unread.try_recv().is_err_and(|it| it == mpsc::error::TryRecvError::Disconnected));
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let mut rooms = Rooms::default();
+        let long = "x".repeat(60_000);
+        for number in 0..2_000 {
+            let key = key(&number.to_string());
+            rooms.tell(&key, "e", Kind::Message, "m", json!({ "text": long }));
+        }
+        assert!(rooms.bytes <= ALL_BYTES_MAX);
+        let counted: usize = rooms.rooms.values().map(|room| room.bytes).sum();
+        assert_eq!(rooms.bytes, counted);
+        for _ in 0..100 {
+            say(&mut rooms, &long);
+        }
+        assert!(rooms.rooms[&key("a")].bytes <= KEPT_BYTES_MAX);
+    }
+}

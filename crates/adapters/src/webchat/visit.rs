@@ -1,0 +1,276 @@
+//! One page's visit: its frames in, one after the other, and whether it may be where it is.
+
+use super::Hub;
+use super::frames::{self, FRAME_BYTES_MAX, ID_BYTES_MAX, Place, Said, TEXT_BYTES_MAX};
+use super::rooms::{Kind, MemberId, RoomKey};
+use insula_domain::{Address, ChatId, ChatType, TopicId, UserId};
+use insula_gateway::{Envelope, EventId, Happening, Message, MessageId, Press, Quoted, Sender};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Rooms that one page may be in.
+const ROOMS_MAX: usize = 32;
+
+/// Longest name of a room or a topic.
+const NAME_BYTES_MAX: usize = 64;
+
+/// Whether the bearer may talk to whoever answers at an address. Asked every time: what a token
+/// may do can be taken away.
+pub type May = Arc<dyn Fn(&Address) -> bool + Send + Sync>;
+
+/// What a room is to somebody who may not be in it, whether it exists or not.
+const NOBODY: &str = "nobody answers here";
+
+/// One page's visit. Ends when it is dropped.
+pub struct Visit {
+    hub: Arc<Hub>,
+    member: MemberId,
+    user: UserId,
+    may: May,
+    joined: BTreeMap<RoomKey, Place>,
+}
+
+/// Somewhere in the chat, as pages and as the gateway name it.
+struct Spot {
+    place: Place,
+    key: RoomKey,
+    address: Address,
+}
+
+/// A frame that makes no sense: the page is at fault, and the visit ends.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Nonsense(pub String);
+
+impl Visit {
+    pub(super) fn new(hub: Arc<Hub>, member: MemberId, user: UserId, may: May) -> Self {
+        Self { hub, member, user, may, joined: BTreeMap::new() }
+    }
+
+    /// Takes one frame of the page. When it returns, what was said is durable or refused.
+    pub async fn hear(&mut self, text: &str) -> Result<(), Nonsense> {
+        if text.len() > FRAME_BYTES_MAX {
+            return Err(Nonsense(format!("a frame is longer than {FRAME_BYTES_MAX} bytes")));
+        }
+        let said: Said = serde_json::from_str(text)
+            .map_err(|error| Nonsense(format!("the frame is not understood: {error}")))?;
+        match said {
+            Said::Hello { .. } => Err(Nonsense("the token was already shown".to_owned())),
+            Said::Join { room, topic, after } => {
+                self.join(self.spot(room, topic), after.as_deref());
+                Ok(())
+            }
+            Said::Leave { room, topic } => {
+                if let Ok(spot) = self.spot(room, topic)
+                    && self.joined.remove(&spot.key).is_some()
+                {
+                    self.hub.rooms().leave(self.member, &spot.key);
+                    self.tell(&frames::left(&spot.place, None));
+                }
+                Ok(())
+            }
+            Said::Say { id, room, topic, text, mention, reply_to } => {
+                let what = Words { text, mention, reply_to };
+                self.say(&id, self.spot(room, topic), what).await;
+                Ok(())
+            }
+            Said::Press { id, room, topic, message, data } => {
+                self.press(&id, self.spot(room, topic), message, data).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Looks again whether the bearer may be in each room, and leaves those where not.
+    pub fn recheck(&mut self) {
+        let lost: Vec<(RoomKey, Place)> = self
+            .joined
+            .iter()
+            .filter(|(_, place)| {
+                let spot = self.spot(owned(&place.room), owned(&place.topic));
+                !spot.is_ok_and(|spot| (self.may)(&spot.address))
+            })
+            .map(|(key, place)| (key.clone(), place.clone()))
+            .collect();
+        for (key, place) in lost {
+            self.joined.remove(&key);
+            self.hub.rooms().leave(self.member, &key);
+            self.tell(&frames::left(&place, Some(NOBODY)));
+        }
+    }
+
+    fn tell(&self, frame: &Value) {
+        self.hub.rooms().whisper(self.member, frame);
+    }
+
+    fn refuse(&self, id: Option<&str>, code: &str, why: &str) {
+        self.tell(&frames::refused(id, code, why));
+    }
+
+    fn join(&mut self, spot: Result<Spot, &'static str>, after: Option<&str>) {
+        let spot = match spot {
+            Ok(spot) => spot,
+            Err(why) => return self.refuse(None, "no_room", why),
+        };
+        if !(self.may)(&spot.address) {
+            return self.refuse(None, "no_room", NOBODY);
+        }
+        if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&spot.key) {
+            return self.refuse(None, "too_many_rooms", "this page is in too many rooms");
+        }
+        self.hub.rooms().join(self.member, &spot.key, &spot.place, &self.hub.epoch, after);
+        self.joined.insert(spot.key, spot.place);
+    }
+
+    async fn say(&self, id: &str, spot: Result<Spot, &'static str>, words: Words) {
+        let Some(spot) = self.admitted(id, spot) else { return };
+        if words.text.len() > TEXT_BYTES_MAX {
+            let why = format!("the text is longer than {TEXT_BYTES_MAX} bytes");
+            return self.refuse(Some(id), "too_long", &why);
+        }
+        let event = self.event(id);
+        let is_own = spot.place.room.is_none();
+        let at_us = format!("@{}", self.hub.account);
+        let named = words.text.contains(&at_us);
+        let text = words.text.replace(&at_us, "").trim().to_owned();
+        let quoted = words.reply_to.as_deref().filter(|id| id.len() <= 512).map(|id| Quoted {
+            id: MessageId(id.into()),
+            author: None,
+            is_ours: self.hub.said_by_us(id),
+            is_from_here: self.hub.rooms().has(&spot.key, id),
+            text: String::new(),
+        });
+        let answers_us = quoted.as_ref().is_some_and(|it| it.is_ours && it.is_from_here);
+        let message = Message {
+            id: MessageId(event.as_str().into()),
+            text: if named { text } else { words.text.clone() },
+            mentions_us: is_own || words.mention || named || answers_us,
+            is_for_another: false,
+            attachments: Vec::new(),
+            quoted,
+            group: None,
+        };
+        // Before it is taken: an answer must not be heard before what it answers.
+        {
+            let mut rooms = self.hub.rooms();
+            if !rooms.has(&spot.key, &event) {
+                let reply_to = words.reply_to.as_deref();
+                let user = self.user.as_str();
+                let frame = frames::said(&spot.place, &event, user, &words.text, reply_to);
+                rooms.tell(&spot.key, &self.hub.epoch, Kind::Message, &event, frame);
+            }
+        }
+        let envelope = self.envelope(event, spot.address, Happening::Said(message));
+        self.hand_over(id, envelope).await;
+    }
+
+    async fn press(
+        &self,
+        id: &str,
+        spot: Result<Spot, &'static str>,
+        message: String,
+        data: String,
+    ) {
+        let Some(spot) = self.admitted(id, spot) else { return };
+        if message.len() > 512 || data.len() > 64 {
+            return self.refuse(Some(id), "too_long", "no button of ours has that much in it");
+        }
+        let press = Press {
+            handle: self.member.to_string().into(),
+            message: MessageId(message.into()),
+            data: data.into(),
+        };
+        let envelope = self.envelope(self.event(id), spot.address, Happening::Pressed(press));
+        self.hand_over(id, envelope).await;
+    }
+
+    /// The spot, if something may be said there; otherwise the page was told why not.
+    fn admitted(&self, id: &str, spot: Result<Spot, &'static str>) -> Option<Spot> {
+        if id.is_empty() || id.len() > ID_BYTES_MAX {
+            let why = format!("an id has 1 to {ID_BYTES_MAX} bytes");
+            self.refuse(None, "no_id", &why);
+            return None;
+        }
+        match spot {
+            Ok(spot) if (self.may)(&spot.address) => Some(spot),
+            Ok(_) => {
+                self.refuse(Some(id), "no_room", NOBODY);
+                None
+            }
+            Err(why) => {
+                self.refuse(Some(id), "no_room", why);
+                None
+            }
+        }
+    }
+
+    async fn hand_over(&self, id: &str, envelope: Envelope) {
+        match self.hub.hand_over(envelope).await {
+            Ok(()) => self.tell(&frames::taken(id)),
+            Err(why) => self.refuse(Some(id), "not_taken", &why.0),
+        }
+    }
+
+    /// Two bearers never name the same event, and one that says something again does.
+    fn event(&self, id: &str) -> String {
+        format!("{}/{id}", self.user)
+    }
+
+    fn envelope(&self, event: String, address: Address, what: Happening) -> Envelope {
+        Envelope {
+            event: EventId(event.into()),
+            address,
+            sender: Sender { name: self.user.as_str().into(), also: Vec::new(), is_bot: false },
+            at: self.hub.clock.now(),
+            what,
+        }
+    }
+
+    fn spot(&self, room: Option<String>, topic: Option<String>) -> Result<Spot, &'static str> {
+        let body = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+        let is_name = |name: &String| {
+            !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(body)
+        };
+        if !room.iter().chain(&topic).all(is_name) {
+            return Err(
+                "rooms and topics have names of letters, digits, `_`, `.` and `-`, at most 64",
+            );
+        }
+        // A colon is in no room's name, so nobody can name somebody's own room.
+        let (chat, chat_type) = match &room {
+            Some(room) => (room.clone(), ChatType::Group),
+            None => (format!("own:{}", self.user), ChatType::Dm),
+        };
+        let place = Place { room: room.map(Into::into), topic: topic.clone().map(Into::into) };
+        let key = RoomKey { chat: chat.as_str().into(), topic: place.topic.clone() };
+        let address = Address {
+            platform: self.hub.platform,
+            account: self.hub.account.clone(),
+            chat: ChatId::new(chat).map_err(|_| NOBODY)?,
+            chat_type,
+            topic: topic.map(TopicId::new).transpose().map_err(|_| NOBODY)?,
+            parent: None,
+            community: None,
+            user: Some(self.user.clone()),
+            roles: Vec::new(),
+        };
+        Ok(Spot { place, key, address })
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        self.hub.rooms().remove(self.member);
+    }
+}
+
+struct Words {
+    text: String,
+    mention: bool,
+    reply_to: Option<String>,
+}
+
+fn owned(text: &Option<Box<str>>) -> Option<String> {
+    text.as_deref().map(str::to_owned)
+}

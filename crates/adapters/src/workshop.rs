@@ -1,0 +1,84 @@
+//! Makes the adapter of an account from its settings: the one place that knows which platforms
+//! there are.
+
+use crate::matrix::{self, Matrix};
+use crate::telegram::{Telegram, TelegramSettings};
+use crate::webchat::WebChats;
+use crate::webhook::Webhook;
+use insula_domain::{AccountId, Platform};
+use insula_gateway::{AccountSettings, Adapter, Fault, Lines, Workshop};
+use insula_wire::Transport;
+use insula_world::World;
+use std::sync::{Arc, OnceLock, Weak};
+
+/// Makes adapters over one world.
+pub struct Makers {
+    world: World,
+    transport: Transport,
+    webchats: Arc<WebChats>,
+    lines: OtherLines,
+}
+
+impl Makers {
+    /// A workshop whose adapters reach platforms by `transport`.
+    pub fn new(world: World, transport: Transport) -> Self {
+        let webchats = Arc::new(WebChats::new(&world));
+        Self { world, transport, webchats, lines: OtherLines::default() }
+    }
+
+    /// Says where adapters find each other, for those that deliver by another account.
+    pub fn connect(&self, lines: &Arc<dyn Lines>) {
+        // Said once, when the daemon starts.
+        let _ = self.lines.0.set(Arc::downgrade(lines));
+    }
+
+    /// The web chats, for the listener that people reach them by.
+    pub fn webchats(&self) -> &Arc<WebChats> {
+        &self.webchats
+    }
+}
+
+impl Workshop for Makers {
+    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, Fault> {
+        let Self { world, transport, webchats, lines } = self;
+        match account.platform.as_str() {
+            "matrix" => {
+                let settings = matrix::Settings {
+                    account: account.name.clone(),
+                    homeserver: needed(account, "homeserver")?.to_owned(),
+                    user: account.get("user").map(str::to_owned),
+                    token: needed(account, "token")?.into(),
+                };
+                Ok(Arc::new(Matrix::new(settings, transport.clone(), world)?))
+            }
+            "telegram" => {
+                let settings = TelegramSettings::read(account.name.clone(), |key| account.get(key))?;
+                Ok(Arc::new(Telegram::new(settings, transport, &world.clock)?))
+            }
+            "web" => Ok(webchats.make(account)),
+            "webhook" => Ok(Arc::new(Webhook::new(world, transport, lines, account)?)),
+            platform => Err(wrong(&format!("this version does not connect to {platform}"))),
+        }
+    }
+}
+
+/// A setting that the account can't do without.
+pub fn needed<'a>(account: &'a AccountSettings, key: &str) -> Result<&'a str, Fault> {
+    account.get(key).ok_or_else(|| wrong(&format!("it needs `{key}`")))
+}
+
+/// The fault of settings that make no adapter. Trying again does not help; changing them does.
+pub fn wrong(why: &str) -> Fault {
+    Fault::Refused(why.into())
+}
+
+/// How an adapter finds the others; empty where no gateway runs.
+#[derive(Clone, Default)]
+pub struct OtherLines(Arc<OnceLock<Weak<dyn Lines>>>);
+
+impl OtherLines {
+    /// The adapter of an account, while it is there.
+    pub fn adapter(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
+        self.0.get()?.upgrade()?.adapter(platform, account)
+    }
+}

@@ -1,0 +1,235 @@
+//! Web chat over the daemon's own websocket: who may open it, where they may be, and when that
+//! ends.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch sockets and fail by panicking"
+)]
+
+use crate::support::*;
+use insula_testkit::{Daemon, Home};
+use serde_json::{Value, json as value};
+use std::net::TcpStream;
+use std::time::Duration;
+use tungstenite::client::IntoClientRequest as _;
+use tungstenite::protocol::CloseFrame;
+use tungstenite::{HandshakeError, Message, WebSocket};
+
+const CONFIG: &str = r#"
+agents:
+  a: {access: {allow: ["web:*"]}}
+  b: {access: {allow: ["web:*"]}}
+bindings:
+  - {agent: a, web: {account: site}}
+  - {agent: b, web: {chat: secrets}}
+channels: {web: {accounts: {site: {origins: ["https://www.example.org"]}}}}
+"#;
+
+fn served() -> (Home, Daemon) {
+    let home = configured(CONFIG);
+    let daemon = start_still(&home);
+    eventually("the chat is open", || {
+        let status = json(&home, &["status"]);
+        (status["accounts"][0]["state"] == "connected").then_some(())
+    });
+    (home, daemon)
+}
+
+fn token(home: &Home, agent: &str) -> (String, String) {
+    let made = json(home, &["token", "create", "--agent", agent, "--verb", "chat"]);
+    (made["id"].as_str().unwrap().to_owned(), made["token"].as_str().unwrap().to_owned())
+}
+
+type Socket = WebSocket<TcpStream>;
+
+/// Opens the socket, or says how it was refused.
+fn open(daemon: &Daemon, query: &str, headers: &[(&str, &str)]) -> Result<Socket, u16> {
+    let url = format!("ws://{}/chat/ws{query}", daemon.listen());
+    let mut request = url.into_client_request().unwrap();
+    for (name, value) in headers {
+        let name: tungstenite::http::HeaderName = name.parse().unwrap();
+        request.headers_mut().insert(name, value.parse().unwrap());
+    }
+    let stream = TcpStream::connect(daemon.listen()).unwrap();
+    // Bounds a test that has already failed.
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    match tungstenite::client(request, stream) {
+        Ok((socket, _)) => Ok(socket),
+        Err(HandshakeError::Failure(tungstenite::Error::Http(answer))) => {
+            Err(answer.status().as_u16())
+        }
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn with_token(daemon: &Daemon, token: &str) -> Socket {
+    let protocols = format!("insula.chat.v1, insula.token.{token}");
+    let mut socket = open(daemon, "", &[("Sec-WebSocket-Protocol", &protocols)]).unwrap();
+    assert_eq!(next(&mut socket)["type"], "ready");
+    socket
+}
+
+fn say(socket: &mut Socket, frame: &Value) {
+    socket.send(Message::text(frame.to_string())).unwrap();
+}
+
+fn next(socket: &mut Socket) -> Value {
+    loop {
+        match socket.read().unwrap() {
+            Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+            Message::Ping(_) | Message::Pong(_) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn wait_for(socket: &mut Socket, kind: &str) -> Value {
+    loop {
+        let frame = next(socket);
+        if frame["type"] == kind {
+            return frame;
+        }
+    }
+}
+
+/// How the daemon closes the socket.
+fn closed(socket: &mut Socket) -> Option<u16> {
+    loop {
+        match socket.read() {
+            Ok(Message::Close(frame)) => return frame.map(|CloseFrame { code, .. }| code.into()),
+            Ok(_) => {}
+            Err(_) => return None,
+        }
+    }
+}
+
+#[test]
+fn the_token_is_shown_beside_the_address_and_never_in_it() {
+    let (home, daemon) = served();
+    let (id, token) = token(&home, "a");
+    let protocols = format!("insula.chat.v1, insula.token.{token}");
+    let shown = [("Sec-WebSocket-Protocol", &*protocols)];
+    let mut socket = open(&daemon, "?account=site", &shown).unwrap();
+    let ready = next(&mut socket);
+    assert_eq!(ready, value!({ "type": "ready", "account": "site", "user": id, "protocol": 1 }));
+    let mut socket = open(&daemon, "", &[]).unwrap();
+    say(&mut socket, &value!({ "type": "hello", "token": token }));
+    assert_eq!(next(&mut socket)["user"], id.as_str());
+    assert_eq!(open(&daemon, &format!("?token={token}"), &shown).err(), Some(400));
+    let wrong = [("Sec-WebSocket-Protocol", "insula.chat.v1, insula.token.insula_a_b")];
+    assert_eq!(open(&daemon, "", &wrong).err(), Some(401));
+    assert_eq!(open(&daemon, "?account=other", &shown).err(), Some(404));
+    for first in [r#"{"type":"hello","token":"insula_a_b"}"#, r#"{"type":"join"}"#, "{", ""] {
+        let mut socket = open(&daemon, "", &[]).unwrap();
+        socket.send(Message::text(first)).unwrap();
+        assert_eq!(closed(&mut socket), Some(1008), "{first}");
+    }
+    // Somebody's admin token is for commands, not for pages.
+    let admin = support_token(&home);
+    let mut socket = open(&daemon, "", &[]).unwrap();
+    say(&mut socket, &value!({ "type": "hello", "token": admin }));
+    assert_eq!(closed(&mut socket), Some(1008));
+}
+
+fn support_token(home: &Home) -> String {
+    crate::support::token(home)
+}
+
+#[test]
+fn a_page_of_another_origin_is_refused() {
+    let (home, daemon) = served();
+    let (_, token) = token(&home, "a");
+    let protocols = format!("insula.chat.v1, insula.token.{token}");
+    let own = format!("http://{}", daemon.listen());
+    for (origin, refused) in [
+        ("https://evil.example", Some(403)),
+        ("https://www.example.org.evil.example", Some(403)),
+        ("http://www.example.org", Some(403)),
+        ("null", Some(403)),
+        ("https://www.example.org", None),
+        (&own, None),
+    ] {
+        let headers = [("Origin", origin), ("Sec-WebSocket-Protocol", &*protocols)];
+        assert_eq!(open(&daemon, "", &headers).err(), refused, "{origin}");
+    }
+}
+
+#[test]
+fn rule_04_a_room_that_another_agent_answers_in_is_a_room_that_is_not_there() {
+    let (home, daemon) = served();
+    let (_, token) = token(&home, "a");
+    let mut socket = with_token(&daemon, &token);
+    for room in ["secrets", "bad name"] {
+        say(&mut socket, &value!({ "type": "join", "room": room }));
+        assert_eq!(next(&mut socket)["code"], "no_room");
+    }
+    say(&mut socket, &value!({ "type": "say", "id": "1", "room": "secrets", "text": "hello" }));
+    let refused = next(&mut socket);
+    assert_eq!(
+        (&refused["type"], &refused["why"]),
+        (&"refused".into(), &"nobody answers here".into())
+    );
+    // Its own room, and rooms of its agent, are there.
+    say(&mut socket, &value!({ "type": "join" }));
+    assert_eq!(wait_for(&mut socket, "joined")["room"], Value::Null);
+    say(&mut socket, &value!({ "type": "join", "room": "family", "topic": "7" }));
+    assert_eq!(wait_for(&mut socket, "joined")["topic"], "7");
+    say(
+        &mut socket,
+        &value!({ "type": "say", "id": "2", "room": "family", "topic": "7", "text": "hi" }),
+    );
+    assert_eq!(wait_for(&mut socket, "message")["text"], "hi");
+    assert_eq!(wait_for(&mut socket, "taken")["id"], "2");
+}
+
+#[test]
+fn who_comes_back_hears_what_was_said_meanwhile() {
+    let (home, daemon) = served();
+    let (ann, bob) = (token(&home, "a"), token(&home, "a"));
+    let mut socket = with_token(&daemon, &ann.1);
+    say(&mut socket, &value!({ "type": "join", "room": "family" }));
+    let cursor = wait_for(&mut socket, "joined")["cursor"].clone();
+    drop(socket);
+    let mut other = with_token(&daemon, &bob.1);
+    for id in ["1", "2", "2"] {
+        let frame =
+            value!({ "type": "say", "id": id, "room": "family", "text": format!("word {id}") });
+        say(&mut other, &frame);
+        assert_eq!(wait_for(&mut other, "taken")["id"], id);
+    }
+    let mut socket = with_token(&daemon, &ann.1);
+    say(&mut socket, &value!({ "type": "join", "room": "family", "after": cursor }));
+    assert_eq!(wait_for(&mut socket, "joined")["gap"], false);
+    for word in ["word 1", "word 2"] {
+        let message = wait_for(&mut socket, "message");
+        assert_eq!((&message["text"], &message["user"]), (&word.into(), &bob.0.as_str().into()));
+    }
+    // Said again it counts once: what comes next is new.
+    say(&mut other, &value!({ "type": "say", "id": "3", "room": "family", "text": "word 3" }));
+    assert_eq!(wait_for(&mut socket, "message")["text"], "word 3");
+}
+
+#[test]
+fn a_revoked_token_is_cut_at_once_and_a_room_with_its_binding() {
+    let (home, daemon) = served();
+    let (ann, bob) = (token(&home, "a"), token(&home, "a"));
+    let mut cut = with_token(&daemon, &ann.1);
+    let mut stays = with_token(&daemon, &bob.1);
+    say(&mut stays, &value!({ "type": "join", "room": "family" }));
+    wait_for(&mut stays, "joined");
+    insula(&home, &["token", "revoke", &ann.0]).ok();
+    assert_eq!(closed(&mut cut), Some(1008));
+    // The other agent answers there now, which this token is not for.
+    let moved = CONFIG.replace("{chat: secrets}", "{chat: family}");
+    home.write("config.yaml", &moved).unwrap();
+    insula(&home, &["reload"]).ok();
+    let left = wait_for(&mut stays, "left");
+    assert_eq!((&left["room"], &left["why"]), (&"family".into(), &"nobody answers here".into()));
+    say(&mut stays, &value!({ "type": "say", "id": "1", "room": "family", "text": "hello" }));
+    assert_eq!(wait_for(&mut stays, "refused")["code"], "no_room");
+    // The end of the daemon is the end of the chat, without a wait.
+    daemon.terminate().unwrap();
+    assert!(closed(&mut stays).is_none_or(|code| code == 1013));
+}

@@ -1,0 +1,248 @@
+//! One connection to a platform, as its operator wrote it. What is wrong in one account keeps
+//! that account from connecting, and nothing else.
+
+use crate::diagnostic::{Diagnostic, Owner, Report, Severity};
+use crate::resolve::metadata;
+use crate::rules::{Reference, destination, references};
+use crate::schema::{ACCOUNT, AccountKeys, CONNECTED, EVERY_ACCOUNT};
+use crate::sensitive::looks_like_credential;
+use crate::shape::{Checker, Shape, quoted, shorten};
+use crate::source::Span;
+use crate::yaml::{Entry, Node, Value};
+use insula_domain::{AccountId, Metadata, Platform};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Keys whose value is a credential, whatever it looks like.
+pub const CREDENTIALS: [&str; 3] = ["token", "app_token", "secret"];
+
+/// One connection to a platform.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// The platform.
+    pub platform: Platform,
+    /// Its name there.
+    pub name: AccountId,
+    /// Whether it is to connect.
+    pub enabled: bool,
+    /// What becomes of a message that may or may not have been sent.
+    pub uncertain: Uncertain,
+    /// Every other setting as written, references to secrets included.
+    pub values: BTreeMap<Box<str>, AccountValue>,
+    /// Values for hooks and expressions.
+    pub metadata: Metadata,
+    /// Why it can't be connected, with the place.
+    pub problem: Option<Arc<str>>,
+}
+
+impl Account {
+    /// Whether this version connects to its platform at all.
+    pub fn is_built(&self) -> bool {
+        CONNECTED.iter().any(|keys| keys.platform == self.platform.as_str())
+    }
+}
+
+/// What a setting of an account says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AccountValue {
+    /// One text.
+    Text(Box<str>),
+    /// Several.
+    List(Vec<Box<str>>),
+}
+
+/// What becomes of a message that may or may not have been sent when the daemon was cut off,
+/// on a platform that can't tell whether it has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Uncertain {
+    /// It is sent again: rather twice than not at all.
+    #[default]
+    Resend,
+    /// It is kept for an operator to decide.
+    Hold,
+}
+
+/// Reads the accounts of `channels`. `env` is the environment at start.
+pub fn read(
+    report: &mut Report,
+    channels: Option<&Node>,
+    env: &BTreeMap<String, String>,
+) -> Vec<Account> {
+    let mut accounts: Vec<Account> = Vec::new();
+    let mut destinations = Vec::new();
+    for channel in channels.map(Node::entries).unwrap_or_default() {
+        let Ok(platform) = Platform::new(&channel.key) else { continue };
+        let keys = CONNECTED.iter().find(|keys| keys.platform == platform.as_str());
+        if keys.is_none() {
+            let message = format!("this version does not connect to {platform}");
+            let known: Vec<&str> = CONNECTED.iter().map(|keys| keys.platform).collect();
+            let help = format!("its accounts stay off; it connects to {}", known.join(", "));
+            let found = Diagnostic::warning(&Owner::Shared, channel.key_span, message);
+            report.push(found.help(help));
+        }
+        for entry in channel.value.get("accounts").map(Node::entries).unwrap_or_default() {
+            let Ok(name) = AccountId::new(&*entry.key) else { continue };
+            let owner = Owner::Account(format!("{platform}.{name}").into());
+            let mut reader = Reader { report, owner, env };
+            let account = reader.account(platform, name, keys, entry);
+            destinations.extend(entry.value.get("deliver").map(|node| (reader.owner, node)));
+            accounts.push(account);
+        }
+    }
+    for (owner, node) in destinations {
+        let Some(to) = node.text().and_then(|text| destination(text).ok()) else { continue };
+        if accounts.iter().any(|it| it.platform == to.platform && it.name == to.account) {
+            continue;
+        }
+        let message = format!(
+            "`deliver` names account `{}.{}`, which does not exist",
+            to.platform, to.account
+        );
+        let help = format!("add it under `channels.{}.accounts`", to.platform);
+        report.push(Diagnostic::warning(&owner, node.span, message).help(help));
+    }
+    accounts
+}
+
+struct Reader<'r> {
+    report: &'r mut Report,
+    owner: Owner,
+    env: &'r BTreeMap<String, String>,
+}
+
+impl Reader<'_> {
+    fn account(
+        &mut self,
+        platform: Platform,
+        name: AccountId,
+        keys: Option<&AccountKeys>,
+        entry: &Entry,
+    ) -> Account {
+        let mut node = entry.value.clone();
+        let subject = format!("account `{platform}.{name}`");
+        let first = self.report.diagnostics.len();
+        let mut checker = Checker::new(self.report, self.owner.clone(), &*subject);
+        if !checker.admit(&Shape::Object(&ACCOUNT), &mut node) {
+            node = Node::empty_map(entry.value.span);
+        }
+        if let Some(keys) = keys {
+            self.fit(&subject, keys, &node, entry.key_span);
+        }
+        for setting in node.entries().iter().filter(|setting| &*setting.key != "metadata") {
+            self.check_references(&setting.value);
+            let is_credential = CREDENTIALS.contains(&&*setting.key);
+            if is_credential && setting.value.text().is_some_and(|text| !text.contains("${")) {
+                let message = format!("`{}` of {subject} stands in the file", setting.key);
+                self.warn_of_credential(&setting.value, message);
+            }
+        }
+        let enabled = node.get("enabled").and_then(Node::bool).unwrap_or(true);
+        let uncertain = match node.get("uncertain").and_then(Node::text) {
+            Some("hold") => Uncertain::Hold,
+            _ => Uncertain::Resend,
+        };
+        let settings = node.entries().iter();
+        let values = settings
+            .filter(|setting| !EVERY_ACCOUNT.contains(&&*setting.key))
+            .filter_map(|setting| Some((setting.key.clone(), value(&setting.value)?)));
+        Account {
+            platform,
+            name,
+            enabled,
+            uncertain,
+            values: values.collect(),
+            metadata: metadata(node.get("metadata")),
+            problem: self.problem(first),
+        }
+    }
+
+    /// Whether the platform takes these keys, and has all it needs.
+    fn fit(&mut self, subject: &str, keys: &AccountKeys, node: &Node, place: Span) {
+        let takes = |key: &str| {
+            EVERY_ACCOUNT.contains(&key)
+                || keys.required.contains(&key)
+                || keys.optional.contains(&key)
+        };
+        for setting in node.entries().iter().filter(|setting| !takes(&setting.key)) {
+            let message = format!("{subject} takes no `{}`", shorten(&setting.key));
+            let known: Vec<&str> =
+                keys.required.iter().chain(keys.optional).chain(&EVERY_ACCOUNT).copied().collect();
+            let found = Diagnostic::error(&self.owner, setting.key_span, message);
+            self.report.push(found.help(format!("its keys are {}", quoted(&known))));
+        }
+        let is_off = node.get("enabled").and_then(Node::bool) == Some(false);
+        for key in keys.required.iter().filter(|key| !is_off && node.get(key).is_none()) {
+            let message = format!("{subject} needs `{key}`");
+            self.report.push(Diagnostic::error(&self.owner, place, message));
+        }
+    }
+
+    /// The first error found since `first`, as the reason the account is not connected.
+    fn problem(&self, first: usize) -> Option<Arc<str>> {
+        let found = &self.report.diagnostics[first..];
+        let mut errors = found.iter().filter(|found| found.severity == Severity::Error);
+        let error = errors.next()?;
+        let place = self.report.sources.describe(error.span);
+        let more = match errors.count() {
+            0 => String::new(),
+            more => format!(" (and {more} more)"),
+        };
+        Some(format!("{place}: {}{more}", error.message).into())
+    }
+
+    fn warn_of_credential(&mut self, node: &Node, message: String) {
+        let found = Diagnostic::warning(&self.owner, node.span, message);
+        self.report.push(found.help("write `${secret:NAME}` instead").conceal());
+    }
+
+    fn check_references(&mut self, node: &Node) {
+        match &node.value {
+            Value::Scalar { text, .. } => match references(text) {
+                Ok(found) => {
+                    if found.is_empty() && looks_like_credential(text) {
+                        let message = "what looks like a credential stands in the file".to_owned();
+                        self.warn_of_credential(node, message);
+                    }
+                    for reference in found {
+                        self.check_reference(node, reference);
+                    }
+                }
+                Err(problem) => {
+                    self.report.push(Diagnostic::error(&self.owner, node.span, problem));
+                }
+            },
+            Value::List(items) => items.iter().for_each(|item| self.check_references(item)),
+            Value::Map(entries) => {
+                entries.iter().for_each(|entry| self.check_references(&entry.value));
+            }
+        }
+    }
+
+    fn check_reference(&mut self, node: &Node, reference: Reference<'_>) {
+        match reference {
+            Reference::Secret(name) => {
+                let message = format!("secret `{name}` of the daemon is not set");
+                let help = format!("set it with `insula secret set --daemon {name}`");
+                let found = Diagnostic::warning(&self.owner, node.span, message);
+                self.report.push(found.help(help).unless_set(name));
+            }
+            Reference::Env(name) if !self.env.contains_key(name) => {
+                let message = format!("`{name}` is not in the environment");
+                let found = Diagnostic::warning(&self.owner, node.span, message);
+                self.report.push(found.help("set it before the daemon starts; it is read once"));
+            }
+            Reference::Env(_) => {}
+        }
+    }
+}
+
+fn value(node: &Node) -> Option<AccountValue> {
+    match &node.value {
+        Value::Scalar { .. } => node.text().map(|text| AccountValue::Text(text.into())),
+        Value::List(items) => {
+            let texts = items.iter().filter_map(Node::text).map(Into::into);
+            Some(AccountValue::List(texts.collect()))
+        }
+        Value::Map(_) => None,
+    }
+}

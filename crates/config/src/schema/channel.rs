@@ -1,0 +1,110 @@
+//! The keys of a connection to a platform, and which platform takes which of them.
+
+use crate::rules;
+use crate::shape::{Field, Object, Shape::*};
+
+/// `channels.<platform>`.
+pub static CHANNEL: Object = Object {
+    required: &["accounts"],
+    fields: &[Field::new(
+        "accounts",
+        Map { keys: &rules::NAME, values: &Part(&ACCOUNT) },
+        "Its accounts, by name.",
+    )],
+};
+
+/// `channels.<platform>.accounts.<name>`. What is wrong in one account keeps that account from
+/// connecting, and nothing else.
+pub static ACCOUNT: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new("enabled", Bool, "Whether it connects.").default("true"),
+        Field::new("token", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
+        Field::new("base_url", Text(&rules::URL), "Another server than the platform's own."),
+        Field::new("mode", Choice(&["polling", "webhook", "socket"]), "How messages come in."),
+        Field::new("homeserver", Text(&rules::URL), "Matrix: the server."),
+        Field::new("user", Text(&rules::LINE), "Matrix and others: the bot's own name."),
+        Field::new(
+            "secret",
+            Text(&rules::LINE),
+            "What requests to `/hooks/<platform>/<name>` are checked with.",
+        ),
+        Field::new(
+            "public_url",
+            Text(&rules::URL),
+            "Where the platform reaches this daemon, in mode `webhook`.",
+        ),
+        Field::new("app_token", Text(&rules::LINE), "Slack: the token of the socket."),
+        Field::new(
+            "uncertain",
+            Choice(&["resend", "hold"]),
+            "What becomes of a message that may or may not have been sent when the daemon was cut off.",
+        )
+        .default("`resend`"),
+        Field::new(
+            "template",
+            Text(&rules::TEXT),
+            "Webhooks: the message, with `{{ path }}` for values of the payload.",
+        )
+        .default("the payload"),
+        Field::new("chat", Text(&rules::TEXT), "Webhooks: the chat it is said in, as a template.")
+            .default("the account's name"),
+        Field::new(
+            "event",
+            Text(&rules::TEXT),
+            "Webhooks: what a repetition of the same event has in common, as a template.",
+        )
+        .default("the signature"),
+        Field::new(
+            "deliver",
+            Text(&rules::DESTINATION),
+            "Webhooks: where replies go, as `platform:account:chat[:topic]`.",
+        ),
+        Field::new("callback", Text(&rules::URL), "Webhooks: the address replies are posted to."),
+        Field::new(
+            "window",
+            Text(&rules::DURATION),
+            "Webhooks: how old, or how far ahead, a signed request may be.",
+        )
+        .default("`5m`"),
+        Field::new(
+            "origins",
+            List(&Text(&rules::ORIGIN)),
+            "Web chat: pages that may open it, beside the daemon's own.",
+        ),
+        Field::new(
+            "metadata",
+            Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
+            "Values for hooks and expressions.",
+        ),
+    ],
+};
+
+/// What the accounts of one platform are made from.
+pub struct AccountKeys {
+    /// The platform.
+    pub platform: &'static str,
+    /// What an account can't do without.
+    pub required: &'static [&'static str],
+    /// What it may have besides, and besides what every account may have.
+    pub optional: &'static [&'static str],
+}
+
+/// What every account may have.
+pub const EVERY_ACCOUNT: [&str; 3] = ["enabled", "uncertain", "metadata"];
+
+/// The platforms that this version connects to.
+pub static CONNECTED: &[AccountKeys] = &[
+    AccountKeys { platform: "matrix", required: &["homeserver", "token"], optional: &["user"] },
+    AccountKeys {
+        platform: "telegram",
+        required: &["token"],
+        optional: &["base_url", "mode", "secret", "public_url"],
+    },
+    AccountKeys { platform: "web", required: &[], optional: &["origins"] },
+    AccountKeys {
+        platform: "webhook",
+        required: &["secret"],
+        optional: &["template", "chat", "event", "deliver", "callback", "window"],
+    },
+];

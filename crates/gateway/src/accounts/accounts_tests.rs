@@ -1,0 +1,449 @@
+//! Accounts over a real house, with puppets for platforms and time that moves when told to.
+
+use super::inbox::{AccountInbox, Takes};
+use super::*;
+use crate::adapter::{Cursor, Features, Identity, Inbox, NotTaken};
+use crate::envelope::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
+use crate::post::{Body, Post, PostError, Posted, Target};
+use async_trait::async_trait;
+use insula_domain::{Address, ChatId, ChatType};
+use insula_runtime::Home;
+use insula_runtime::house::{Actor, Purpose};
+use insula_testkit::{Handles, world};
+use insula_vault::{Owner, Secret, SecretName};
+use insula_world::{Timestamp, World};
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// What a puppet does each time it is told to listen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Act {
+    /// Is heard once, and then silent.
+    Connect,
+    /// Is never heard, and never answers who we are.
+    Hang,
+    /// Fails at once.
+    Break,
+    /// Is refused.
+    Refuse,
+    /// Panics.
+    Panic,
+}
+
+/// What happened to the puppets, and what they are to do.
+#[derive(Default)]
+struct Theatre {
+    acts: Mutex<HashMap<String, Act>>,
+    made: Mutex<Vec<(String, String)>>,
+    listened: Mutex<HashMap<String, usize>>,
+}
+
+impl Theatre {
+    fn act(&self, name: &str, act: Act) {
+        self.acts.lock().unwrap().insert(name.to_owned(), act);
+    }
+
+    fn made(&self, name: &str) -> usize {
+        self.made.lock().unwrap().iter().filter(|(known, _)| known == name).count()
+    }
+
+    fn listened(&self, name: &str) -> usize {
+        self.listened.lock().unwrap().get(name).copied().unwrap_or(0)
+    }
+}
+
+struct Stage(Arc<Theatre>);
+
+impl Workshop for Stage {
+    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, Fault> {
+        let name = account.name.to_string();
+        let token = account.get("token").unwrap_or_default().to_owned();
+        self.0.made.lock().unwrap().push((name.clone(), token));
+        Ok(Arc::new(Puppet { name, theatre: self.0.clone() }))
+    }
+}
+
+struct Puppet {
+    name: String,
+    theatre: Arc<Theatre>,
+}
+
+impl Puppet {
+    fn act(&self) -> Act {
+        self.theatre.acts.lock().unwrap().get(&self.name).copied().unwrap_or(Act::Connect)
+    }
+}
+
+#[async_trait]
+impl Adapter for Puppet {
+    fn features(&self) -> Features {
+        Features {
+            text_units: 100,
+            can_edit: None,
+            is_idempotent: false,
+            has_buttons: false,
+            typing: None,
+            silence_max: Duration::from_secs(120),
+        }
+    }
+
+    async fn identify(&self) -> Result<Identity, Fault> {
+        match self.act() {
+            Act::Hang => std::future::pending().await,
+            Act::Refuse => Err(Fault::Refused("the token hunter2-hunter2 is wrong".into())),
+            _ => Ok(Identity {
+                id: self.name.as_str().into(),
+                name: "puppet".into(),
+                missing: vec![],
+            }),
+        }
+    }
+
+    async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+        *self.theatre.listened.lock().unwrap().entry(self.name.clone()).or_default() += 1;
+        match self.act() {
+            Act::Break => Err(Fault::Broken { why: "gone".into(), wait: None }),
+            Act::Panic => panic!("a puppet's string broke"),
+            _ => {
+                inbox.alive();
+                stop.cancelled().await;
+                Ok(())
+            }
+        }
+    }
+
+    async fn post(&self, _: &Post) -> Result<Posted, PostError> {
+        Ok(Posted { message: MessageId("1".into()) })
+    }
+
+    async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
+        Ok(())
+    }
+
+    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
+        Ok(Bytes::new())
+    }
+}
+
+/// Takes everything and writes down what.
+#[derive(Default)]
+struct Ledger {
+    taken: Mutex<Vec<String>>,
+    /// Chats whose events wait until the ledger is told to go on.
+    held: Mutex<Vec<String>>,
+    go_on: Notify,
+    panics: Mutex<HashMap<String, usize>>,
+}
+
+#[async_trait]
+impl Takes for Ledger {
+    async fn take(&self, envelope: Envelope) -> Result<(), NotTaken> {
+        let (chat, event) = (envelope.address.chat.to_string(), envelope.event.0.to_string());
+        while self.held.lock().unwrap().contains(&chat) {
+            self.go_on.notified().await;
+        }
+        let is_poison = {
+            let mut panics = self.panics.lock().unwrap();
+            let left = panics.get_mut(&event).filter(|left| **left > 0);
+            left.map(|left| *left -= 1).is_some()
+        };
+        if is_poison {
+            std::panic::resume_unwind(Box::new("poison"));
+        }
+        self.taken.lock().unwrap().push(event);
+        Ok(())
+    }
+}
+
+struct Scene {
+    files: insula_testkit::Home,
+    house: Arc<House>,
+    accounts: Arc<Accounts>,
+    theatre: Arc<Theatre>,
+    ledger: Arc<Ledger>,
+    sink: Arc<dyn Takes>,
+    handles: Handles,
+}
+
+impl Scene {
+    async fn open(config: &str) -> Self {
+        let (world, handles) = world(7);
+        let files = insula_testkit::Home::with([("config.yaml", config)]).unwrap();
+        Self::open_in(files, world, handles).await
+    }
+
+    async fn open_in(files: insula_testkit::Home, world: World, handles: Handles) -> Self {
+        let home = Home::new(files.path());
+        home.prepare().unwrap();
+        let lock = home.try_lock().unwrap().unwrap();
+        let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+        let house = Arc::new(house);
+        let theatre = Arc::new(Theatre::default());
+        let accounts = Accounts::new(house.clone(), Arc::new(Stage(theatre.clone())));
+        let ledger = Arc::new(Ledger::default());
+        let sink: Arc<dyn Takes> = ledger.clone();
+        Self { files, house, accounts, theatre, ledger, sink, handles }
+    }
+
+    /// Settles, and lets everything run that needs no time.
+    async fn settle(&self) {
+        self.accounts.settle(&self.sink);
+        self.pass(Duration::ZERO).await;
+    }
+
+    async fn pass(&self, time: Duration) {
+        self.handles.clock.advance(time).await;
+    }
+
+    async fn edit(&self, config: &str) {
+        self.files.write("config.yaml", config).unwrap();
+        self.house.reload(None, &Actor::Daemon).await.unwrap();
+        self.settle().await;
+    }
+
+    fn state(&self, name: &str) -> (Connection, Option<String>) {
+        let states = self.accounts.states();
+        let found = states.into_iter().find(|state| state.account.as_str() == name).unwrap();
+        (found.state, found.reason)
+    }
+
+    fn inbox(&self, name: &str) -> AccountInbox {
+        let lines = self.accounts.lines.load();
+        let line = lines.values().find(|line| line.name.as_str() == name).unwrap().clone();
+        let lanes = line.lanes.clone();
+        AccountInbox::new(line, self.sink.clone(), lanes)
+    }
+
+    fn envelope(&self, account: &str, chat: &str, event: &str) -> Envelope {
+        Envelope {
+            event: EventId(event.into()),
+            address: Address {
+                platform: Platform::new("telegram").unwrap(),
+                account: AccountId::new(account).unwrap(),
+                chat: ChatId::new(chat).unwrap(),
+                chat_type: ChatType::Group,
+                topic: None,
+                parent: None,
+                community: None,
+                user: None,
+                roles: vec![],
+            },
+            sender: Sender::default(),
+            at: Timestamp::from_millis(0),
+            what: Happening::Added,
+        }
+    }
+}
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn config(accounts: &str) -> String {
+    format!("agents: {{main: {{}}}}\nchannels: {{telegram: {{accounts: {{{accounts}}}}}}}\n")
+}
+
+#[tokio::test]
+async fn one_accounts_trouble_is_its_own() {
+    let names = ["fine", "hangs", "breaks", "refused", "panics"];
+    let all = names.map(|name| format!("{name}: {{token: hunter2-hunter2}}")).join(", ");
+    let scene = Scene::open(&config(&all)).await;
+    for (name, act) in [
+        ("hangs", Act::Hang),
+        ("breaks", Act::Break),
+        ("refused", Act::Refuse),
+        ("panics", Act::Panic),
+    ] {
+        scene.theatre.act(name, act);
+    }
+    scene.settle().await;
+    assert_eq!(scene.state("fine"), (Connection::Connected, None));
+    assert_eq!(scene.state("hangs").0, Connection::Connecting);
+    assert_eq!(scene.state("breaks"), (Connection::BackingOff, Some("gone".to_owned())));
+    assert_eq!(scene.state("panics").0, Connection::BackingOff);
+    let (state, reason) = scene.state("refused");
+    assert_eq!(state, Connection::Refused);
+    assert!(!reason.unwrap().contains("hunter2"), "what a platform says may quote the token");
+    // No time has passed, so none was waited for; and later it is the same.
+    scene.pass(30 * SECOND).await;
+    let (state, reason) = scene.state("hangs");
+    assert_eq!((state, &*reason.unwrap()), (Connection::BackingOff, "no answer within 30 s"));
+    scene.pass(70 * SECOND).await;
+    assert_eq!(scene.state("fine").0, Connection::Connected);
+    assert_eq!(scene.theatre.listened("fine"), 1);
+    assert!(scene.theatre.listened("breaks") > 3 && scene.theatre.listened("panics") > 3);
+    scene.accounts.close().await;
+    assert!(scene.accounts.states().is_empty());
+}
+
+#[tokio::test]
+async fn an_account_recovers_and_failures_in_a_row_are_further_apart() {
+    let scene = Scene::open(&config("bot: {token: '1'}")).await;
+    scene.theatre.act("bot", Act::Break);
+    scene.settle().await;
+    scene.pass(10 * 60 * SECOND).await;
+    let tries = scene.theatre.listened("bot");
+    assert!((8..16).contains(&tries), "{tries}");
+    scene.theatre.act("bot", Act::Connect);
+    scene.pass(300 * SECOND).await;
+    assert_eq!(scene.state("bot"), (Connection::Connected, None));
+    let state = &scene.accounts.states()[0];
+    assert_eq!(state.errors, u64::try_from(tries).unwrap());
+}
+
+#[tokio::test]
+async fn a_stream_that_is_silent_is_connected_anew() {
+    let scene = Scene::open(&config("bot: {token: '1'}")).await;
+    scene.settle().await;
+    scene.pass(119 * SECOND).await;
+    assert_eq!(scene.theatre.listened("bot"), 1);
+    // Heard with or without news, it stays.
+    scene.inbox("bot").alive();
+    scene.pass(119 * SECOND).await;
+    assert_eq!(scene.theatre.listened("bot"), 1);
+    scene.pass(5 * SECOND).await;
+    assert_eq!(scene.theatre.listened("bot"), 2);
+    assert_eq!(scene.state("bot").0, Connection::Connected);
+    assert_eq!(scene.theatre.made("bot"), 1, "the same adapter listens again");
+}
+
+#[tokio::test]
+async fn while_ours_is_slow_the_peer_is_not_silent() {
+    let scene = Scene::open(&config("bot: {token: '1'}")).await;
+    scene.settle().await;
+    scene.ledger.held.lock().unwrap().push("slow".to_owned());
+    let inbox = scene.inbox("bot");
+    let mut taking = Box::pin(inbox.take(vec![scene.envelope("bot", "slow", "1")], None));
+    assert!((&mut taking).now_or_never().is_none());
+    scene.pass(1_000 * SECOND).await;
+    assert_eq!(scene.theatre.listened("bot"), 1);
+    scene.ledger.held.lock().unwrap().clear();
+    scene.ledger.go_on.notify_one();
+    taking.await.unwrap();
+    scene.pass(125 * SECOND).await;
+    assert_eq!(scene.theatre.listened("bot"), 2);
+}
+
+#[tokio::test]
+async fn what_was_refused_is_tried_rarely_and_at_once_after_its_secret_changed() {
+    let scene = Scene::open(&config("bot: {token: '${secret:BOT}'}")).await;
+    scene.settle().await;
+    let (state, reason) = scene.state("bot");
+    assert_eq!(state, Connection::Off);
+    let reason = reason.unwrap();
+    assert!(reason.contains("`BOT`") && reason.contains("insula secret set"), "{reason}");
+    let name = SecretName::new("BOT").unwrap();
+    let set = |value: &str| {
+        let value = Secret::new(value);
+        scene.house.set_secret(&Owner::Daemon, &name, value, &Actor::CommandLine)
+    };
+    scene.theatre.act("bot", Act::Refuse);
+    set("first").await.unwrap();
+    scene.settle().await;
+    assert_eq!(scene.state("bot").0, Connection::Refused);
+    scene.pass(600 * SECOND).await;
+    assert_eq!(scene.theatre.made("bot"), 1);
+    scene.theatre.act("bot", Act::Connect);
+    set("second").await.unwrap();
+    scene.settle().await;
+    assert_eq!(scene.state("bot").0, Connection::Connected);
+    let made = scene.theatre.made.lock().unwrap().clone();
+    assert_eq!(
+        made,
+        [("bot".to_owned(), "first".to_owned()), ("bot".to_owned(), "second".to_owned())]
+    );
+}
+
+#[tokio::test]
+async fn a_change_touches_the_account_it_is_about_and_no_other() {
+    let scene = Scene::open(&config("a: {token: '1'}, b: {token: '1'}, c: {token: '1'}")).await;
+    scene.settle().await;
+    scene.edit(&config("a: {token: '1'}, b: {token: '2'}, d: {token: '1'}")).await;
+    scene.pass(3 * SECOND).await;
+    for (name, made) in [("a", 1), ("b", 2), ("c", 1), ("d", 1)] {
+        assert_eq!(scene.theatre.made(name), made, "{name}");
+        assert_eq!(scene.theatre.listened(name), made, "{name}");
+    }
+    let names: Vec<String> =
+        scene.accounts.states().iter().map(|state| state.account.to_string()).collect();
+    assert_eq!(names, ["a", "b", "d"]);
+    let telegram = Platform::new("telegram").unwrap();
+    assert!(scene.accounts.adapter(telegram, &AccountId::new("c").unwrap()).is_none());
+    // What is wrong in one is said, and is wrong in that one alone.
+    scene.edit(&config("a: {token: '1'}, b: {tokn: '2'}, d: {token: '1', enabled: false}")).await;
+    assert_eq!(scene.state("a").0, Connection::Connected);
+    let (state, reason) = scene.state("b");
+    assert_eq!(state, Connection::Off);
+    assert!(reason.unwrap().contains("config.yaml:2:"));
+    assert!(scene.state("d").1.unwrap().contains("enabled"));
+    assert_eq!(scene.theatre.made("a"), 1);
+}
+
+#[tokio::test]
+async fn events_are_taken_in_order_per_chat_and_chats_do_not_wait_for_each_other() {
+    let scene = Scene::open(&config("bot: {token: '1'}")).await;
+    scene.settle().await;
+    scene.ledger.held.lock().unwrap().push("slow".to_owned());
+    let inbox = scene.inbox("bot");
+    let batch = ["slow 1", "quick 1", "slow 2", "quick 2"];
+    let batch = batch.map(|event| scene.envelope("bot", event.split(' ').next().unwrap(), event));
+    let mut taking = Box::pin(inbox.take(batch.into(), Some(Cursor("5".into()))));
+    assert!((&mut taking).now_or_never().is_none());
+    // Another delivery of the slow chat waits behind the first.
+    let other = scene.inbox("bot");
+    let mut later = Box::pin(other.take(vec![scene.envelope("bot", "slow", "slow 3")], None));
+    assert!((&mut later).now_or_never().is_none());
+    assert_eq!(*scene.ledger.taken.lock().unwrap(), ["quick 1", "quick 2"]);
+    assert_eq!(inbox.cursor().await.unwrap(), None, "not all of it is durable");
+    scene.ledger.held.lock().unwrap().clear();
+    scene.ledger.go_on.notify_one();
+    taking.await.unwrap();
+    later.await.unwrap();
+    let taken = scene.ledger.taken.lock().unwrap().clone();
+    assert_eq!(taken, ["quick 1", "quick 2", "slow 1", "slow 2", "slow 3"]);
+    assert_eq!(inbox.cursor().await.unwrap(), Some(Cursor("5".into())));
+}
+
+#[tokio::test]
+async fn a_cursor_outlives_the_daemon_and_belongs_to_one_bot() {
+    let (world, handles) = world(7);
+    let files =
+        insula_testkit::Home::with([("config.yaml", &*config("bot: {token: '1'}"))]).unwrap();
+    let scene = Scene::open_in(files, world.clone(), handles.clone()).await;
+    scene.settle().await;
+    scene.inbox("bot").take(vec![], Some(Cursor("41".into()))).await.unwrap();
+    scene.accounts.close().await;
+    scene.house.close().await.unwrap();
+    let Scene { files, house, accounts, .. } = scene;
+    drop((house, accounts));
+    let scene = Scene::open_in(files, world, handles).await;
+    scene.settle().await;
+    let inbox = scene.inbox("bot");
+    assert_eq!(inbox.cursor().await.unwrap(), Some(Cursor("41".into())));
+    let lines = scene.accounts.lines.load();
+    lines.values().next().unwrap().notes.identify("somebody else");
+    assert_eq!(inbox.cursor().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_event_that_panics_is_not_acknowledged_and_in_the_end_set_aside() {
+    let scene = Scene::open(&config("bot: {token: '1'}")).await;
+    scene.settle().await;
+    scene.ledger.panics.lock().unwrap().extend([("bad".to_owned(), 99), ("once".to_owned(), 1)]);
+    let inbox = scene.inbox("bot");
+    let take = |event: &str| inbox.take(vec![scene.envelope("bot", "a", event)], None);
+    assert!(take("once").await.is_err());
+    assert!(take("once").await.is_ok());
+    assert!(take("bad").await.is_err());
+    assert!(take("bad").await.is_err());
+    assert!(take("bad").await.is_ok(), "nothing behind it would ever be heard");
+    assert!(take("next").await.is_ok());
+    assert_eq!(*scene.ledger.taken.lock().unwrap(), ["once", "next"]);
+}
+
+#[tokio::test]
+async fn an_adapter_speaks_for_its_own_account_only() {
+    let scene = Scene::open(&config("a: {token: '1'}, b: {token: '1'}")).await;
+    scene.settle().await;
+    let foreign = scene.envelope("b", "chat", "1");
+    assert!(scene.inbox("a").take(vec![foreign], None).await.is_err());
+    assert!(scene.ledger.taken.lock().unwrap().is_empty());
+}

@@ -1,0 +1,184 @@
+//! The task of one account: connect, listen, notice silence, wait, try again. Whatever goes
+//! wrong in it, a panic included, is this account's alone.
+
+use super::inbox::{AccountInbox, Takes};
+use super::pause::pause;
+use super::settings::AccountSettings;
+use super::state::Connection;
+use super::{Line, Workshop};
+use crate::adapter::{Adapter, Fault, Identity};
+use futures_util::FutureExt as _;
+use insula_world::World;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// How long a platform may take to say who we are.
+const IDENTIFY_MAX: Duration = Duration::from_secs(30);
+
+/// How long an adapter may take to end when told to. Then it is dropped.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// How long a connection must have stood for its next failure to count as the first.
+const STEADY: Duration = Duration::from_secs(60);
+
+/// How often silence is looked for, at the least: an adapter may set no limit.
+const LOOK_AGAIN: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Why an attempt ended.
+enum Ended {
+    /// We were told to stop.
+    Stopped,
+    /// It failed.
+    Failed(Fault),
+}
+
+/// Keeps one account connected until it is told to stop.
+pub(super) async fn keep(
+    line: Arc<Line>,
+    settings: AccountSettings,
+    workshop: Arc<dyn Workshop>,
+    sink: Arc<dyn Takes>,
+    world: World,
+) {
+    let mut failures = 0_u32;
+    let mut attempts = 0_u64;
+    loop {
+        line.health.set(Connection::Connecting, None);
+        let ended = attempt(&line, &settings, &*workshop, &sink, &world).await;
+        let fault = match ended {
+            Ended::Stopped => break,
+            Ended::Failed(fault) => fault,
+        };
+        let was_steady = line.health.connected_for().is_some_and(|time| time >= STEADY);
+        failures = if was_steady { 1 } else { failures.saturating_add(1) };
+        attempts += 1;
+        let (platform, name) = (line.platform.as_str(), line.name.as_str());
+        let purpose = ["account", platform, name, &attempts.to_string()];
+        let wait = pause(&fault, failures, &mut world.random.stream(&purpose));
+        line.failed(&fault, wait);
+        tokio::select! {
+            () = line.stop.cancelled() => break,
+            () = world.clock.sleep(wait) => {}
+        }
+    }
+    line.health.set(Connection::Off, Some("stopped".to_owned()));
+}
+
+async fn attempt(
+    line: &Arc<Line>,
+    settings: &AccountSettings,
+    workshop: &dyn Workshop,
+    sink: &Arc<dyn Takes>,
+    world: &World,
+) -> Ended {
+    let adapter = match line.adapter() {
+        Some(adapter) => adapter,
+        None => match make(workshop, settings) {
+            Ok(adapter) => {
+                line.adapter.store(Some(Arc::new(adapter.clone())));
+                adapter
+            }
+            Err(fault) => return Ended::Failed(fault),
+        },
+    };
+    let identity = tokio::select! {
+        () = line.stop.cancelled() => return Ended::Stopped,
+        identity = identify(&*adapter, world) => identity,
+    };
+    match identity {
+        Ok(identity) => {
+            line.notes.identify(&identity.id);
+            let lacks = identity.missing.join("; ");
+            line.health.lacks((!lacks.is_empty()).then_some(lacks));
+        }
+        Err(fault) => return Ended::Failed(fault),
+    }
+    let inbox = AccountInbox::new(line.clone(), sink.clone(), line.lanes.clone());
+    listen(line, &*adapter, &inbox, world).await
+}
+
+/// Makes an adapter; one that panics while it is made is a fault like any other.
+pub(super) fn make(
+    workshop: &dyn Workshop,
+    settings: &AccountSettings,
+) -> Result<Arc<dyn Adapter>, Fault> {
+    catch_unwind(AssertUnwindSafe(|| workshop.make(settings)))
+        .unwrap_or_else(|_| Err(broken("making the connection panicked")))
+}
+
+/// Asks the platform who we are, for as long as that is worth waiting for.
+pub(super) async fn identify(adapter: &dyn Adapter, world: &World) -> Result<Identity, Fault> {
+    let asked = AssertUnwindSafe(adapter.identify()).catch_unwind();
+    tokio::select! {
+        answer = asked => answer.unwrap_or_else(|_| Err(broken("asking who we are panicked"))),
+        () = world.clock.sleep(IDENTIFY_MAX) => {
+            Err(broken(&format!("no answer within {} s", IDENTIFY_MAX.as_secs())))
+        }
+    }
+}
+
+async fn listen(
+    line: &Arc<Line>,
+    adapter: &dyn Adapter,
+    inbox: &AccountInbox,
+    world: &World,
+) -> Ended {
+    let silence_max = adapter.features().silence_max;
+    let stop = CancellationToken::new();
+    line.health.begin();
+    let mut listening = pin!(AssertUnwindSafe(adapter.listen(inbox, &stop)).catch_unwind());
+    let ended = loop {
+        let left = silence_max.saturating_sub(line.health.silence()).min(LOOK_AGAIN);
+        tokio::select! {
+            biased;
+            () = line.stop.cancelled() => break Ended::Stopped,
+            done = &mut listening => {
+                return Ended::Failed(match done {
+                    Ok(Ok(())) => broken("the connection ended"),
+                    Ok(Err(fault)) => fault,
+                    Err(_) => broken("the connection panicked"),
+                });
+            }
+            () = world.clock.sleep(left) => {}
+        }
+        if line.health.silence() >= silence_max {
+            let why = format!("nothing was heard for {} s", silence_max.as_secs());
+            break Ended::Failed(broken(&why));
+        }
+    };
+    stop.cancel();
+    tokio::select! {
+        _ = listening => {}
+        () = world.clock.sleep(FAREWELL) => {}
+    }
+    ended
+}
+
+pub(super) fn broken(why: &str) -> Fault {
+    Fault::Broken { why: why.into(), wait: None }
+}
+
+impl Line {
+    /// Writes a failure down.
+    fn failed(&self, fault: &Fault, wait: Duration) {
+        self.health.counts.errors.fetch_add(1, Ordering::Relaxed);
+        let state = match fault {
+            Fault::Refused(_) => Connection::Refused,
+            Fault::Broken { .. } => Connection::BackingOff,
+        };
+        let reason = self.told(&fault.to_string());
+        let (platform, account) = (self.platform, &self.name);
+        let again_s = wait.as_secs();
+        // An account that goes on failing says so once, and then quietly.
+        self.health.set(state, Some(reason.clone()));
+        if self.tell_failure() {
+            tracing::warn!(%platform, %account, reason, again_s, "account {}", state.as_str());
+        } else {
+            tracing::debug!(%platform, %account, reason, again_s, "account {}", state.as_str());
+        }
+    }
+}

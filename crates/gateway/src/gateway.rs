@@ -1,0 +1,91 @@
+//! The gateway of a running daemon: the accounts, the way in, and the way out, as one thing
+//! that starts, follows the configuration, and ends.
+
+use crate::accounts::{AccountState, Accounts, Takes, Workshop};
+use crate::adapter::{NotTaken, WebAnswer, WebRequest};
+use crate::envelope::Envelope;
+use crate::lines::Lines;
+use crate::way_in::WayIn;
+use crate::way_out::WayOut;
+use async_trait::async_trait;
+use insula_domain::{AccountId, Platform};
+use insula_runtime::House;
+use insula_runtime::turn::Engine;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// The gateway of a running daemon.
+pub struct Gateway {
+    house: Arc<House>,
+    accounts: Arc<Accounts>,
+    way_in: WayIn,
+    takes: Arc<dyn Takes>,
+    way_out: Arc<WayOut>,
+}
+
+impl Gateway {
+    /// A gateway that hears nothing yet.
+    pub fn new(house: Arc<House>, engine: Engine, workshop: Arc<dyn Workshop>) -> Arc<Self> {
+        let accounts = Accounts::new(house.clone(), workshop);
+        let way_out = WayOut::new(house.clone(), engine.clone(), accounts.clone());
+        let way_in = WayIn::new(house.clone(), engine, way_out.clone(), accounts.clone());
+        let takes = Arc::new(way_in.clone());
+        Arc::new(Self { house, accounts, way_in, takes, way_out })
+    }
+
+    /// Connects the accounts, follows changes of the configuration and of secrets, and sends
+    /// what is to be sent, until told to stop. When it returns, nothing listens any more.
+    pub async fn run(&self, stop: CancellationToken) {
+        let sending = tokio::spawn(self.way_out.clone().run(stop.clone()));
+        // Before anything new is heard, so that every conversation keeps its order.
+        if let Err(error) = self.way_in.resume().await {
+            tracing::error!(%error, "messages that waited for their turn can't be read");
+        }
+        let mut changes = self.house.registry.changes();
+        loop {
+            changes.mark_unchanged();
+            self.reload();
+            tokio::select! {
+                () = stop.cancelled() => break,
+                changed = changes.changed() => if changed.is_err() { break },
+            }
+        }
+        self.accounts.close().await;
+        if let Err(error) = sending.await {
+            tracing::error!(%error, "sending ended in a panic");
+        }
+    }
+
+    /// Brings the accounts in line with the configuration and the secrets as they are now.
+    fn reload(&self) {
+        self.accounts.settle(&self.takes);
+    }
+
+    /// The adapters that are there now.
+    pub fn lines(&self) -> Arc<dyn Lines> {
+        self.accounts.clone()
+    }
+
+    /// How every account stands, by platform and name.
+    pub fn accounts(&self) -> Vec<AccountState> {
+        self.accounts.states()
+    }
+
+    /// Takes a request that reached the daemon's listener for an account. A platform or an
+    /// account that is not there answers as a wrong secret does.
+    pub async fn receive(&self, platform: &str, account: &str, request: WebRequest) -> WebAnswer {
+        match (Platform::new(platform), AccountId::new(account)) {
+            (Ok(platform), Ok(account)) => {
+                self.accounts.receive((platform, account), request, &self.takes).await
+            }
+            _ => WebAnswer::refused(),
+        }
+    }
+}
+
+#[async_trait]
+impl Takes for WayIn {
+    async fn take(&self, envelope: Envelope) -> Result<(), NotTaken> {
+        WayIn::take(self, envelope).await
+    }
+}

@@ -1,0 +1,258 @@
+//! The websocket of web chats: who may open it, and its frames in and out. What the frames say
+//! is the web chat's own.
+
+use crate::Surface;
+use crate::error::{ApiError, ErrorBody, not_found};
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{OriginalUri, Query, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use insula_adapters::webchat::{FRAME_BYTES_MAX, Hub, May, Said};
+use insula_domain::{Address, AgentId, Route};
+use insula_runtime::House;
+use insula_runtime::tokens::{Token, Verb};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What we speak.
+const PROTOCOL: &str = "insula.chat.v1";
+
+/// What the subprotocol with the token begins with.
+const TOKEN: &str = "insula.token.";
+
+/// How long a page may take to show its token.
+const HELLO_MAX: Duration = Duration::from_secs(10);
+
+/// How often a silent page is asked whether it lives.
+const PING_EVERY: Duration = Duration::from_secs(30);
+
+/// How long it may take to answer. Then it is taken for gone.
+const SILENCE_MAX: Duration = Duration::from_secs(75);
+
+/// What waits in memory for one page's connection to take it.
+const UNSENT_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// How long a page may take to take one frame.
+const SEND_MAX: Duration = Duration::from_secs(20);
+
+/// The page broke a rule, or its token is not good.
+const POLICY: u16 = 1008;
+/// The daemon stops, or the account was turned off.
+const AWAY: u16 = 1001;
+/// The page does not keep up, or there are too many.
+const AGAIN_LATER: u16 = 1013;
+
+/// What a page is told that was behind, or whose chat closed.
+const CUT: &str = "the chat closed, or this page did not keep up; come back with its cursor";
+
+/// The websocket of a web chat. See `docs/platforms/web-chat.md` for its frames.
+#[utoipa::path(get, path = "/chat/ws",
+    params(("account" = Option<String>, Query, description = "which web chat, where there are several")),
+    responses(
+        (status = 101, description = "a websocket that speaks `insula.chat.v1`"),
+        (status = 400, body = ErrorBody, description = "no websocket, or a token in the address"),
+        (status = 401, body = ErrorBody, description = "the token is nobody's"),
+        (status = 403, body = ErrorBody, description = "a page of another origin"),
+        (status = 404, body = ErrorBody, description = "no such web chat")))]
+pub async fn socket(
+    State(surface): State<Surface>,
+    OriginalUri(uri): OriginalUri,
+    Query(query): Query<BTreeMap<String, String>>,
+    headers: HeaderMap,
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Response {
+    let makers = surface.platforms.makers.as_ref();
+    let hub = makers.and_then(|it| it.webchats().find(query.get("account").map(String::as_str)));
+    let Some(hub) = hub else {
+        return not_found(OriginalUri(uri)).await;
+    };
+    if query.keys().any(|key| key != "account") {
+        // An address is kept in histories, logs and referrers.
+        let message = "only `account` may stand in the address; show the token as a subprotocol or in the first frame";
+        return ApiError::invalid(message).into_response();
+    }
+    if !is_welcome(&surface, &hub, &headers) {
+        let message =
+            "this page's origin may not open this chat; list it under `origins` of the account";
+        return ApiError::new(StatusCode::FORBIDDEN, "foreign_origin", message).into_response();
+    }
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return ApiError::invalid(rejection.to_string()).into_response(),
+    };
+    let house = surface.house.clone();
+    let shown = upgrade.requested_protocols().find_map(|protocol| {
+        protocol.to_str().ok()?.trim().strip_prefix(TOKEN).map(|token| house.tokens.find(token))
+    });
+    let token = match shown {
+        Some(None) => {
+            let message = "the token is nobody's";
+            let error = ApiError::new(StatusCode::UNAUTHORIZED, "unauthorized", message);
+            return error.into_response();
+        }
+        Some(Some(token)) => Some(token),
+        None => None,
+    };
+    upgrade
+        .protocols([PROTOCOL])
+        .max_message_size(FRAME_BYTES_MAX)
+        .max_frame_size(FRAME_BYTES_MAX)
+        .max_write_buffer_size(UNSENT_BYTES_MAX)
+        .on_upgrade(move |socket| async move {
+            let mut page = Page { socket, house };
+            let (code, why) = page.visit(&hub, token).await;
+            page.close(code, why).await;
+        })
+}
+
+/// Whether the page that opens the socket is the daemon's own, one of the listed, or no page.
+fn is_welcome(surface: &Surface, hub: &Hub, headers: &HeaderMap) -> bool {
+    let ours = |origin: &str| {
+        let host = origin.strip_prefix("http://");
+        let listening = surface.listening;
+        host.is_some_and(|host| listening.is_some_and(|listening| listening.answers_to(host)))
+    };
+    headers
+        .get_all(header::ORIGIN)
+        .iter()
+        .all(|origin| origin.to_str().is_ok_and(|origin| ours(origin) || hub.welcomes(origin)))
+}
+
+/// Whether the bearer of a token may talk to whoever answers at an address.
+fn may(house: &Arc<House>, token: &str) -> May {
+    let (house, token): (_, Box<str>) = (house.clone(), token.into());
+    Arc::new(move |address: &Address| {
+        let snapshot = house.snapshot();
+        let agent: Option<&AgentId> = match snapshot.router.route(address) {
+            Route::Bound { binding, .. } => Some(&binding.agent),
+            Route::Default(agent) => Some(agent),
+            Route::Nobody => None,
+        };
+        let token = house.tokens.get(&token);
+        agent.zip(token).is_some_and(|(agent, token)| token.allows(agent, Verb::Chat))
+    })
+}
+
+struct Page {
+    socket: WebSocket,
+    house: Arc<House>,
+}
+
+/// What happened first.
+enum Next {
+    Said(Message),
+    Gone,
+    Tell(Arc<str>),
+    Cut,
+    Changed,
+    Quiet,
+}
+
+impl Page {
+    /// Serves a page to its end; how to close it.
+    async fn visit(&mut self, hub: &Arc<Hub>, token: Option<Arc<Token>>) -> (u16, &'static str) {
+        let token = match token {
+            Some(token) => token,
+            None => match self.hello(hub).await {
+                Ok(token) => token,
+                Err(why) => return why,
+            },
+        };
+        let mut tokens = self.house.tokens.changes();
+        let mut changes = self.house.registry.changes();
+        let Some((mut visit, mut told)) = hub.enter(&token.id, may(&self.house, &token.id)) else {
+            return (AGAIN_LATER, "too many pages are open; try again later");
+        };
+        let clock = self.house.world.clock.clone();
+        let mut heard = clock.elapsed();
+        loop {
+            let next = tokio::select! {
+                biased;
+                _ = tokens.changed() => Next::Changed,
+                _ = changes.changed() => Next::Changed,
+                frame = told.recv() => frame.map_or(Next::Cut, Next::Tell),
+                said = self.socket.recv() => match said {
+                    Some(Ok(message)) => Next::Said(message),
+                    _ => Next::Gone,
+                },
+                () = clock.sleep(PING_EVERY) => Next::Quiet,
+            };
+            match next {
+                Next::Changed => {
+                    if self.house.tokens.get(&token.id).is_none_or(|now| now != token) {
+                        return (POLICY, "the token was revoked or changed");
+                    }
+                    visit.recheck();
+                }
+                Next::Tell(frame) => {
+                    if !self.send(Message::text(&*frame)).await {
+                        return (AWAY, "");
+                    }
+                }
+                Next::Cut => return (AGAIN_LATER, CUT),
+                Next::Said(message) => {
+                    heard = clock.elapsed();
+                    match message {
+                        Message::Text(text) => {
+                            if let Err(nonsense) = visit.hear(text.as_str()).await {
+                                tracing::debug!(%nonsense, "a web chat was cut");
+                                return (POLICY, "the frame is not understood");
+                            }
+                        }
+                        Message::Binary(_) => return (POLICY, "frames are text"),
+                        Message::Close(_) => return (1000, ""),
+                        Message::Ping(_) | Message::Pong(_) => {}
+                    }
+                }
+                Next::Quiet => {
+                    if clock.elapsed().saturating_sub(heard) > SILENCE_MAX {
+                        return (AWAY, "nothing was heard");
+                    }
+                    if !self.send(Message::Ping(axum::body::Bytes::new())).await {
+                        return (AWAY, "");
+                    }
+                }
+                Next::Gone => return (AWAY, ""),
+            }
+        }
+    }
+
+    /// Waits for the frame that shows the token.
+    async fn hello(&mut self, hub: &Hub) -> Result<Arc<Token>, (u16, &'static str)> {
+        let Some(_place) = hub.wait_at_the_door() else {
+            return Err((AGAIN_LATER, "too many pages are waiting; try again later"));
+        };
+        let clock = self.house.world.clock.clone();
+        let first = tokio::select! {
+            said = self.socket.recv() => said,
+            () = clock.sleep(HELLO_MAX) => return Err((POLICY, "no token was shown")),
+        };
+        let said = match &first {
+            Some(Ok(Message::Text(text))) => serde_json::from_str(text.as_str()).ok(),
+            _ => None,
+        };
+        match said {
+            Some(Said::Hello { token }) => {
+                self.house.tokens.find(&token).ok_or((POLICY, "the token is nobody's"))
+            }
+            _ => Err((POLICY, "the first frame is `hello` with a token")),
+        }
+    }
+
+    /// Sends one frame; whether it went.
+    async fn send(&mut self, message: Message) -> bool {
+        let clock = self.house.world.clock.clone();
+        tokio::select! {
+            sent = self.socket.send(message) => sent.is_ok(),
+            () = clock.sleep(SEND_MAX) => false,
+        }
+    }
+
+    async fn close(&mut self, code: u16, why: &'static str) {
+        let frame = CloseFrame { code, reason: why.into() };
+        // One that is gone need not be told.
+        self.send(Message::Close(Some(frame))).await;
+    }
+}

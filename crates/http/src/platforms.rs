@@ -1,0 +1,115 @@
+//! What the listener knows of platforms: requests of theirs go to the gateway unread, and pages
+//! of web chats are joined to it.
+
+use crate::Surface;
+use crate::error::ErrorBody;
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use insula_adapters::Makers;
+use insula_gateway::{AccountState, Connection, Gateway, WebAnswer, WebRequest};
+use insula_runtime::House;
+use insula_runtime::doctor::Finding;
+use std::sync::Arc;
+
+/// The longest request of a platform. Theirs are some kilobytes; files are fetched.
+const HOOK_LEN_MAX: usize = 1024 * 1024;
+
+/// The gateway and what makes its adapters, as far as they are there.
+#[derive(Clone, Default)]
+pub struct Platforms {
+    /// The gateway; `None` for a command without a daemon.
+    pub gateway: Option<Arc<Gateway>>,
+    /// What makes adapters.
+    pub makers: Option<Arc<Makers>>,
+}
+
+impl Platforms {
+    /// How every account stands. Without a gateway, those of the configuration are off.
+    pub fn accounts(&self, house: &House) -> Vec<AccountState> {
+        if let Some(gateway) = &self.gateway {
+            return gateway.accounts();
+        }
+        let since = house.world.clock.now();
+        let accounts = house.snapshot().daemon.clone();
+        let accounts = accounts.accounts.iter().map(|account| AccountState {
+            platform: account.platform,
+            account: account.name.clone(),
+            state: Connection::Off,
+            reason: Some("no daemon runs".to_owned()),
+            since,
+            events: 0,
+            errors: 0,
+        });
+        accounts.collect()
+    }
+
+    /// Each state and how many accounts are in it.
+    pub fn by_state(&self, house: &House) -> [(&'static str, usize); 5] {
+        let accounts = self.accounts(house);
+        Connection::ALL.map(|state| {
+            (state.as_str(), accounts.iter().filter(|account| account.state == state).count())
+        })
+    }
+
+    /// What `insula doctor` says about accounts.
+    pub async fn examine(&self, house: &House) -> Vec<Finding> {
+        match &self.makers {
+            Some(makers) => insula_gateway::examine(house, &**makers).await,
+            None => Vec::new(),
+        }
+    }
+}
+
+/// A request of a platform for one of our accounts. Its adapter checks it by a secret of its own;
+/// an account that does not exist answers as a wrong secret does.
+#[utoipa::path(post, path = "/hooks/{platform}/{account}",
+    params(("platform" = String, Path), ("account" = String, Path)),
+    responses(
+        (status = 202, description = "taken, and durable; some platforms get 200"),
+        (status = 401, body = ErrorBody, description = "no such account, or the request does not show its secret"),
+        (status = 413, body = ErrorBody, description = "the body is too long"),
+        (status = 503, body = ErrorBody, description = "not taken; send it again")))]
+pub async fn hook(
+    State(surface): State<Surface>,
+    Path((platform, account)): Path<(String, String)>,
+    request: Request,
+) -> Response {
+    let (head, body) = request.into_parts();
+    let said = head.headers.get(header::CONTENT_LENGTH);
+    let said: usize = said.and_then(|it| it.to_str().ok()?.parse().ok()).unwrap_or(0);
+    if said > HOOK_LEN_MAX {
+        return too_long();
+    }
+    let Ok(body) = to_bytes(body, HOOK_LEN_MAX).await else { return too_long() };
+    let headers = head.headers.iter().filter_map(|(name, value)| {
+        // A value that is no text is nobody's secret.
+        Some((name.as_str().into(), value.to_str().ok()?.into()))
+    });
+    let request = WebRequest { headers: headers.collect(), body };
+    let answer = match &surface.platforms.gateway {
+        Some(gateway) => gateway.receive(&platform, &account, request).await,
+        None => WebAnswer::refused(),
+    };
+    answered(answer)
+}
+
+fn too_long() -> Response {
+    let message = format!("the body is longer than {HOOK_LEN_MAX} bytes");
+    let body = serde_json::json!({ "error": { "code": "body_too_large", "message": message } });
+    let answer = WebAnswer { status: 413, body: Bytes::from(body.to_string()) };
+    // The rest of it is not read.
+    ([(header::CONNECTION, "close")], answered(answer)).into_response()
+}
+
+fn answered(answer: WebAnswer) -> Response {
+    let status = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let is_json = answer.body.first() == Some(&b'{');
+    let mut response = (status, Body::from(answer.body)).into_response();
+    if is_json {
+        let json = header::HeaderValue::from_static("application/json");
+        response.headers_mut().insert(header::CONTENT_TYPE, json);
+    }
+    response
+}
