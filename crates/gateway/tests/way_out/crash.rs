@@ -100,7 +100,7 @@ fn is_beginning(seen: &Seen) -> bool {
 /// On a platform that recognises repetitions everything is there once and in order.
 fn check_mindful(fake: &Fake, points: &[usize]) {
     for chat in ["c1", "c2"] {
-        assert_eq!(fake.texts(chat), expected(chat, 200), "{chat}, killed at {points:?}");
+        assert_eq!(fake.texts(chat), expected(chat, 280), "{chat}, killed at {points:?}");
     }
 }
 
@@ -120,7 +120,7 @@ fn check_forgetful(fake: &Fake, points: &[usize]) {
         let beginnings = seen.iter().filter(|it| is_beginning(it)).count();
         assert!(beginnings <= points.len(), "{seen:#?}");
         // There is room for the word that it is a repetition.
-        let limit = 200 - split::units(REPETITION);
+        let limit = 280 - split::units(REPETITION);
         let mut expected = expected(chat, limit).into_iter().peekable();
         let mut last: Option<String> = None;
         for (text, is_repeated) in told {

@@ -39,7 +39,7 @@ fn a_long_reply_is_sent_in_parts_and_only_the_first_is_an_answer() {
         let seen = fake.seen();
         assert!(seen.len() > 2, "{seen:#?}");
         for n in 0..30 {
-            let line = format!("x goes on with line {n:02}\n");
+            let line = format!("x goes on with line {n:02}");
             let count = seen.iter().filter(|it| it.text.contains(&line)).count();
             assert_eq!(count, 1, "{line}: {seen:#?}");
         }

@@ -68,7 +68,7 @@ pub const TELEGRAM: &str = "telegram";
 /// One that knows no idempotency, as some are.
 pub fn forgetful() -> Features {
     Features {
-        text_units: 200,
+        text_units: 280,
         can_edit: Some(Duration::from_secs(1)),
         is_idempotent: false,
         has_buttons: true,
