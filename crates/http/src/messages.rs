@@ -88,6 +88,7 @@ impl Asked {
             parts: Vec::new(),
             idempotency: None,
             agent: agent.clone(),
+            origin: None,
             acknowledge: Acknowledge::AtOnce,
         };
         Ok(Self { engine, agent, caller, inbound })

@@ -88,6 +88,7 @@ async fn measure(house: &House, engine: &Engine, kind: &str, text: &str) -> f64 
             history: vec![],
             parts: vec![Part::Text(text.to_owned())],
             idempotency: None,
+            origin: None,
             acknowledge: Acknowledge::AtOnce,
             agent,
         };

@@ -94,6 +94,7 @@ impl Fixture {
             roles: vec![],
         };
         let inbound = Inbound {
+            origin: None,
             acknowledge: Acknowledge::AtOnce,
             session: agent.session_key(&address),
             scope: agent.scope(&address),

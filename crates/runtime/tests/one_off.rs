@@ -60,6 +60,7 @@ impl Fixture {
             (role, vec![Part::Text(format!("{CANARY} {number}"))])
         };
         Inbound {
+            origin: None,
             acknowledge: Acknowledge::AtOnce,
             session: agent.session_key(&address),
             scope: agent.scope(&address),

@@ -11,6 +11,7 @@ use crate::fence::Fence;
 use crate::limits;
 use crate::memory::{Fragment, FragmentId, Origin, Remember, Target};
 use crate::message::{Message, MessageSeq, NewMessage, Window};
+use crate::outbox::{DeliveryId, OutboxCommand};
 use crate::search::Hit;
 use crate::session::{OpenSession, Session, SessionId, SessionRef, Summary};
 use crate::turn::{
@@ -151,6 +152,8 @@ pub enum AgentCommand {
         /// The session.
         session: SessionId,
     },
+    /// Changes the outbox.
+    Outbox(OutboxCommand),
     /// Forgets idempotency keys that were first seen before a time.
     PruneIdempotency {
         /// The time.
@@ -189,6 +192,8 @@ pub enum Outcome {
     Remembered(Vec<FragmentId>),
     /// The fragments that are gone.
     Forgotten(Vec<Fragment>),
+    /// What was put into the outbox, or was there under that name.
+    Enqueued(DeliveryId),
     /// The turn is over.
     Concluded {
         /// The place of the first message it brought.
@@ -220,6 +225,14 @@ impl Committed {
     pub fn session(&self) -> Option<SessionId> {
         self.outcomes.iter().find_map(|outcome| match outcome {
             Outcome::Session(session) => Some(*session),
+            _ => None,
+        })
+    }
+
+    /// The first delivery it put into the outbox by [`OutboxCommand::Enqueue`].
+    pub fn enqueued(&self) -> Option<DeliveryId> {
+        self.outcomes.iter().find_map(|outcome| match outcome {
+            Outcome::Enqueued(id) => Some(*id),
             _ => None,
         })
     }

@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::fence::Fence;
 use crate::memory::MemoryBackend;
 use crate::message::{Message, MessageSeq, Window};
+use crate::outbox::OutboxBackend;
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
@@ -42,7 +43,7 @@ pub trait Backend: Send + Sync {
 
 /// One agent's part; see [`AgentStore`](crate::AgentStore) for what each method means.
 #[async_trait]
-pub trait AgentBackend: MemoryBackend + Send + Sync {
+pub trait AgentBackend: MemoryBackend + OutboxBackend + Send + Sync {
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed>;
 
@@ -138,7 +139,7 @@ pub trait DaemonBackend: Send + Sync {
     /// The earliest wake time.
     async fn next_wake(&self) -> Result<Option<Timestamp>>;
 
-    /// Agents that may have unfinished turns.
+    /// Agents that may have unfinished turns or deliveries.
     async fn busy(&self) -> Result<Vec<AgentId>>;
 
     /// Who used something since a day.

@@ -5,6 +5,7 @@
 mod approvals;
 mod lineage;
 mod memory;
+mod outbox;
 pub mod sample;
 mod sessions;
 mod turns;
@@ -44,6 +45,7 @@ pub async fn run(opener: &dyn Opener) {
     approvals::run(opener).await;
     lineage::run(opener).await;
     memory::run(opener).await;
+    outbox::run(opener).await;
 }
 
 /// An agent id.

@@ -189,8 +189,8 @@ impl DaemonStore {
         self.backend.next_wake().await
     }
 
-    /// Agents that may have unfinished turns, by id: every agent that has one, and some that
-    /// had one lately. Read at start; ask each for [`unfinished`](crate::AgentStore::unfinished).
+    /// Agents that may have unfinished turns or deliveries, by id: every agent that has one,
+    /// and some that had one lately. Read at start; ask each for [`unfinished`](crate::AgentStore::unfinished).
     pub async fn busy(&self) -> Result<Vec<AgentId>> {
         self.backend.busy().await
     }

@@ -1,6 +1,7 @@
 //! What can go wrong, by what the caller or an operator can do about it.
 
 use crate::message::MessageSeq;
+use crate::outbox::DeliveryId;
 use crate::session::SessionId;
 use crate::turn::{TurnId, TurnStatus};
 use insula_domain::id::AgentId;
@@ -142,6 +143,14 @@ pub enum StoreError {
     TurnGoesOn {
         /// The turn.
         turn: TurnId,
+    },
+    /// The call names a delivery that is not there, or is over.
+    #[error(
+        "delivery {delivery} is not in the outbox; it was sent, dropped, or forgotten with its session"
+    )]
+    NoDelivery {
+        /// The delivery.
+        delivery: DeliveryId,
     },
     /// Somebody else changed the list meanwhile: read it again.
     #[error("what is remembered here changed meanwhile; read it again")]

@@ -25,6 +25,7 @@ pub mod key;
 mod limits;
 pub mod memory;
 pub mod message;
+pub mod outbox;
 mod parts;
 pub mod search;
 pub mod session;
@@ -48,6 +49,10 @@ pub use memory::{
     NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,
 };
 pub use message::{MESSAGE_PAGE_MAX, Message, MessageSeq, NewMessage, Part, Role, Window};
+pub use outbox::{
+    Button, Content, Delivery, DeliveryId, DeliveryState, Destination, Doubt, Enqueue, Lane,
+    NewButton, OutboxCommand, Provisional, Rest, SentPart, TurnOrigin,
+};
 pub use search::Hit;
 pub use session::{OpenSession, Session, SessionId, SessionRef, SessionState, Summary};
 pub use store::{Durability, OPEN_MAX_DEFAULT, Store, StoreOptions};

@@ -8,6 +8,10 @@ use crate::memory::{
     Entry, FRAGMENT_BYTES_MAX, FRAGMENTS_MAX, MEMORY_BLOCK_BYTES_MAX, Origin, Remember,
 };
 use crate::message::{MESSAGE_BYTES_MAX, NewMessage, PARTS_MAX};
+use crate::outbox::{
+    BUTTON_BYTES_MAX, BUTTONS_MAX, DELIVERY_NAME_BYTES_MAX, DELIVERY_TEXT_BYTES_MAX,
+    DELIVERY_WHY_BYTES_MAX, Destination, NewButton, OutboxCommand,
+};
 use crate::parts;
 use crate::search::QUERY_BYTES_MAX;
 use crate::session::{NAME_BYTES_MAX, OpenSession, SessionRef, TITLE_BYTES_MAX};
@@ -45,6 +49,7 @@ fn command(command: &AgentCommand) -> Result<()> {
         AgentCommand::Accept(accept) => {
             session(&accept.session)?;
             key(accept.idempotency.as_ref())?;
+            accept.origin.as_ref().map_or(Ok(()), destination)?;
             message(&accept.message)
         }
         AgentCommand::AcceptChild(accept) => message(&accept.message),
@@ -81,6 +86,7 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("a chain of scopes", chain.len(), CHAIN_BYTES_MAX)?;
             within("a block of memory", text.len(), MEMORY_BLOCK_BYTES_MAX)
         }
+        AgentCommand::Outbox(command) => outbox(command),
         AgentCommand::RevokeGrant { .. }
         | AgentCommand::ThawMemory { .. }
         | AgentCommand::EraseAuditContent(_)
@@ -109,6 +115,51 @@ fn origin(origin: &Origin) -> Result<()> {
     within("a principal", origin.principal.len(), NAME_BYTES_MAX)?;
     let call = origin.call.as_ref().map_or(0, |call| call.len());
     within("the id of a tool call", call, CALL_NAME_BYTES_MAX)
+}
+
+fn outbox(command: &OutboxCommand) -> Result<()> {
+    match command {
+        OutboxCommand::Enqueue(new) => {
+            destination(&new.to)?;
+            within("a delivery", new.text.len(), DELIVERY_TEXT_BYTES_MAX)?;
+            let name = new.name.as_ref().map_or(0, |name| name.len());
+            within("the name of a delivery", name, DELIVERY_NAME_BYTES_MAX)?;
+            buttons(&new.buttons)
+        }
+        OutboxCommand::Sent { part, .. } => {
+            let name = part.as_ref().map_or(0, |part| part.message.len());
+            within("the name of a message", name, NAME_BYTES_MAX)
+        }
+        OutboxCommand::PutOff { why, .. }
+        | OutboxCommand::InDoubt { why, .. }
+        | OutboxCommand::Failed { why, .. } => {
+            within("the reason of a delivery", why.len(), DELIVERY_WHY_BYTES_MAX)
+        }
+        OutboxCommand::ProvisionalShown { message, .. } => {
+            let name = message.as_ref().map_or(0, |name| name.len());
+            within("the name of a message", name, NAME_BYTES_MAX)
+        }
+        OutboxCommand::Buttons { buttons: all, .. } => buttons(all),
+        OutboxCommand::Begun { .. }
+        | OutboxCommand::Resend { .. }
+        | OutboxCommand::Drop { .. }
+        | OutboxCommand::ProvisionalBegun { .. }
+        | OutboxCommand::ProvisionalLost { .. }
+        | OutboxCommand::Prune { .. } => Ok(()),
+    }
+}
+
+fn destination(to: &Destination) -> Result<()> {
+    let (topic, reply_to) = (to.topic.as_ref(), to.reply_to.as_ref());
+    let names = [Some(&to.lane.platform), Some(&to.lane.account), Some(&to.lane.chat)];
+    let names = names.into_iter().chain([Some(&to.chat_type), topic, reply_to]).flatten();
+    names.into_iter().try_for_each(|name| within("a destination", name.len(), NAME_BYTES_MAX))
+}
+
+fn buttons(buttons: &[NewButton]) -> Result<()> {
+    within("a list of buttons", buttons.len(), BUTTONS_MAX)?;
+    let texts = buttons.iter().flat_map(|it| [&it.data, &it.label, &it.meaning]);
+    texts.into_iter().try_for_each(|text| within("a button", text.len(), BUTTON_BYTES_MAX))
 }
 
 /// Refuses an audit entry that exceeds its limits.

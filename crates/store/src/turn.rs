@@ -6,6 +6,7 @@
 //! began and did not end is seen to have done just that.
 
 use crate::message::{MessageSeq, NewMessage};
+use crate::outbox::Destination;
 use crate::session::{OpenSession, SessionId};
 use crate::usage::Usage;
 use insula_world::Timestamp;
@@ -60,6 +61,8 @@ pub struct Accept {
     pub message: NewMessage,
     /// What a repetition of it would carry. One that was seen writes nothing.
     pub idempotency: Option<IdempotencyKey>,
+    /// Where the reply goes. The conclusion of the turn then puts it into the outbox.
+    pub origin: Option<Destination>,
     /// When it has to be on the disk.
     pub flush: Flush,
 }
@@ -281,8 +284,8 @@ impl TurnOutcome {
     }
 }
 
-/// Ends a turn: its last messages, what they cost and the outcome, in one commit. A turn is
-/// concluded once; a second time refuses with [`TurnOver`](crate::StoreError::TurnOver).
+/// Ends a turn: its last messages, what they cost and the outcome, in one commit, and the
+/// delivery of its end where that goes anywhere. A turn is concluded once; a second time refuses with [`TurnOver`](crate::StoreError::TurnOver).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Conclude {
     /// The turn.

@@ -56,6 +56,7 @@ fn accept(session: u64, n: u64) -> AgentCommand {
             key: n.to_string().into(),
             request: [0; 32],
         }),
+        origin: None,
         // Half of them each way: a crash of the process must lose neither.
         flush: if n.is_multiple_of(2) { Flush::Now } else { Flush::Later },
     }))

@@ -71,6 +71,7 @@ impl<'h> Asking<'h> {
             parts,
             idempotency: None,
             agent: agent.clone(),
+            origin: None,
             acknowledge: Acknowledge::WithReply,
         };
         inbound.idempotency = self.idempotency.map(|key| IdempotencyKey {

@@ -26,8 +26,8 @@ use insula_domain::{Label, MemoryOperation, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
-    Accept, Accepted, AgentCommand, Flush, IdempotencyKey, MessageSeq, NewMessage, OpenSession,
-    Part, Role, SessionRef, StoreError, TurnId, TurnStatus,
+    Accept, Accepted, AgentCommand, Destination, Flush, IdempotencyKey, MessageSeq, NewMessage,
+    OpenSession, Part, Role, SessionRef, StoreError, TurnId, TurnStatus,
 };
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
@@ -52,6 +52,8 @@ pub struct Inbound {
     pub parts: Vec<Part>,
     /// What a repetition of it would carry.
     pub idempotency: Option<IdempotencyKey>,
+    /// Where the reply goes, if it leaves by the outbox.
+    pub origin: Option<Destination>,
     /// When whoever sent it is told that it was taken.
     pub acknowledge: Acknowledge,
 }
@@ -121,7 +123,7 @@ struct Built {
 /// Takes messages and runs their turns.
 #[derive(Clone)]
 pub struct Engine {
-    pub(super) shop: Arc<Shop>,
+    pub(crate) shop: Arc<Shop>,
     pub(super) lanes: Lanes,
     pub(super) live: Arc<Live>,
     pub(super) one_offs: OneOffs,
@@ -200,6 +202,7 @@ impl Engine {
             history,
             parts,
             idempotency,
+            origin,
             acknowledge,
         } = inbound;
         let at = self.shop.house.world.clock.now();
@@ -238,7 +241,7 @@ impl Engine {
             Acknowledge::AtOnce => Flush::Now,
             Acknowledge::WithReply => Flush::Later,
         };
-        let accept = Accept { session: open, message: said.clone(), idempotency, flush };
+        let accept = Accept { session: open, message: said.clone(), idempotency, origin, flush };
         batch.push(AgentCommand::Accept(Box::new(accept)));
         let done = agent.store.commit(batch, &self.shop.house.fence).await?;
         let (turn, session, seq) = match done.accepted() {

@@ -62,6 +62,7 @@ fn inbound(fixture: &Fixture, agent: &str, address: &Address, text: &str) -> Inb
         history: Vec::new(),
         parts: vec![Part::Text(text.to_owned())],
         idempotency: None,
+        origin: None,
         acknowledge: Acknowledge::AtOnce,
         agent,
     }

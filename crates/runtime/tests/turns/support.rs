@@ -179,6 +179,7 @@ impl Fixture {
         let address = address(chat);
         let session = agent.session_key(&address);
         let inbound = Inbound {
+            origin: None,
             acknowledge: Acknowledge::AtOnce,
             session: session.clone(),
             scope: agent.scope(&address),

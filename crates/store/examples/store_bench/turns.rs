@@ -64,6 +64,7 @@ fn accept(session: usize, n: u64, keyed: bool) -> AgentCommand {
             label: "private".into(),
             at: at(n),
         },
+        origin: None,
         flush: Flush::Now,
         idempotency: keyed.then(|| IdempotencyKey {
             who: "token".into(),

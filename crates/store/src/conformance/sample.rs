@@ -50,6 +50,7 @@ pub fn accept(key: &str, text: &str) -> AgentCommand {
         session,
         message,
         idempotency: None,
+        origin: None,
         flush: Flush::Now,
     }))
 }
@@ -60,7 +61,13 @@ pub fn accept_keyed(key: &str, text: &str, who: &str, idempotency: &str) -> Agen
     let request = [7; 32];
     let idempotency = Some(IdempotencyKey { who: who.into(), key: idempotency.into(), request });
     let (session, message) = (opening(key), said(text));
-    AgentCommand::Accept(Box::new(Accept { session, message, idempotency, flush: Flush::Now }))
+    AgentCommand::Accept(Box::new(Accept {
+        session,
+        message,
+        idempotency,
+        origin: None,
+        flush: Flush::Now,
+    }))
 }
 
 /// Ends a turn with a reply.

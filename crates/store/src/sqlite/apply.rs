@@ -2,10 +2,11 @@
 
 use super::memory::write as memory;
 use super::sql::Fault;
-use super::{approvals, audit, index, lineage, messages, sessions, turns};
+use super::{approvals, audit, index, lineage, messages, outbox, sessions, turns};
 use crate::agent::{AgentCommand, Committed, Outcome};
 use crate::chain::Chain;
 use crate::message::NewMessage;
+use crate::outbox::OutboxCommand;
 use crate::turn::{Flush, NewStep};
 use insula_world::Random;
 use rusqlite::Connection;
@@ -19,7 +20,7 @@ pub(crate) struct Means<'a> {
 /// What commands of a batch will need or leave to do.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
-    /// One may begin a turn: the agent must be marked as busy first.
+    /// One may begin a turn or bring a delivery: the agent must be marked as busy first.
     pub(crate) accepts: bool,
     /// One appends to the audit chain: its head must be anchored after.
     pub(crate) audits: bool,
@@ -59,6 +60,15 @@ impl Traits {
                 AgentCommand::EraseAuditContent(_) | AgentCommand::ForgetSession { .. } => {
                     traits.erases = true;
                 }
+                AgentCommand::Outbox(command) => match command {
+                    OutboxCommand::Enqueue(_) | OutboxCommand::Resend { .. } => {
+                        traits.accepts = true;
+                    }
+                    OutboxCommand::Drop { .. } => traits.erases = true,
+                    // Where that is lost with the power, what was sent counts as in doubt.
+                    OutboxCommand::Sent { .. } => traits.flushes = batch.len() > 1,
+                    _ => {}
+                },
                 AgentCommand::Remember(_) => traits.audits = true,
                 AgentCommand::ForgetMemory { .. } => {
                     traits.audits = true;
@@ -141,7 +151,7 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
             let first = messages::append(sql, &place, None, messages)?;
             return Ok(Outcome::Appended { session: place.session, first, count: messages.len() });
         }
-        AgentCommand::Accept(accept) => return turns::accept(sql, accept),
+        AgentCommand::Accept(accept) => return turns::accept(sql, means.chain, accept),
         AgentCommand::AcceptChild(accept) => return lineage::accept(sql, accept),
         AgentCommand::Join(join) => return turns::join(sql, join),
         AgentCommand::Step { turn, step } => return turns::step(sql, *turn, step),
@@ -163,6 +173,7 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
             memory::freeze(sql, *session, chain, text)?;
         }
         AgentCommand::ThawMemory { session } => memory::thaw(sql, *session)?,
+        AgentCommand::Outbox(command) => return outbox::write::apply(sql, means.chain, command),
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }
     Ok(Outcome::Done)

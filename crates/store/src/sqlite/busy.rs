@@ -1,4 +1,5 @@
-//! Which agents may have unfinished turns, told without opening their databases.
+//! Which agents may have unfinished turns or undelivered words, told without opening their
+//! databases.
 //!
 //! The mark is set before the first message is taken in, and taken away when the agent's
 //! database closes; in between it stays, so that in steady use it costs nothing.
@@ -6,10 +7,11 @@
 //! Why a crash can't lose it: an agent's slot is held, by one piece of work at a time, while
 //! its mark is set or taken away and while its turns are committed.
 //!
-//! 1. Whoever commits an acceptance sees the mark first, or sets it, flushed as a commit is,
-//!    before the transaction begins. So no acceptance is durable without a durable mark.
+//! 1. Whoever commits an acceptance, or puts something into the outbox, sees the mark first, or
+//!    sets it, flushed as a commit is, before the transaction begins. So neither is durable
+//!    without a durable mark.
 //! 2. The mark is taken away only after the database was seen to have no unfinished turn and
-//!    was closed, which flushed the conclusions that made it so; and nobody can accept in
+//!    nothing to deliver, and was closed, which flushed the conclusions that made it so; and nobody can accept in
 //!    between, because the slot is held. So no mark is gone while a turn is unfinished.
 //! 3. Taking it away is not flushed. If that is lost, a mark is left without a reason: the
 //!    agent is looked at once at the next start, and loses it when its database closes.

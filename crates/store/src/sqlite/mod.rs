@@ -16,6 +16,7 @@ mod lineage;
 mod memory;
 mod messages;
 mod open;
+mod outbox;
 mod pool;
 mod queue;
 mod schema;

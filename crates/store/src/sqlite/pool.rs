@@ -6,6 +6,7 @@ use super::daemon::DaemonFile;
 use super::group::Line;
 use super::index::Backlog;
 use super::open::{self, Absent};
+use super::outbox;
 use super::schema;
 use super::spent;
 use super::sql::Db;
@@ -286,14 +287,14 @@ impl Pool {
         false
     }
 
-    /// Closes the file of a slot. An agent without unfinished turns stops being busy; see
+    /// Closes the file of a slot. An agent without unfinished turns and deliveries stops being busy; see
     /// `busy` for why that is safe here.
     async fn close(&self, slot: &Slot, mut state: OwnedMutexGuard<State>, next: State) {
         let told = Told(self.open.clone());
         let job = move || {
             let used = match &*state {
                 State::Open(file) => file.db.read(|sql| {
-                    let open = turn_reads::any_unfinished(sql)?;
+                    let open = turn_reads::any_unfinished(sql)? || outbox::read::any_open(sql)?;
                     if open { Ok(None) } else { spent::last(sql).map(Some) }
                 }),
                 State::Closed | State::Retired => Ok(None),

@@ -6,7 +6,7 @@ use super::open::Format;
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
     cache_kib: 128,
-    statements: 80,
+    statements: 110,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -19,6 +19,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/agent_5.sql"),
         include_str!("migrations/agent_6.sql"),
         include_str!("migrations/memory_1.sql"),
+        include_str!("migrations/outbox_1.sql"),
     ],
 };
 

@@ -156,6 +156,7 @@ pub(crate) fn forget(sql: &Connection, session: SessionId, at: Timestamp) -> Res
     let (low, high) = (first_id(session), last_id(session));
     index::forget(sql, low, high)?;
     super::approvals::forget(sql, session)?;
+    super::outbox::write::forget(sql, session)?;
     super::memory::write::thaw(sql, session)?;
     // Every turn of the session has at least the message that began it.
     let turns: Vec<i64> = sql

@@ -2,11 +2,13 @@
 
 use super::lineage;
 use super::messages;
+use super::outbox::write as outbox;
 use super::scopes::Scope;
 use super::sessions::{self, Place};
 use super::sql::{Fault, bad_value};
 use super::usage::{self, Payer};
 use crate::agent::Outcome;
+use crate::chain::Chain;
 use crate::error::StoreError;
 use crate::message::{MessageSeq, NewMessage, Role};
 use crate::session::{SessionId, SessionRef};
@@ -121,7 +123,7 @@ pub(crate) fn prune_idempotency(sql: &Connection, before: Timestamp) -> rusqlite
 }
 
 /// Takes a message in and begins its turn.
-pub(crate) fn accept(sql: &Connection, accept: &Accept) -> Result<Outcome, Fault> {
+pub(crate) fn accept(sql: &Connection, chain: &Chain, accept: &Accept) -> Result<Outcome, Fault> {
     if let Some(known) = known(sql, accept.idempotency.as_ref())? {
         return Ok(Outcome::Accepted(known));
     }
@@ -131,6 +133,9 @@ pub(crate) fn accept(sql: &Connection, accept: &Accept) -> Result<Outcome, Fault
     let turn = begin(sql, session, seq, &accept.message)?;
     messages::put(sql, &place, seq, Some(turn), &accept.message)?;
     remember(sql, accept.idempotency.as_ref(), turn, accept.message.at)?;
+    if let Some(to) = &accept.origin {
+        outbox::begin_turn(sql, chain, (turn, session), to, accept.message.at)?;
+    }
     Ok(Outcome::Accepted(Accepted::New { turn, session, seq }))
 }
 
@@ -294,6 +299,7 @@ pub(crate) fn conclude(sql: &Connection, conclude: &Conclude) -> Result<Outcome,
         cost,
     ))?;
     lineage::stop_below(sql, turn.id, conclude.at)?;
+    outbox::end_turn(sql, turn.id, reply, conclude.at)?;
     // A child is part of its parent's turn, not one more.
     let is_child = turn.place.is_child;
     usage::add(sql, payer(&turn), conclude.at, i64::from(!is_child), conclude.usage)?;

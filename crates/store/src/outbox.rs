@@ -1,0 +1,438 @@
+//! The outbox: what is to be sent to a platform, and how far that got.
+//!
+//! A delivery is a row. The reply of a turn that has somewhere to go becomes one in the commit
+//! that concludes the turn; anything else is put in by [`OutboxCommand::Enqueue`]. That a
+//! request is about to be made is journalled before it, and what became of it after: so a
+//! crash between the two is seen as [`DeliveryState::Sending`].
+
+use crate::agent::AgentStore;
+use crate::error::Result;
+use crate::message::MessageSeq;
+use crate::session::SessionId;
+use crate::turn::TurnId;
+use async_trait::async_trait;
+use insula_world::Timestamp;
+use std::fmt;
+
+/// Longest text of a delivery that is no message of a session, in bytes.
+pub const DELIVERY_TEXT_BYTES_MAX: usize = 1024 * 1024;
+/// Longest reason why something was not delivered, in bytes.
+pub const DELIVERY_WHY_BYTES_MAX: usize = 4 * 1024;
+/// Longest name by which a delivery is made once, in bytes.
+pub const DELIVERY_NAME_BYTES_MAX: usize = 256;
+/// Longest words of a button or of what it means, in bytes.
+pub const BUTTON_BYTES_MAX: usize = 1024;
+/// Most buttons of one delivery.
+pub const BUTTONS_MAX: usize = 32;
+/// Most deliveries one read returns.
+pub const DELIVERIES_MAX: usize = 1_000;
+
+/// A delivery, counted from 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DeliveryId(pub i64);
+
+impl fmt::Display for DeliveryId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A chat of one account's; what goes there keeps its order.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Lane {
+    /// The platform.
+    pub platform: Box<str>,
+    /// Our account on it.
+    pub account: Box<str>,
+    /// The chat.
+    pub chat: Box<str>,
+}
+
+/// Where a delivery goes, and what it answers there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Destination {
+    /// The chat.
+    pub lane: Lane,
+    /// What kind of chat.
+    pub chat_type: Box<str>,
+    /// The topic in it.
+    pub topic: Option<Box<str>>,
+    /// The platform's name for the message it answers.
+    pub reply_to: Option<Box<str>>,
+}
+
+/// What a delivery says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Content {
+    /// What a message of its session says.
+    Message(MessageSeq),
+    /// Its own words.
+    Text(String),
+    /// That its turn ended without a reply.
+    TurnEnd,
+}
+
+/// How a delivery stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum DeliveryState {
+    /// It, or its next part, is to be sent.
+    Waiting,
+    /// A request was about to be made and nothing is known of it since.
+    Sending,
+    /// A request may have arrived; it is to be sent again all the same.
+    Uncertain,
+    /// The platform took all of it.
+    Sent,
+    /// A request may have arrived; an operator decides.
+    Held,
+    /// It will not be sent.
+    Failed,
+}
+
+impl DeliveryState {
+    /// Every state, at the index of its code.
+    pub const ALL: [Self; 6] =
+        [Self::Waiting, Self::Sending, Self::Uncertain, Self::Sent, Self::Held, Self::Failed];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Sending => "sending",
+            Self::Uncertain => "uncertain",
+            Self::Sent => "sent",
+            Self::Held => "held",
+            Self::Failed => "failed",
+        }
+    }
+
+    pub(crate) const fn code(self) -> u8 {
+        self as u8
+    }
+
+    pub(crate) fn from_code(code: i64) -> Option<Self> {
+        usize::try_from(code).ok().and_then(|code| Self::ALL.get(code).copied())
+    }
+}
+
+/// What was shown of a reply before it was complete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Provisional {
+    /// Nothing.
+    None,
+    /// A message may have been sent, whose name is not known.
+    Begun,
+    /// A message of this name.
+    Shown(Box<str>),
+}
+
+/// A part of a delivery that the platform took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SentPart {
+    /// The platform's name for the message.
+    pub message: Box<str>,
+    /// How far the delivery's words were sent with it, in bytes.
+    pub upto: u64,
+}
+
+/// A delivery as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Delivery {
+    /// Its number.
+    pub id: DeliveryId,
+    /// The session it belongs to and is forgotten with.
+    pub session: Option<SessionId>,
+    /// The turn it is of.
+    pub turn: Option<TurnId>,
+    /// Where it goes.
+    pub to: Destination,
+    /// What it says.
+    pub content: Content,
+    /// What no other delivery of any agent has: idempotency keys are made of it.
+    pub key: [u8; 16],
+    /// What was shown of it before.
+    pub provisional: Provisional,
+    /// By which it was made once.
+    pub name: Option<Box<str>>,
+    /// How it stands.
+    pub state: DeliveryState,
+    /// How often it was put off.
+    pub attempts: u32,
+    /// How often a request for the part that is next may have arrived unknown to us.
+    pub doubts: u32,
+    /// Not before this time.
+    pub next_at: Timestamp,
+    /// Why it stands as it does.
+    pub why: Option<String>,
+    /// The parts that the platform took, in order.
+    pub sent: Vec<SentPart>,
+    /// Since when it is in the outbox.
+    pub queued_at: Timestamp,
+    /// When it last changed.
+    pub changed_at: Timestamp,
+}
+
+/// Puts something into the outbox that is no turn's reply.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Enqueue {
+    /// The session it belongs to and is forgotten with.
+    pub session: Option<SessionId>,
+    /// The turn it is of.
+    pub turn: Option<TurnId>,
+    /// Where it goes.
+    pub to: Destination,
+    /// What it says.
+    pub text: String,
+    /// A second one of this name is not put in.
+    pub name: Option<Box<str>>,
+    /// What stands under it.
+    pub buttons: Vec<NewButton>,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A button under a delivery.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewButton {
+    /// What comes back when it is pressed; nobody guesses it.
+    pub data: Box<str>,
+    /// What it says.
+    pub label: Box<str>,
+    /// What pressing it means; opaque here.
+    pub meaning: Box<str>,
+}
+
+/// A button as it is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Button {
+    /// The delivery it stands under.
+    pub delivery: DeliveryId,
+    /// The session of that delivery.
+    pub session: Option<SessionId>,
+    /// The turn of that delivery.
+    pub turn: Option<TurnId>,
+    /// The button.
+    pub button: NewButton,
+}
+
+/// A turn under way whose reply goes somewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnOrigin {
+    /// The turn.
+    pub turn: TurnId,
+    /// Its session.
+    pub session: SessionId,
+    /// The key of that.
+    pub key: Box<str>,
+    /// Where the reply goes.
+    pub to: Destination,
+    /// What the delivery of the reply will have as its key.
+    pub delivery_key: [u8; 16],
+    /// What was shown of the reply so far.
+    pub provisional: Provisional,
+}
+
+/// One change to the outbox. What names a delivery that is no more (its session was
+/// forgotten) changes nothing, except where it says otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OutboxCommand {
+    /// Puts something in. Answers [`Outcome::Enqueued`](crate::Outcome::Enqueued).
+    Enqueue(Box<Enqueue>),
+    /// A request is about to be made. Refuses with
+    /// [`NoDelivery`](crate::StoreError::NoDelivery) where there is nothing to send any more.
+    Begun {
+        /// The delivery.
+        id: DeliveryId,
+        /// When.
+        at: Timestamp,
+    },
+    /// The platform took a part, or all there was to send.
+    Sent {
+        /// The delivery.
+        id: DeliveryId,
+        /// The part; `None` where nothing had to be sent.
+        part: Option<SentPart>,
+        /// What is left after it.
+        rest: Rest,
+        /// When.
+        at: Timestamp,
+    },
+    /// It is to be tried again later.
+    PutOff {
+        /// The delivery.
+        id: DeliveryId,
+        /// Not before.
+        until: Timestamp,
+        /// Why.
+        why: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// A request may have arrived.
+    InDoubt {
+        /// The delivery.
+        id: DeliveryId,
+        /// What is to be done about it.
+        then: Doubt,
+        /// Why.
+        why: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// It will not be sent.
+    Failed {
+        /// The delivery.
+        id: DeliveryId,
+        /// Why.
+        why: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// An operator wants it sent now: held, failed, or waiting. Refuses with
+    /// [`NoDelivery`](crate::StoreError::NoDelivery) what is not there or was sent.
+    Resend {
+        /// The delivery.
+        id: DeliveryId,
+        /// When.
+        at: Timestamp,
+    },
+    /// Takes it out, words and all. Refuses with
+    /// [`NoDelivery`](crate::StoreError::NoDelivery) what is not there or was sent.
+    Drop {
+        /// The delivery.
+        id: DeliveryId,
+    },
+    /// Something is about to be shown of a turn's reply. Refuses with
+    /// [`NoDelivery`](crate::StoreError::NoDelivery) once the turn is over.
+    ProvisionalBegun {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// What was shown has this name, or (`None`) was certainly not shown.
+    ProvisionalShown {
+        /// The turn.
+        turn: TurnId,
+        /// The platform's name for the message.
+        message: Option<Box<str>>,
+    },
+    /// The message in which something was shown can't be changed any more: the reply will be a
+    /// new one.
+    ProvisionalLost {
+        /// The delivery.
+        id: DeliveryId,
+    },
+    /// Puts buttons under a delivery that has none.
+    Buttons {
+        /// The delivery.
+        id: DeliveryId,
+        /// The buttons, in order.
+        buttons: Vec<NewButton>,
+    },
+    /// Forgets what was sent or failed before a time.
+    Prune {
+        /// The time.
+        before: Timestamp,
+    },
+}
+
+/// What is left of a delivery after a part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// Something.
+    More,
+    /// Nothing: it was sent.
+    Nothing,
+}
+
+/// What is to be done about a request that may have arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// It is sent again.
+    Resend,
+    /// An operator decides.
+    Hold,
+}
+
+/// The part of a backend that keeps the outbox; see [`AgentStore`] for what each method means.
+#[async_trait]
+pub trait OutboxBackend: Send + Sync {
+    /// One delivery.
+    async fn delivery(&self, id: DeliveryId) -> Result<Option<Delivery>>;
+
+    /// A delivery by its name.
+    async fn delivery_named(&self, name: &str) -> Result<Option<Delivery>>;
+
+    /// The next of each chat.
+    async fn delivery_heads(&self, after: Option<Lane>, limit: usize) -> Result<Vec<Delivery>>;
+
+    /// The next of one chat.
+    async fn delivery_head(&self, lane: Lane) -> Result<Option<Delivery>>;
+
+    /// Those that were not sent, newest first.
+    async fn deliveries(&self, before: Option<DeliveryId>, limit: usize) -> Result<Vec<Delivery>>;
+
+    /// When the next is due.
+    async fn next_delivery(&self) -> Result<Option<Timestamp>>;
+
+    /// Turns under way whose replies go somewhere.
+    async fn origins(&self, after: TurnId, limit: usize) -> Result<Vec<TurnOrigin>>;
+
+    /// A button.
+    async fn button(&self, data: &str) -> Result<Option<Button>>;
+
+    /// The buttons of a delivery.
+    async fn buttons_of(&self, id: DeliveryId) -> Result<Vec<NewButton>>;
+}
+
+impl AgentStore {
+    /// A delivery, if it is there.
+    pub async fn delivery(&self, id: DeliveryId) -> Result<Option<Delivery>> {
+        self.backend().delivery(id).await
+    }
+
+    /// The delivery that was made once under a name.
+    pub async fn delivery_named(&self, name: &str) -> Result<Option<Delivery>> {
+        self.backend().delivery_named(name).await
+    }
+
+    /// The oldest delivery of each chat that is not over, by chat, after a chat, at most
+    /// `limit`. Costs what it returns, however many wait behind them.
+    pub async fn delivery_heads(&self, after: Option<Lane>, limit: usize) -> Result<Vec<Delivery>> {
+        self.backend().delivery_heads(after, limit).await
+    }
+
+    /// The oldest delivery of a chat that is not over.
+    pub async fn delivery_head(&self, lane: Lane) -> Result<Option<Delivery>> {
+        self.backend().delivery_head(lane).await
+    }
+
+    /// Deliveries that were not sent, whatever the reason, queued before this one, newest
+    /// first, at most `limit`.
+    pub async fn deliveries(
+        &self,
+        before: Option<DeliveryId>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>> {
+        self.backend().deliveries(before, limit).await
+    }
+
+    /// When the next delivery is due that is not over.
+    pub async fn next_delivery(&self) -> Result<Option<Timestamp>> {
+        self.backend().next_delivery().await
+    }
+
+    /// The turns under way after one whose replies go somewhere, at most `limit`.
+    pub async fn origins(&self, after: TurnId, limit: usize) -> Result<Vec<TurnOrigin>> {
+        self.backend().origins(after, limit).await
+    }
+
+    /// The button with these data, if a delivery of this agent has one.
+    pub async fn button(&self, data: &str) -> Result<Option<Button>> {
+        self.backend().button(data).await
+    }
+
+    /// The buttons of a delivery, in order.
+    pub async fn buttons_of(&self, id: DeliveryId) -> Result<Vec<NewButton>> {
+        self.backend().buttons_of(id).await
+    }
+}
