@@ -6,6 +6,7 @@ mod credentials;
 mod hooks;
 mod mcp;
 mod references;
+mod send;
 mod web;
 
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
@@ -100,6 +101,7 @@ pub fn resolve(
     let people = reader.people();
     let admins = reader.admins(&people);
     let search = reader.search();
+    let messages = reader.send_grants();
     let possible = Possible {
         memory: switch(memory_on),
         boards: switch(around.boards.contains_key(id)),
@@ -109,6 +111,7 @@ pub fn resolve(
         ),
         mcp: switch(!mcp_servers.is_empty()),
         search: switch(search.is_some()),
+        sending: switch(!messages.to.is_empty()),
     };
     let mut table = shared.table(&tools, possible);
     let quiet: Vec<&str> = mcp_servers
@@ -121,7 +124,8 @@ pub fn resolve(
     }
     reader.warn_of_impossible_tools(&table);
     let rules = reader.argument_rules();
-    let boundary = Boundary { rules, ..reader.boundary(table, &models, send) };
+    reader.warn_of_idle_targets(&table, &messages);
+    let boundary = Boundary { rules, messages, ..reader.boundary(table, &models, send) };
     reader.warn_of_unreachable_servers(&mcp_servers, &boundary.network);
     let scope = reader.scope_rule();
     let also_read = reader.expressions("memory.also_read");
@@ -392,6 +396,7 @@ impl<'r> Reader<'r> {
                     Rule::MemoryOff
                         | Rule::NoBoard
                         | Rule::NoLink
+                        | Rule::NoTarget
                         | Rule::NoMcpServer
                         | Rule::NoSearch
                 ) {
