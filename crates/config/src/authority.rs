@@ -223,6 +223,10 @@ impl Authority {
         }
         boundary.secrets.iter().for_each(|name| self.grant("secret", &**name));
         boundary.send.iter().for_each(|agent| self.grant("link to", agent.as_str()));
+        boundary.messages.to.iter().for_each(|to| self.grant("sending to", to.to_string()));
+        for flow in &boundary.messages.flows {
+            self.grant("flow of words", format!("{} to {}", flow.from, flow.to));
+        }
         boundary.spawn.models.iter().for_each(|model| self.grant("child model", &**model));
         if boundary.approvals.separation == Switch::On {
             self.guard("separation of who asks and who approves", "");
@@ -442,6 +446,8 @@ fn is_read_elsewhere(path: &str) -> bool {
         "secrets",
         "isolation",
         "links",
+        "send.to",
+        "send.flows",
         "sessions.dm",
         "sessions.group",
         "group.observe",

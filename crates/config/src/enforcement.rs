@@ -29,16 +29,9 @@ pub static UNENFORCED: &[Unenforced] = &[
         when: ": `process` or `container`",
         restricts: |node| node.text() != Some("context"),
     },
-    nobody_asks("hooks.pre_verify"),
-    nobody_asks("hooks.subagent_start"),
-    nobody_asks("hooks.subagent_stop"),
     nobody_asks("hooks.kanban_task_claimed"),
     nobody_asks("hooks.kanban_task_completed"),
     nobody_asks("hooks.kanban_task_blocked"),
-    nobody_asks("hooks.memory:scope"),
-    nobody_asks("hooks.memory:read"),
-    nobody_asks("hooks.memory:write"),
-    nobody_asks("hooks.skill:load"),
     nobody_asks("hooks.cron:run"),
 ];
 

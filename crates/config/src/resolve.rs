@@ -7,6 +7,7 @@ mod door;
 mod hooks;
 mod mcp;
 mod references;
+mod send;
 mod web;
 
 use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
@@ -102,6 +103,7 @@ pub fn resolve(
     let admins = reader.admins(&people);
     let door = reader.door(&people);
     let search = reader.search();
+    let messages = reader.send_grants();
     let possible = Possible {
         memory: switch(memory_on),
         boards: switch(around.boards.contains_key(id)),
@@ -111,6 +113,7 @@ pub fn resolve(
         ),
         mcp: switch(!mcp_servers.is_empty()),
         search: switch(search.is_some()),
+        sending: switch(!messages.to.is_empty()),
     };
     let mut table = shared.table(&tools, possible);
     let quiet: Vec<&str> = mcp_servers
@@ -123,7 +126,8 @@ pub fn resolve(
     }
     reader.warn_of_impossible_tools(&table);
     let rules = reader.argument_rules();
-    let boundary = Boundary { rules, ..reader.boundary(table, &models, send) };
+    reader.warn_of_idle_targets(&table, &messages);
+    let boundary = Boundary { rules, messages, ..reader.boundary(table, &models, send) };
     reader.warn_of_unreachable_servers(&mcp_servers, &boundary.network);
     let scope = reader.scope_rule();
     let also_read = reader.expressions("memory.also_read");
@@ -395,6 +399,7 @@ impl<'r> Reader<'r> {
                     Rule::MemoryOff
                         | Rule::NoBoard
                         | Rule::NoLink
+                        | Rule::NoTarget
                         | Rule::NoMcpServer
                         | Rule::NoSearch
                 ) {

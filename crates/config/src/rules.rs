@@ -5,8 +5,11 @@
 
 use crate::shape::{Problem, TextRule, shorten};
 use crate::suggest::nearest;
+use insula_domain::percent::Encoded;
 use insula_domain::platform::PLATFORMS;
-use insula_domain::{AccountId, AgentId, ChatId, HostPattern, Platform, Selector, TopicId};
+use insula_domain::{
+    AccountId, AgentId, ChatId, FlowSource, HostPattern, Places, Platform, Selector, TopicId,
+};
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -212,6 +215,18 @@ rule!(
     }
 );
 rule!(
+    /// A place of an account's, or all of them.
+    PLACES, "a place such as `telegram:main:-100123`, `telegram:main:-100123:7` or `telegram:main:*`",
+    "^[a-z]+:[^:]+:[^:]+(:[^:]+)?$",
+    |text| text.parse::<Places>().map(drop).map_err(|error| no_place(text, &error.to_string()))
+);
+rule!(
+    /// Where words come from.
+    FLOW_SOURCE, "a place such as `telegram:main:-100123` or `telegram:main:*`, or `*` for anywhere",
+    "^(\\*|[a-z]+:[^:]+:[^:]+(:[^:]+)?)$",
+    |text| text.parse::<FlowSource>().map(drop).map_err(|error| no_place(text, &error.to_string()))
+);
+rule!(
     /// A number, negative ones included.
     NUMBER, "a number", "^-?[0-9][0-9_]*(\\.[0-9]+)?$", |text| {
         match text.replace('_', "").parse::<f64>() {
@@ -266,6 +281,19 @@ pub fn destination(text: &str) -> Result<Destination, Problem> {
         chat: ChatId::new(plain(chat)).map_err(id)?,
         topic: topic.map(|topic| TopicId::new(plain(topic))).transpose().map_err(id)?,
     })
+}
+
+/// What is wrong with a place. Ids of some platforms have colons in them, and are written in
+/// the encoding of session keys.
+fn no_place(text: &str, error: &str) -> Problem {
+    let mut parts = text.splitn(3, ':');
+    let help = match (parts.next(), parts.next(), parts.next()) {
+        (Some(platform), Some(account), Some(chat)) if Platform::new(platform).is_ok() => {
+            format!("a chat whose id has such characters is `{platform}:{account}:{}`", Encoded(chat))
+        }
+        _ => "write `platform:account:chat` or `platform:account:chat:topic`, with `*` for every chat".to_owned(),
+    };
+    Problem::new(error.to_owned()).help(help)
 }
 
 fn is_identifier(text: &str) -> bool {

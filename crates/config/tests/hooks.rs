@@ -51,7 +51,8 @@ fn a_mistake_in_a_hook_fails_its_agent_and_no_other() {
         ("{agent:lifecycle: [{command: x}]}", "can't be a command"),
         ("{pre_tool_call: [{http: 'http://a@b/x'}]}", "no plain host"),
         ("{pre_tool_call: [{http: 'http://h/${secret:X}'}]}", "has a reference in it"),
-        ("{pre_verify: [{expr: 'true'}]}", "does not enforce it"),
+        ("{memory:scope: [{expr: \"'x'\", on_failure: allow}]}", "can't be allowed to fail"),
+        ("{cron:run: [{expr: 'true'}]}", "does not enforce it"),
     ] {
         let (report, loaded) = load_text(&format!("agents: {{b: {{}}, a: {{hooks: {hooks}}}}}"));
         let found = report.errors().next().unwrap_or_else(|| panic!("{hooks}"));

@@ -6,6 +6,7 @@ use crate::argument::ArgumentRules;
 use crate::id::AgentId;
 use crate::network::NetworkGrants;
 use crate::policy::Switch;
+use crate::send::SendGrants;
 use crate::tool_table::ToolTable;
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,6 +35,8 @@ pub struct Boundary {
     pub spawn: SpawnLimits,
     /// Which agents it may ask.
     pub send: BTreeSet<AgentId>,
+    /// Where it may send messages, and which.
+    pub messages: SendGrants,
 }
 
 /// How hard the wall is; a greater one is harder.
@@ -312,7 +315,7 @@ pub enum Axis {
     Approvals,
     /// Children.
     Spawn,
-    /// Other agents.
+    /// Other agents, and other conversations.
     Send,
 }
 
@@ -356,6 +359,7 @@ impl Boundary {
             approvals,
             spawn,
             send,
+            messages,
         } = self;
         let beyond = [
             (Axis::Isolation, *isolation < parent.isolation),
@@ -366,7 +370,7 @@ impl Boundary {
             (Axis::Budget, budget.exceeds(&parent.budget)),
             (Axis::Approvals, approvals.exceeds(&parent.approvals)),
             (Axis::Spawn, spawn.exceeds(&parent.spawn)),
-            (Axis::Send, !send.is_subset(&parent.send)),
+            (Axis::Send, !send.is_subset(&parent.send) || messages.exceeds(&parent.messages)),
         ];
         beyond.into_iter().find(|(_, beyond)| *beyond).map(|(axis, _)| axis)
     }

@@ -11,6 +11,7 @@ use crate::boundary::{
 use crate::host::HostPattern;
 use crate::policy::{Switch, ToolNarrowing};
 use crate::selector::Selector;
+use crate::send::SendGrants;
 use crate::tool::Effect;
 use crate::tool_table::ToolTable;
 use std::collections::BTreeSet;
@@ -194,6 +195,7 @@ impl Boundary {
             approvals,
             spawn,
             send: BTreeSet::new(),
+            messages: SendGrants::default(),
         })
     }
 }

@@ -104,6 +104,10 @@ fn boundary() -> impl Strategy<Value = Boundary> {
             budget,
             approvals,
             spawn,
+            messages: SendGrants {
+                to: send.iter().map(|id| format!("cli:{id}:x").parse().unwrap()).collect(),
+                flows: Vec::new(),
+            },
             send: send.iter().map(|id| AgentId::new(id).unwrap()).collect(),
         },
     )
@@ -232,6 +236,7 @@ proptest! {
             (Axis::Approvals, Boundary { approvals: b.approvals, ..a.clone() }),
             (Axis::Spawn, Boundary { spawn: b.spawn.clone(), ..a.clone() }),
             (Axis::Send, Boundary { send: b.send.clone(), ..a.clone() }),
+            (Axis::Send, Boundary { messages: b.messages.clone(), ..a.clone() }),
         ] {
             prop_assert!(mixed.exceeds(&a).is_none_or(|it| it == axis));
         }
@@ -240,8 +245,15 @@ proptest! {
 
 fn full() -> Boundary {
     let on = Switch::On;
-    let possible =
-        Possible { memory: on, boards: on, links: on, delegation: on, mcp: on, search: on };
+    let possible = Possible {
+        memory: on,
+        boards: on,
+        links: on,
+        delegation: on,
+        mcp: on,
+        search: on,
+        sending: on,
+    };
     let named = ["send_message", "message_agent"];
     let policy = ToolPolicy {
         also_allow: named.iter().map(|it| Selector::parse(it).unwrap()).collect(),
@@ -266,6 +278,7 @@ fn full() -> Boundary {
             ..SpawnLimits::default()
         },
         send: BTreeSet::from([AgentId::new("ann").unwrap()]),
+        messages: SendGrants { to: vec!["telegram:a:*".parse().unwrap()], flows: Vec::new() },
     }
 }
 

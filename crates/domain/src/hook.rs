@@ -57,7 +57,7 @@ events! {
     PreApiRequest "pre_api_request" Decides "Before each request to a model.",
     PostApiRequest "post_api_request" Observes "After each answer of a model.",
     ApiRequestError "api_request_error" Observes "After a request to a model failed.",
-    PreVerify "pre_verify" Decides "Before work is verified.",
+    PreVerify "pre_verify" Decides "Before a reply is taken for the turn's last word.",
     OnSessionStart "on_session_start" Observes "As a session begins.",
     OnSessionEnd "on_session_end" Observes "After a session ended.",
     OnSessionFinalize "on_session_finalize" Observes "After a session was erased.",
@@ -103,6 +103,11 @@ impl HookEvent {
                 | Self::RouteSelect
                 | Self::PreGatewayDispatch
         )
+    }
+
+    /// Whether it is about memory, whose scope may depend on where a message came by.
+    pub fn is_about_memory(self) -> bool {
+        matches!(self, Self::MemoryScope | Self::MemoryRead | Self::MemoryWrite)
     }
 
     /// Whether it is about a tool, so that a matcher makes sense.

@@ -1,18 +1,22 @@
 //! Audience labels: where information came from decides where it may go.
 //!
 //! A label only ever grows, so what was learned in one place can't be laundered by passing
-//! it through another. Nothing here knows what the information is.
+//! it through another. Those who may read what was made of two things are those who may read
+//! both. Nothing here knows what the information is.
 
 use crate::address::Address;
 use crate::id::{AccountId, ChatId, IdError, TopicId};
 use crate::percent::{self, Encoded};
 use crate::platform::Platform;
+use crate::scope::{ContextId, Scope};
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
 /// The text of a label without audiences.
 const ANYONE: &str = "anyone";
+/// The text of a label whose audiences are not known.
+const NOBODY: &str = "nobody";
 
 /// A place whose readers may see something.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -51,8 +55,15 @@ impl Audience {
 
 /// The audiences that information came from. Without any, it is fit for every audience of
 /// the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
-pub struct Label(BTreeSet<Audience>);
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Label(Sources);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Sources {
+    Known(BTreeSet<Audience>),
+    /// It came from where nobody can tell who reads: it is fit for no audience.
+    Unknown,
+}
 
 /// Whether information may go somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +75,14 @@ pub enum Flow<'l> {
         /// The first source, in the order of labels, that they could not read.
         source: &'l Audience,
     },
+    /// It is not known who could read its sources.
+    Unknown,
+}
+
+impl Default for Label {
+    fn default() -> Self {
+        Self(Sources::Known(BTreeSet::new()))
+    }
 }
 
 impl Label {
@@ -72,25 +91,78 @@ impl Label {
         Self::default()
     }
 
+    /// Fit for no audience: where it came from is not known.
+    pub fn nobody() -> Self {
+        Self(Sources::Unknown)
+    }
+
     /// From one place.
     pub fn of(audience: Audience) -> Self {
-        Self(BTreeSet::from([audience]))
+        Self(Sources::Known(BTreeSet::from([audience])))
+    }
+
+    /// What is known of the readers of a memory scope, of which no more is known: a chat's are
+    /// in that chat, and what is global is for everyone. Who shares a user's or an
+    /// organisation's scope, and where, its name does not say.
+    pub fn of_scope(scope: &Scope) -> Self {
+        let audience = match scope {
+            Scope::Global => return Self::anyone(),
+            Scope::Context(ContextId::Chat { platform, account, chat }) => Audience {
+                platform: *platform,
+                account: account.clone(),
+                chat: chat.clone(),
+                topic: None,
+            },
+            Scope::Context(ContextId::Topic { platform, account, chat, topic }) => Audience {
+                platform: *platform,
+                account: account.clone(),
+                chat: chat.clone(),
+                topic: Some(topic.clone()),
+            },
+            Scope::Context(
+                ContextId::User { .. } | ContextId::Person(_) | ContextId::Custom(_),
+            ) => return Self::nobody(),
+        };
+        Self::of(audience)
     }
 
     /// The label of what was made from both.
     #[must_use]
     pub fn join(&self, other: &Self) -> Self {
-        Self(self.0.union(&other.0).cloned().collect())
+        Self(match (&self.0, &other.0) {
+            (Sources::Known(own), Sources::Known(others)) => {
+                Sources::Known(own.union(others).cloned().collect())
+            }
+            _ => Sources::Unknown,
+        })
     }
 
-    /// Where it came from, in order.
+    /// Where it came from, in order; nothing where that is not known.
     pub fn audiences(&self) -> impl Iterator<Item = &Audience> {
-        self.0.iter()
+        match &self.0 {
+            Sources::Known(audiences) => Some(audiences),
+            Sources::Unknown => None,
+        }
+        .into_iter()
+        .flatten()
     }
 
     /// Whether information with this label may be shown to `to`.
     pub fn may_flow_to(&self, to: &Audience) -> Flow<'_> {
-        match self.0.iter().find(|source| !source.includes(to)) {
+        self.may_flow_with(to, |_| false)
+    }
+
+    /// The same, where somebody said of some sources that what was said there may go to `to`.
+    /// Of an unknown source (`None`) that can be said too.
+    pub fn may_flow_with(
+        &self,
+        to: &Audience,
+        is_granted: impl Fn(Option<&Audience>) -> bool,
+    ) -> Flow<'_> {
+        let Sources::Known(audiences) = &self.0 else {
+            return if is_granted(None) { Flow::Allowed } else { Flow::Unknown };
+        };
+        match audiences.iter().find(|source| !source.includes(to) && !is_granted(Some(source))) {
             Some(source) => Flow::Refused { source },
             None => Flow::Allowed,
         }
@@ -110,10 +182,11 @@ impl fmt::Display for Audience {
 
 impl fmt::Display for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
+        let Sources::Known(audiences) = &self.0 else { return f.write_str(NOBODY) };
+        if audiences.is_empty() {
             return f.write_str(ANYONE);
         }
-        for (place, audience) in self.0.iter().enumerate() {
+        for (place, audience) in audiences.iter().enumerate() {
             let separator = if place == 0 { "" } else { "," };
             write!(f, "{separator}{audience}")?;
         }
@@ -163,14 +236,16 @@ impl FromStr for Label {
     type Err = LabelError;
 
     fn from_str(text: &str) -> Result<Self, LabelError> {
-        if text == ANYONE {
-            return Ok(Self::anyone());
+        match text {
+            ANYONE => return Ok(Self::anyone()),
+            NOBODY => return Ok(Self::nobody()),
+            _ => {}
         }
         let audiences: Vec<Audience> = text.split(',').map(str::parse).collect::<Result<_, _>>()?;
         if !audiences.is_sorted_by(|a, b| a < b) {
             return Err(LabelError::Order);
         }
-        Ok(Self(audiences.into_iter().collect()))
+        Ok(Self(Sources::Known(audiences.into_iter().collect())))
     }
 }
 

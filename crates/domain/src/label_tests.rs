@@ -9,9 +9,14 @@ fn audience() -> impl Strategy<Value = Audience> {
 }
 
 fn label() -> impl Strategy<Value = Label> {
-    prop::collection::vec(audience(), 0..4).prop_map(|all| {
+    let known = prop::collection::vec(audience(), 0..4).prop_map(|all| {
         all.into_iter().fold(Label::anyone(), |label, one| label.join(&Label::of(one)))
-    })
+    });
+    prop_oneof![9 => known, 1 => Just(Label::nobody())]
+}
+
+fn flows(label: &Label, to: &Audience) -> bool {
+    label.may_flow_to(to) == Flow::Allowed
 }
 
 proptest! {
@@ -22,7 +27,31 @@ proptest! {
         prop_assert_eq!(a.join(&b), b.join(&a));
         prop_assert_eq!(a.join(&b).join(&c), a.join(&b.join(&c)));
         prop_assert_eq!(a.join(&a), a.clone());
-        prop_assert_eq!(a.join(&Label::anyone()), a);
+        prop_assert_eq!(a.join(&Label::anyone()), a.clone());
+        prop_assert_eq!(a.join(&Label::nobody()), Label::nobody());
+    }
+
+    #[test]
+    fn the_readers_of_a_join_are_the_readers_of_both(
+        a in label(), b in label(), readers in prop::collection::vec(audience(), 1..8)
+    ) {
+        let joined = a.join(&b);
+        for to in &readers {
+            prop_assert_eq!(flows(&joined, to), flows(&a, to) && flows(&b, to));
+            // So it never has a reader that one of them has not.
+            prop_assert!(!flows(&joined, to) || flows(&a, to));
+        }
+    }
+
+    #[test]
+    fn a_grant_opens_what_it_names_and_nothing_else(a in label(), named in audience(), to in audience()) {
+        let granted = |source: Option<&Audience>| source == Some(&named);
+        let with = a.may_flow_with(&to, granted) == Flow::Allowed;
+        prop_assert!(with || !flows(&a, &to));
+        let others = a.audiences().all(|source| *source == named || source.includes(&to));
+        prop_assert_eq!(with, others && a != Label::nobody());
+        let nobody = Label::nobody();
+        prop_assert_eq!(nobody.may_flow_with(&to, |_| true), Flow::Allowed);
     }
 
     #[test]
@@ -67,9 +96,11 @@ fn a_label_has_one_text() {
     let text = "telegram:bot:-100:7,telegram:bot:-200";
     assert_eq!(text.parse::<Label>().unwrap().to_string(), text);
     assert_eq!(Label::anyone().to_string(), "anyone");
+    assert_eq!(Label::nobody().to_string(), "nobody");
     for bad in [
         "",
         "anyone,telegram:bot:1",
+        "nobody,telegram:bot:1",
         "telegram:bot:-200,telegram:bot:-100:7",
         "telegram:bot:1,telegram:bot:1",
         "telegram:bot",
@@ -81,5 +112,19 @@ fn a_label_has_one_text() {
         "telegram:bot:1,",
     ] {
         assert!(bad.parse::<Label>().is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_scope_has_the_readers_that_its_name_tells() {
+    for (scope, label) in [
+        ("global", "anyone"),
+        ("chat:telegram:bot:-100", "telegram:bot:-100"),
+        ("topic:telegram:bot:-100:7", "telegram:bot:-100:7"),
+        ("user:telegram:bot:1", "nobody"),
+        ("user:@ann", "nobody"),
+        ("custom:org", "nobody"),
+    ] {
+        assert_eq!(Label::of_scope(&scope.parse().unwrap()).to_string(), label);
     }
 }

@@ -100,6 +100,8 @@ pub struct Possible {
     pub mcp: Switch,
     /// Its operator named a search of the web.
     pub search: Switch,
+    /// Its operator named a place that it may send to.
+    pub sending: Switch,
 }
 
 /// What something beside the operator's policy (a skill, a child's role, a binding) takes

@@ -86,8 +86,11 @@ pub enum ScopeDenied {
         what: &'static str,
     },
     /// a hook did not answer
-    #[error("the hook `memory:scope` failed ({0}), so memory is closed here")]
+    #[error("the hook `memory:scope` gave no scope ({0}), so memory is closed here")]
     Hook(Box<str>),
+    /// a hook is asked when the operation comes, and not before
+    #[error("the hook `memory:scope` decides it, for each operation when that comes")]
+    NotAsked,
 }
 
 /// What a rule is asked about.

@@ -65,6 +65,8 @@ pub enum Rule {
     NoBoard,
     /// There is no agent it may ask.
     NoLink,
+    /// There is no place it may send to.
+    NoTarget,
     /// It may have no children.
     NoDelegation,
     /// It has no MCP server.
@@ -112,6 +114,7 @@ impl fmt::Display for Rule {
             Self::MemoryOff => f.write_str("memory is off"),
             Self::NoBoard => f.write_str("no board is granted to this agent"),
             Self::NoLink => f.write_str("no link to another agent"),
+            Self::NoTarget => f.write_str("no place to send to; `send.to` names some"),
             Self::NoDelegation => f.write_str("this agent may have no children"),
             Self::NoMcpServer => f.write_str("no MCP server is configured for this agent"),
             Self::NoSearch => {
@@ -320,6 +323,9 @@ fn decide_known(tool: &'static ToolSpec, policy: &ToolPolicy, possible: &Possibl
     let mut lists = policy.also_allow.iter().chain(policy.allow.iter().flatten());
     if tool.grant == Grant::ByName && !lists.any(|selector| selector.is_name_of(tool)) {
         return Verdict::Out(Rule::NeedsGrant);
+    }
+    if tool.name == "send_message" && possible.sending == Switch::Off {
+        return Verdict::Out(Rule::NoTarget);
     }
     decide_lists(subject, policy)
 }

@@ -12,6 +12,7 @@ const ALL_ON: Possible = Possible {
     delegation: Switch::On,
     mcp: Switch::On,
     search: Switch::On,
+    sending: Switch::On,
 };
 
 fn list(texts: &[&str]) -> Vec<Selector> {
@@ -165,7 +166,7 @@ fn every_verdict_says_why() {
         deny: list(&["terminal", "mcp__*__delete_*"]),
         ..of(Profile::Coding)
     };
-    let possible = Possible { mcp: Switch::On, ..Possible::default() };
+    let possible = Possible { mcp: Switch::On, sending: Switch::On, ..Possible::default() };
     let table = ToolTable::build(&policy, &possible);
     for (name, exposed, rule) in [
         ("read_file", true, "in profile `coding`"),

@@ -289,6 +289,7 @@ fn boundary(boundary: &Boundary) -> Value {
         approvals,
         spawn,
         send,
+        messages,
     } = boundary;
     json!({
         "isolation": isolation.as_str(),
@@ -336,5 +337,11 @@ fn boundary(boundary: &Boundary) -> Value {
             "models": spawn.models,
         },
         "send": send.iter().map(AgentId::as_str).collect::<Vec<_>>(),
+        "messages": {
+            "to": messages.to.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "flows": messages.flows.iter()
+                .map(|flow| json!({ "from": flow.from.to_string(), "to": flow.to.to_string() }))
+                .collect::<Vec<_>>(),
+        },
     })
 }

@@ -91,6 +91,8 @@ pub struct ProvenanceView {
     generation: u64,
     at: String,
     approved_by: Option<String>,
+    /// The audiences that the words came from, where a turn wrote them.
+    audience: Option<String>,
     /// The fragments whose words went into it.
     from: Vec<i64>,
     hash: String,
@@ -191,8 +193,8 @@ impl From<AskError> for ApiError {
     fn from(error: AskError) -> Self {
         match error {
             AskError::Memory(error) => error.into(),
-            AskError::Denied(denied) => {
-                Self::new(StatusCode::CONFLICT, "memory_closed", denied.to_string())
+            error @ (AskError::Denied(_) | AskError::Refused(_)) => {
+                Self::new(StatusCode::CONFLICT, "memory_closed", error.to_string())
             }
         }
     }
@@ -216,6 +218,7 @@ impl From<Provenance> for ProvenanceView {
             generation: origin.generation,
             at: origin.at.to_string(),
             approved_by: origin.approved_by.map(Into::into),
+            audience: origin.label.map(Into::into),
             from: record.parents.iter().map(|id| id.0).collect(),
             hash: hex(&record.mac),
             previous: hex(&record.prev),
@@ -338,6 +341,7 @@ fn origin(surface: &Surface, agent: &AgentContext, caller: &Caller, source: Sour
         generation: agent.generation.0,
         at: surface.house.world.clock.now(),
         approved_by: None,
+        label: None,
     }
 }
 

@@ -33,6 +33,7 @@ fn origin() -> Origin {
         generation: 1,
         at: Timestamp::from_millis(1_794_708_747_004),
         approved_by: None,
+        label: None,
     }
 }
 

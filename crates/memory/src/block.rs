@@ -100,6 +100,7 @@ mod tests {
             target: Target::Memory,
             text: (*text).to_owned(),
             blocked: None,
+            label: None,
         };
         texts.iter().map(one).collect()
     }

@@ -11,6 +11,7 @@ fn lists(texts: &[&str]) -> Drafts {
             target: Target::Memory,
             text: (*text).to_owned(),
             blocked: None,
+            label: None,
         })
     });
     BTreeMap::from([(Target::Memory, kept.collect())])

@@ -6,6 +6,7 @@
 //! names another. How a scope is decided is not known here, and neither are platforms.
 
 mod admin;
+mod audience;
 mod block;
 mod encode;
 mod entries;
@@ -23,5 +24,5 @@ pub use entries::{Change, Limits, Operation};
 pub use error::{FileFault, MemoryError};
 pub use insula_store::Target;
 pub use memory::Memory;
-pub use scoped::{AsFound, Changed, Found, ListView, Ranking, Scoped};
+pub use scoped::{AsFound, Changed, Found, ListView, Ranking, Scoped, Shown};
 pub use text::{parse, render};

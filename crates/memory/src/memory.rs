@@ -117,6 +117,7 @@ impl Memory {
             generation: self.generation,
             at: self.world.clock.now(),
             approved_by: None,
+            label: None,
         }
     }
 

@@ -58,6 +58,7 @@ mod tests {
             target: Target::Memory,
             text: text.to_owned(),
             blocked: None,
+            label: None,
         }
     }
 

@@ -1,12 +1,13 @@
 //! Memory as one turn may use it: the scopes it reads, and the one it writes to.
 
+use crate::audience::{audience, audiences};
 use crate::block::{self, Section, clean};
 use crate::entries::{self, Change, Draft, Drafts};
 use crate::error::MemoryError;
 use crate::memory::{List, Memory};
 use crate::text::length;
 use async_trait::async_trait;
-use insula_domain::Scope;
+use insula_domain::{Label, Scope};
 use insula_store::{Fragment, Origin, Target};
 use std::collections::BTreeMap;
 
@@ -44,6 +45,17 @@ pub struct Found {
     pub text: String,
     /// How well it matches, compared to others of its scope.
     pub score: f64,
+    /// The audiences that the words came from.
+    pub label: Label,
+}
+
+/// What a session is shown of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The words; none where there is nothing.
+    pub text: Option<String>,
+    /// The audiences they came from.
+    pub label: Label,
 }
 
 /// Brings what was found into the order in which it is shown. What matches is decided before,
@@ -78,6 +90,11 @@ pub struct ListView {
 impl Scoped {
     pub(crate) fn new(memory: Memory, reads: Vec<Scope>, writes: Scope) -> Self {
         Self { memory, reads, writes }
+    }
+
+    /// The scopes it reads, the widest first, its own last.
+    pub fn reads(&self) -> &[Scope] {
+        &self.reads
     }
 
     /// The scope it writes to.
@@ -143,8 +160,9 @@ impl Scoped {
             for hit in self.memory.store.memory_search(&scope.to_string(), query, limit).await? {
                 let fragment = hit.fragment;
                 if !clean(std::slice::from_ref(&fragment)).is_empty() {
-                    let (target, text) = (fragment.target, fragment.text);
-                    found.push(Found { scope: scope.clone(), target, text, score: hit.score });
+                    let label = audience(&fragment);
+                    let (target, text, score) = (fragment.target, fragment.text, hit.score);
+                    found.push(Found { scope: scope.clone(), target, text, score, label });
                 }
             }
         }
@@ -173,8 +191,8 @@ impl Scoped {
         Ok(lists)
     }
 
-    /// What a session is shown when it begins; `None` where there is nothing.
-    pub async fn block(&self) -> Result<Option<String>, MemoryError> {
+    /// What a session is shown when it begins.
+    pub async fn block(&self) -> Result<Shown, MemoryError> {
         let mut lists = Vec::new();
         for scope in &self.reads {
             lists.push((scope, self.look(scope).await?));
@@ -190,7 +208,15 @@ impl Scoped {
                 })
             })
             .collect();
-        Ok(block::text(&sections, self.memory.limits()))
+        let label = audiences(sections.iter().flat_map(|section| section.fragments));
+        Ok(Shown { text: block::text(&sections, self.memory.limits()), label })
+    }
+
+    /// The audiences that the words in the scope it writes to came from: what a change of them
+    /// tells, its errors included.
+    pub async fn label(&self) -> Result<Label, MemoryError> {
+        let lists = self.look(&self.writes).await?;
+        Ok(audiences(lists.values().flatten()))
     }
 
     /// What is remembered in the scope it writes to, for the people of that scope.

@@ -10,7 +10,7 @@ use crate::door::DoorCommand;
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::limits;
-use crate::memory::{Fragment, FragmentId, Origin, Remember, Target};
+use crate::memory::{Fragment, FragmentId, Frozen, Origin, Remember, Target};
 use crate::message::{Message, MessageSeq, NewMessage, Window};
 use crate::outbox::{DeliveryId, OutboxCommand};
 use crate::search::Hit;
@@ -149,7 +149,7 @@ pub enum AgentCommand {
         /// The scopes it reads.
         chain: Box<str>,
         /// What it is shown.
-        text: String,
+        block: Frozen,
     },
     /// Drops what a session is shown of memory; its next turn reads it anew.
     ThawMemory {

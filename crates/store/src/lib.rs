@@ -49,7 +49,7 @@ pub use error::{Result, StoreError};
 pub use fence::Fence;
 pub use key::{AuditKey, KeyExposure};
 pub use memory::{
-    Entry, Forget, Fragment, FragmentHit, FragmentId, MemoryPage, MemoryReport, Mirror,
+    Entry, Forget, Fragment, FragmentHit, FragmentId, Frozen, MemoryPage, MemoryReport, Mirror,
     NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,
 };
 pub use message::{MESSAGE_PAGE_MAX, Message, MessageSeq, NewMessage, Part, Role, Window};

@@ -82,9 +82,10 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("a scope", scope.len(), NAME_BYTES_MAX)?;
             within("a list of fragments", fragments.len(), FRAGMENTS_MAX)
         }
-        AgentCommand::FreezeMemory { chain, text, .. } => {
+        AgentCommand::FreezeMemory { chain, block, .. } => {
             within("a chain of scopes", chain.len(), CHAIN_BYTES_MAX)?;
-            within("a block of memory", text.len(), MEMORY_BLOCK_BYTES_MAX)
+            within("a label", block.label.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;
+            within("a block of memory", block.text.len(), MEMORY_BLOCK_BYTES_MAX)
         }
         AgentCommand::Outbox(command) => outbox(command),
         AgentCommand::Beside(all) => messages(all),
@@ -118,6 +119,7 @@ fn remember(new: &Remember) -> Result<()> {
 
 fn origin(origin: &Origin) -> Result<()> {
     within("a principal", origin.principal.len(), NAME_BYTES_MAX)?;
+    within("a label", origin.label.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;
     let call = origin.call.as_ref().map_or(0, |call| call.len());
     within("the id of a tool call", call, CALL_NAME_BYTES_MAX)
 }

@@ -143,6 +143,8 @@ pub struct Origin {
     pub at: Timestamp,
     /// Who confirmed it, where somebody had to.
     pub approved_by: Option<Box<str>>,
+    /// The audiences that the words came from, where a turn wrote them.
+    pub label: Option<Box<str>>,
 }
 
 /// Something remembered.
@@ -158,6 +160,17 @@ pub struct Fragment {
     pub text: String,
     /// Why no model gets to see it.
     pub blocked: Option<Box<str>>,
+    /// The audiences that the words came from, where a turn wrote them.
+    pub label: Option<Box<str>>,
+}
+
+/// What a session is shown of memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frozen {
+    /// The words.
+    pub text: String,
+    /// The audiences they came from, where that is known.
+    pub label: Option<Box<str>>,
 }
 
 /// What a record of the chain is about.
@@ -319,7 +332,7 @@ pub trait MemoryBackend: Send + Sync {
     ) -> Result<Vec<FragmentHit>>;
 
     /// What a session was shown.
-    async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<String>>;
+    async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<Frozen>>;
 
     /// Checks the chain.
     async fn memory_verify(&self) -> Result<MemoryReport>;
@@ -368,7 +381,7 @@ impl AgentStore {
     }
 
     /// What a session that reads these scopes was shown of memory, if it was.
-    pub async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<String>> {
+    pub async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<Frozen>> {
         self.backend().memory_block(session, chain).await
     }
 

@@ -40,6 +40,8 @@ pub struct Hit {
     pub role: Role,
     /// When it was said.
     pub at: Timestamp,
+    /// Its audience label.
+    pub label: Box<str>,
     /// How well it matches, compared to others of the same answer (BM25).
     pub score: f64,
     /// The words around the first match.

@@ -9,8 +9,8 @@ mod common;
 
 use common::{agent, agent_db, open};
 use insula_store::{
-    AgentCommand, AgentStore, Entry, Fence, Forget, FragmentId, MessageSeq, NewFragment, Origin,
-    Outcome, Remember, SessionId, Source, Store, Target,
+    AgentCommand, AgentStore, Entry, Fence, Forget, FragmentId, Frozen, MessageSeq, NewFragment,
+    Origin, Outcome, Remember, SessionId, Source, Store, Target,
 };
 use insula_world::Timestamp;
 use std::fs;
@@ -28,6 +28,7 @@ fn origin() -> Origin {
         generation: 1,
         at: Timestamp::from_millis(1_794_708_747_004),
         approved_by: None,
+        label: None,
     }
 }
 
@@ -81,7 +82,7 @@ async fn what_is_forgotten_is_in_no_byte_of_any_file() {
     let freeze = AgentCommand::FreezeMemory {
         session: SessionId(1),
         chain: "chat:1".into(),
-        text: format!("MEMORY\n{long}"),
+        block: Frozen { text: format!("MEMORY\n{long}"), label: None },
     };
     a.commit(vec![freeze], &fence).await.unwrap();
     let meant = a.memory_affected(Forget::Fragment(ids[1])).await.unwrap();

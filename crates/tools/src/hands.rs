@@ -5,6 +5,7 @@ use crate::delegate::Delegate;
 use crate::files::Files;
 use crate::mcp::Servers;
 use crate::memory::Memory;
+use crate::send_message::Outbox;
 use crate::shell::Shell;
 use crate::skills::Skills;
 use crate::web::Web;
@@ -30,6 +31,8 @@ pub struct Hands<'h> {
     pub delegate: Option<&'h dyn Delegate>,
     /// What is remembered, where the agent remembers.
     pub memory: Option<&'h dyn Memory>,
+    /// Messages to other conversations, where the agent may send any.
+    pub outbox: Option<&'h dyn Outbox>,
 }
 
 impl<'h> Hands<'h> {
@@ -45,6 +48,7 @@ impl<'h> Hands<'h> {
             servers: None,
             delegate: None,
             memory: None,
+            outbox: None,
         }
     }
 }
@@ -78,6 +82,11 @@ impl Hands<'_> {
     /// The servers, or why there are none.
     pub(crate) fn servers(&self) -> Result<&dyn Servers, HandError> {
         self.servers.ok_or_else(|| HandError("there are no MCP servers here".to_owned()))
+    }
+
+    /// The outbox, or why there is none.
+    pub(crate) fn outbox(&self) -> Result<&dyn Outbox, HandError> {
+        self.outbox.ok_or_else(|| HandError("nothing is sent from here".to_owned()))
     }
 
     /// The way to children, or why there is none.

@@ -18,6 +18,7 @@ mod printed;
 mod process;
 mod read_file;
 mod search;
+pub mod send_message;
 mod session_search;
 pub mod shell;
 pub mod skills;
@@ -43,6 +44,7 @@ pub use patch::Patch;
 pub use process::Process;
 pub use read_file::ReadFile;
 pub use search::SearchFiles;
+pub use send_message::{Outbox, SendMessage};
 pub use session_search::SessionSearch;
 pub use shell::Shell;
 pub use skills::{SkillManage, SkillView, SkillsList};
@@ -177,6 +179,7 @@ pub const BUILT_IN: &[&dyn Tool] = &[
     &ReadFile,
     &Remember,
     &SearchFiles,
+    &SendMessage,
     &SessionSearch,
     &SkillManage,
     &SkillView,

@@ -109,7 +109,7 @@ fn a_server_guards_and_only_its_own_host_is_granted() {
 #[test]
 fn a_hook_that_nobody_would_ask_fails_its_agent() {
     let home =
-        configured("agents:\n  a: {default: true}\n  b: {hooks: {pre_verify: [{expr: 'true'}]}}\n");
+        configured("agents:\n  a: {default: true}\n  b: {hooks: {'cron:run': [{expr: 'true'}]}}\n");
     let _daemon = start_still(&home);
     assert_eq!(state(&home, "a"), "ready");
     assert_eq!(state(&home, "b"), "failed");

@@ -12,7 +12,7 @@ use insula_domain::boundary::{
 };
 use insula_domain::{
     AgentId, ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants,
-    SessionRule, ToolTable,
+    SendGrants, SessionRule, ToolTable,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -104,6 +104,7 @@ impl Reader<'_> {
                 models: child_models.collect(),
             },
             send,
+            messages: SendGrants::default(),
         }
     }
 

@@ -48,6 +48,14 @@ impl Reader<'_> {
         };
         let observes = event.part() == Part::Observes;
         let on_failure = match node.get("on_failure").map(|it| (it.text(), it.span)) {
+            // There is nothing to go on with, and whatever stood in for it would be a guess.
+            Some((Some("allow"), span)) if event == HookEvent::MemoryScope => {
+                let message = format!("a hook of `{event}` can't be allowed to fail");
+                let help =
+                    "without its answer there is no scope; leave `on_failure` out".to_owned();
+                self.error(span, message, Some(help));
+                OnFailure::Deny
+            }
             Some((Some("allow"), _)) => OnFailure::Allow,
             Some((_, span)) if observes => {
                 let message =

@@ -102,6 +102,11 @@ pub static AGENT: Object = Object {
             "Programs and expressions that watch or decide.",
         ),
         Field::new("links", List(&Object(&LINK)), "Agents it may ask."),
+        Field::new(
+            "send",
+            Object(&SEND),
+            "Where it may send messages on its own, by `send_message`.",
+        ),
         Field::new("sessions", Object(&SESSIONS), "How conversations are kept apart."),
         Field::new("group", Object(&GROUP), "How it behaves among several people."),
         Field::new(
@@ -504,6 +509,33 @@ static LINK: Object = Object {
     fields: &[
         Field::new("to", Text(&rules::AGENT), "The agent."),
         Field::new("as", Choice(&["ask"]), "What it may do there.").default("`ask`"),
+    ],
+};
+
+/// Where an agent may send, and what.
+static SEND: Object = Object {
+    required: &[],
+    fields: &[
+        Field::new(
+            "to",
+            List(&Text(&rules::PLACES)),
+            "Places it may send to; a chat includes its topics. What it has seen elsewhere stays behind.",
+        )
+        .default("nowhere"),
+        Field::new(
+            "flows",
+            List(&Object(&FLOW)),
+            "What was said in one place and may go to another all the same.",
+        )
+        .default("none"),
+    ],
+};
+
+static FLOW: Object = Object {
+    required: &["from", "to"],
+    fields: &[
+        Field::new("from", Text(&rules::FLOW_SOURCE), "Where it was said."),
+        Field::new("to", Text(&rules::PLACES), "Where it may go."),
     ],
 };
 

@@ -91,6 +91,7 @@ pub fn origin(message: u64) -> Origin {
         generation: 1,
         at: Timestamp::from_millis(1_794_708_747_004),
         approved_by: None,
+        label: None,
     }
 }
 

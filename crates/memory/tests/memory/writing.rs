@@ -17,7 +17,7 @@ async fn what_is_written_in_one_scope_is_in_no_other() {
     two.apply(&[add("the budget is 500")], &origin(2)).await.unwrap();
     assert_eq!(texts(&one).await, ["the canary is yellow"]);
     assert_eq!(texts(&two).await, ["the budget is 500"]);
-    assert!(!two.block().await.unwrap().unwrap().contains("canary"));
+    assert!(!two.block().await.unwrap().text.unwrap().contains("canary"));
     assert!(two.search("canary", 9, &AsFound).await.unwrap().is_empty());
     assert_eq!(
         place.read("contexts/chat=telegram=main=-1/MEMORY.md").as_deref(),
@@ -33,7 +33,7 @@ async fn global_is_read_everywhere_and_written_where_one_says_so() {
     let everywhere = memory.scoped(vec![Scope::Global], Scope::Global);
     everywhere.apply(&[add("the office opens at nine")], &origin(1)).await.unwrap();
     let here = here(&memory, CHAT);
-    let block = here.block().await.unwrap().unwrap();
+    let block = here.block().await.unwrap().text.unwrap();
     assert!(block.contains("MEMORY (everywhere) [1%: 24 of 2200 characters]"), "{block}");
     let found = here.search("office", 5, &AsFound).await.unwrap();
     assert_eq!(found.len(), 1);
@@ -80,7 +80,7 @@ async fn poison_is_kept_blocked_and_neither_shown_nor_found() {
     let changed = here.apply(&[add(poison), add("tea at five")], &origin(1)).await.unwrap();
     assert_eq!(changed[0].blocked.len(), 1);
     assert_eq!(changed[0].entries, ["tea at five"]);
-    let block = here.block().await.unwrap().unwrap();
+    let block = here.block().await.unwrap().text.unwrap();
     assert!(block.contains("tea at five") && !block.contains("zebra"), "{block}");
     assert!(here.search("zebra", 5, &AsFound).await.unwrap().is_empty());
     let (all, faults) = memory.all().await.unwrap();

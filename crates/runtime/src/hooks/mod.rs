@@ -112,7 +112,7 @@ pub struct Go {
 }
 
 /// Asks the hooks of an event. `fields` are what this event has beside the occasion:
-/// `tool_name`, `tool_input`, `text`, `operation`, `extra`.
+/// `tool_name`, `tool_input`, `text`, `operation`, `extra`; of memory `metadata` too.
 ///
 /// Where the agent has none for the event this is a look at one number.
 pub async fn ask(
@@ -319,6 +319,7 @@ fn payload(event: HookEvent, occasion: &Occasion<'_>, fields: Value) -> Map<Stri
     let parsed = key.and_then(|key| key.parse::<SessionKey>().ok());
     let parsed = parsed.as_ref();
     let user = occasion.principal.split_once(':').map(|(_, user)| user);
+    let user = user.filter(|user| !user.is_empty());
     let metadata: Map<String, Value> = agent
         .config
         .metadata
@@ -352,7 +353,9 @@ fn payload(event: HookEvent, occasion: &Occasion<'_>, fields: Value) -> Map<Stri
             // What an event brings can't pass for who or where it is.
             let is_of_the_event =
                 matches!(&*name, "tool_name" | "tool_input" | "text" | "operation" | "extra");
-            if is_of_the_event {
+            // What a scope depends on is told as it decides, and by nobody but the runtime.
+            let is_of_the_place = event.is_about_memory() && &*name == "metadata";
+            if is_of_the_event || is_of_the_place {
                 all.insert(name, bounded(value));
             }
         }

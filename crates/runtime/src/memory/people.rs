@@ -1,12 +1,13 @@
 //! What people may ask in their own conversation: what is remembered here, and to have it
 //! forgotten. One place for every surface.
 
-use super::Whereabouts;
+use super::{Act, Whereabouts};
 use crate::context::AgentContext;
+use crate::hooks::Occasion;
 use crate::house::House;
 use insula_domain::{MemoryOperation, ScopeDenied, SessionKey};
 use insula_memory::{ListView, MemoryError, Scoped};
-use insula_store::{Fragment, Origin, SessionRef, Source};
+use insula_store::{Fragment, Origin, SessionId, SessionRef, Source};
 use std::sync::Arc;
 
 /// Who asks, and where.
@@ -47,6 +48,9 @@ pub enum AskError {
     /// the scope can't be decided
     #[error(transparent)]
     Denied(#[from] ScopeDenied),
+    /// a hook does not allow it
+    #[error("{0}")]
+    Refused(String),
     /// memory can't be read or changed
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -59,9 +63,27 @@ impl House {
         operation: MemoryOperation,
     ) -> Result<Option<Scoped>, AskError> {
         let Some(memory) = &asking.agent.memory else { return Ok(None) };
-        let Asking { agent, session, at, .. } = asking;
+        let Asking { agent, session, at, principal } = asking;
         let resolved = self.memory_scope(agent, at, session, operation).await?;
-        Ok(Some(memory.keeper.scoped(resolved.reads, resolved.writes)))
+        let scoped = memory.keeper.scoped(resolved.reads, resolved.writes);
+        let key = session.to_string();
+        let known = agent.store.session(SessionRef::Key(key.as_str().into())).await;
+        let id = known.map_err(MemoryError::from)?.map_or(SessionId(0), |session| session.id);
+        let files = agent.workspace.files(session, id, &self.world);
+        let occasion = Occasion {
+            agent,
+            session: Some((&key, id)),
+            scope: None,
+            principal,
+            files: Some(&files),
+        };
+        let action = match operation {
+            MemoryOperation::Read => "list",
+            MemoryOperation::Write => "forget",
+        };
+        let act = Act::of_both(at, &scoped, action);
+        self.ask_memory(operation, occasion, act).await.map_err(AskError::Refused)?;
+        Ok(Some(scoped))
     }
 
     /// What is remembered in the scope of a conversation.
@@ -106,6 +128,7 @@ impl House {
             generation: asking.agent.generation.0,
             at: self.world.clock.now(),
             approved_by: None,
+            label: None,
         };
         Ok(Forgot::Entries(scoped.forget(&meant, &origin).await?))
     }

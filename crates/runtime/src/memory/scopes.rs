@@ -5,9 +5,10 @@ use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::registry::Snapshot;
 use crate::tokens::Verb;
+use insula_domain::hook::HookEvent;
 use insula_domain::{
-    Address, AgentId, MemoryOperation, MemoryScope, Metadata, PersonId, Platform, Route, Scope,
-    ScopeDenied, ScopePayload, ScopeRule, SessionKey, Standing, UserId, scope_rule,
+    Address, MemoryOperation, MemoryScope, Metadata, PersonId, Platform, Route, Scope, ScopeDenied,
+    ScopePayload, ScopeRule, SessionKey, Standing, UserId, scope_rule,
 };
 
 /// Where a message was said, as far as its scope depends on that. What the scope is may
@@ -77,7 +78,7 @@ impl Snapshot {
 }
 
 impl House {
-    fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
+    pub(super) fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
         let mut all = self.snapshot().scope_metadata(agent, address);
         if address.platform == Platform::API
             && let Some(token) = self.tokens.get(address.account.as_str())
@@ -120,7 +121,9 @@ impl House {
     ) -> Result<Resolved, ScopeDenied> {
         let also = agent.memory.as_ref().map(|it| it.also_read.as_slice()).unwrap_or_default();
         // A named scope asks for no values; most agents have one.
-        let is_plain = also.is_empty() && matches!(agent.conversations.scope, ScopeRule::Named(_));
+        let is_plain = also.is_empty()
+            && matches!(agent.conversations.scope, ScopeRule::Named(_))
+            && !agent.hooks.has(HookEvent::MemoryScope);
         let metadata = match is_plain {
             true => Metadata::new(),
             false => self.metadata(agent, &at.address),
@@ -133,7 +136,7 @@ impl House {
             person: at.person.as_ref(),
             metadata: &metadata,
         };
-        let (writes, beside) = match self.ask_scope_hook(&agent.id, &payload).await? {
+        let (writes, beside) = match self.ask_scope_hook(agent, &payload).await? {
             Some(answer) => answer,
             None => (agent.conversations.scope.decide(&payload)?, Vec::new()),
         };
@@ -152,16 +155,6 @@ impl House {
         Ok(Resolved { reads, writes })
     }
 
-    /// What a `memory:scope` hook answers: where to write, and what to read besides. `None`
-    /// where there is no such hook: an agent that has one does not start in this version.
-    async fn ask_scope_hook(
-        &self,
-        _agent: &AgentId,
-        _payload: &ScopePayload<'_>,
-    ) -> Result<Option<(Scope, Vec<Scope>)>, ScopeDenied> {
-        Ok(None)
-    }
-
     /// What `route explain` shows as the scope of a message: its text, or why there is none.
     pub fn explain_scope(
         &self,
@@ -169,6 +162,9 @@ impl House {
         at: &Whereabouts,
         session: &SessionKey,
     ) -> Result<Scope, ScopeDenied> {
+        if agent.hooks.has(HookEvent::MemoryScope) {
+            return Err(ScopeDenied::NotAsked);
+        }
         let metadata = self.metadata(agent, &at.address);
         agent.conversations.scope.decide(&ScopePayload {
             operation: MemoryOperation::Read,

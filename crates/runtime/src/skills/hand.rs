@@ -3,12 +3,15 @@
 use super::disk::Disk;
 use super::package::{Package, blocked};
 use crate::context::AgentContext;
+use crate::hooks::{self, Decision, Occasion};
 use crate::house::{Actor, House};
 use async_trait::async_trait;
 use insula_config::skills::files::{self, Top};
 use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, Place, Skill, is_name};
+use insula_domain::hook::HookEvent;
 use insula_tools::skills::{Brief, Change, Skills};
 use insula_tools::{HandError, ToolError};
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -19,12 +22,26 @@ const SHOWN_BYTES_MAX: usize = 48 * 1024;
 pub(crate) struct AgentSkills<'c> {
     house: &'c House,
     agent: &'c AgentContext,
+    /// Where its hooks are asked.
+    occasion: Occasion<'c>,
 }
 
 impl<'c> AgentSkills<'c> {
     /// The hand for one call.
-    pub(crate) fn new(house: &'c House, agent: &'c AgentContext) -> Self {
-        Self { house, agent }
+    pub(crate) fn new(house: &'c House, occasion: Occasion<'c>) -> Self {
+        Self { house, agent: occasion.agent, occasion }
+    }
+
+    /// Asks whether a skill may be shown, or a file of it.
+    async fn admit(&self, skill: &Skill, file: &str) -> Result<(), ToolError> {
+        let extra = || json!({ "extra": { "skill": &*skill.name, "file": file } });
+        match hooks::ask(self.house, HookEvent::SkillLoad, &self.occasion, extra).await {
+            Decision::Go(_) => Ok(()),
+            Decision::Block { reason, .. } => Err(ToolError::Refused(format!(
+                "a hook does not allow you to view skill `{}`: {reason}",
+                skill.name
+            ))),
+        }
     }
 
     /// Another agent's skill, a blocked one and none at all are one thing here.
@@ -207,6 +224,7 @@ impl Skills for AgentSkills<'_> {
 
     async fn view(&self, name: &str, file: Option<&str>) -> Result<String, ToolError> {
         let skill = self.found(name)?;
+        self.admit(skill, file.filter(|file| !file.is_empty()).unwrap_or(DOCUMENT)).await?;
         match file {
             None | Some("") | Some(DOCUMENT) => self.document(skill).await,
             Some(path) => self.file(skill, path).await,

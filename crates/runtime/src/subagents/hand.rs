@@ -9,6 +9,7 @@ use crate::turn::engine::Shop;
 use crate::turn::event::{ChildAct, ChildOutcome, TurnEnd, TurnEvent};
 use crate::turn::live::{LiveTurn, Voice};
 use crate::turn::run::{self, TurnContext};
+use crate::turn::seen::Seen;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
@@ -33,8 +34,8 @@ const LAST: Window = Window { messages: 4, bytes: usize::MAX };
 
 /// The children of one call.
 pub(crate) struct TurnDelegate<'t> {
-    shop: &'t Shop,
-    cx: &'t TurnContext,
+    pub(super) shop: &'t Shop,
+    pub(super) cx: &'t TurnContext,
     /// The step in which the call began, by which its children are found again.
     step: u32,
     spent: Mutex<Usage>,
@@ -169,7 +170,14 @@ impl TurnDelegate<'_> {
                 let (turn, session) = (known.turn.id, known.turn.session);
                 Begun { turn, session, message: None, interrupted }
             }
-            None => self.begin(&plan, &line, number).await?,
+            None => {
+                if let Some(reason) = self.objection(&plan, &line).await {
+                    let end =
+                        Outcome::Failed(format!("a hook does not allow this child: {reason}"));
+                    return Ok(Report { child: name.to_string(), end, changed: Vec::new() });
+                }
+                self.begin(&plan, &line, number).await?
+            }
         };
         let Begun { turn, session, message, interrupted } = begun;
         let _counted = shop.subagents.enter();
@@ -188,7 +196,7 @@ impl TurnDelegate<'_> {
             turn,
             principal: cx.principal.clone(),
             scope: cx.scope.clone(),
-            label: cx.label.clone(),
+            seen: Seen::new(&cx.seen.text()),
             message,
             asked: cx.asked,
             key: cx.key.clone(),
@@ -243,6 +251,9 @@ impl TurnDelegate<'_> {
             }
         };
         tell(ChildAct::Ended { outcome });
+        // What a child has seen, its parent has seen by its words.
+        cx.seen.add(&child.seen.label());
+        self.stopped(&child, outcome, &end).await;
         let changed = child.files.changed();
         cx.files.also_changed(&changed);
         Ok(Report { child: name.to_string(), end, changed })
@@ -257,7 +268,7 @@ impl TurnDelegate<'_> {
             parts: shop.redaction(&cx.agent).parts(parts),
             principal: cx.principal.clone(),
             scope: cx.scope.clone(),
-            label: cx.label.clone(),
+            label: cx.seen.text(),
             generation: cx.agent.generation.0,
             at: shop.house.world.clock.now(),
         };
@@ -290,6 +301,7 @@ impl TurnDelegate<'_> {
             (TurnStatus::Failed, _) => Outcome::Failed(turn.error.unwrap_or_default()),
             _ => Outcome::Stopped("it was stopped".to_owned()),
         };
+        self.cx.seen.add_all(last.iter().map(|message| &*message.label));
         let changed = record::changed_in(&last);
         self.cx.files.also_changed(&changed);
         Ok(Report { child: name.to_string(), end, changed })

@@ -12,6 +12,7 @@
 mod derive;
 mod family;
 mod hand;
+mod hooked;
 mod prompt;
 mod record;
 

@@ -11,6 +11,7 @@ use crate::turn::facts;
 use crate::turn::gate::{Admitted, Denial, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::remember::TurnMemory;
+use crate::turn::send::TurnOutbox;
 use crate::turn::untrusted;
 use crate::web::SessionWeb;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
@@ -132,9 +133,10 @@ impl Turn<'_> {
             SessionShell::new(&self.shop.house, &cx.agent, cx.session, &cx.principal, &cx.files)
                 .with_variables(self.variables_in_use(history));
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
-        let skills = AgentSkills::new(&self.shop.house, &cx.agent);
+        let skills = AgentSkills::new(&self.shop.house, cx.occasion());
         let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };
         let delegate = TurnDelegate::new(self.shop, cx, step);
+        let outbox = TurnOutbox::new(self.shop, cx, step);
         let hands = Hands {
             history: &scoped,
             previous,
@@ -145,6 +147,7 @@ impl Turn<'_> {
             servers: Some(&servers),
             delegate: Some(&delegate),
             memory: memory.as_ref().map(|it| it as _),
+            outbox: Some(&outbox),
         };
         let is_dropped = admitted.tool.course() == Course::Once;
         let outcome = tokio::select! {

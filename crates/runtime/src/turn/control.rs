@@ -67,6 +67,8 @@ impl Engine {
         live: &LiveTurn,
         inbound: &Inbound,
     ) -> Result<Option<TurnHandle>, SubmitError> {
+        // Before the inbox is held: a hook may take its time, and the turn goes on meanwhile.
+        let scope = self.scope(&inbound.agent, &inbound.scope, &inbound.session).await;
         let mut inbox = live.inbox.lock().await;
         if inbox.is_closed || inbox.joined >= JOINED_MAX || live.cancel.is_cancelled() {
             return Ok(None);
@@ -75,7 +77,7 @@ impl Engine {
             role: Role::User,
             parts: self.shop.redaction(&inbound.agent).parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
-            scope: self.scope(&inbound.agent, &inbound.scope, &inbound.session).await,
+            scope,
             label: inbound.label.to_string().into(),
             generation: inbound.agent.generation.0,
             at: self.shop.house.world.clock.now(),

@@ -38,6 +38,7 @@ impl History for ScopedHistory<'_> {
         if search.order == Order::Newest {
             found.sort_by_key(|hit| std::cmp::Reverse(hit.at));
         }
+        self.cx.seen.add_all(found.iter().map(|hit| &*hit.label));
         let hits = found.into_iter().map(|hit| Hit {
             session: hit.session.0,
             message: i64::try_from(hit.seq.0).unwrap_or(i64::MAX),
@@ -66,6 +67,7 @@ impl History for ScopedHistory<'_> {
         let messages = store.messages_after(id, MessageSeq(first), limit).await.map_err(failed)?;
         // A session that several people share has messages of several scopes.
         let here = messages.iter().filter(|message| *message.scope == *scope);
+        self.cx.seen.add_all(here.clone().map(|message| &*message.label));
         Ok(here.map(hit).collect())
     }
 }

@@ -18,6 +18,7 @@ use crate::turn::lanes::{Busy, Lanes, Work};
 use crate::turn::live::{Live, LiveTurn, Voice};
 use crate::turn::one_off::OneOffs;
 use crate::turn::redaction::Redaction;
+use crate::turn::seen::Seen;
 use crate::turn::{compress, prompt, run};
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
@@ -303,7 +304,7 @@ impl Engine {
             turn,
             principal,
             scope,
-            label,
+            seen: Seen::new(&label),
             // What came with it is read from the journal.
             message: (!has_context).then_some((seq, said)),
             asked: seq,
@@ -427,7 +428,7 @@ impl Engine {
                 turn: unfinished.turn.id,
                 principal: unfinished.turn.principal.clone(),
                 scope: session.scope,
-                label: session.label,
+                seen: Seen::new(&session.label),
                 message: None,
                 asked: unfinished.turn.message,
                 from: Whereabouts::of_session(agent, &key, &unfinished.turn.principal),

@@ -1,7 +1,7 @@
 //! Where a turn asks its agent's hooks. Each is one line where it happens; what an answer
 //! means there is here.
 
-use super::run::{Broken, Turn};
+use super::run::{Broken, Turn, TurnContext};
 use crate::hooks::{self, Decision, Go, Occasion};
 use crate::turn::facts;
 use crate::turn::gate::Denial;
@@ -18,19 +18,25 @@ const HOOK: &str = "hook";
 /// Tools whose output is a program's.
 const PROGRAMS: &[&str] = &["terminal", "process", "execute_code"];
 
-impl Turn<'_> {
-    pub(super) fn occasion(&self) -> Occasion<'_> {
-        let cx = self.cx;
+impl TurnContext {
+    /// Where hooks of this turn are asked.
+    pub(crate) fn occasion(&self) -> Occasion<'_> {
         Occasion {
-            agent: &cx.agent,
-            session: Some((cx.live.voice.session(), cx.session)),
-            scope: Some(&cx.scope),
-            principal: &cx.principal,
-            files: Some(&cx.files),
+            agent: &self.agent,
+            session: Some((self.live.voice.session(), self.session)),
+            scope: Some(&self.scope),
+            principal: &self.principal,
+            files: Some(&self.files),
         }
     }
+}
 
-    async fn hooks(&self, event: HookEvent, fields: impl FnOnce() -> Value) -> Decision {
+impl Turn<'_> {
+    pub(super) fn occasion(&self) -> Occasion<'_> {
+        self.cx.occasion()
+    }
+
+    pub(super) async fn hooks(&self, event: HookEvent, fields: impl FnOnce() -> Value) -> Decision {
         let occasion = self.occasion();
         tokio::select! {
             biased;

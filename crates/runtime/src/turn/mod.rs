@@ -19,9 +19,12 @@ mod recall;
 pub(crate) mod redaction;
 mod remember;
 pub(crate) mod run;
+pub(crate) mod seen;
+mod send;
 mod shown;
 mod skills;
 mod untrusted;
+mod verify;
 
 pub use control::Mode;
 pub use engine::{Acknowledge, Around, Engine, Inbound, SubmitError};

@@ -56,6 +56,7 @@ impl Turn<'_> {
         if heard.is_empty() {
             return;
         }
+        self.cx.seen.add_all(heard.iter().map(|(_, message)| &*message.label));
         history.extend(heard.iter().map(|(seq, message)| self.placed(message, *seq)));
         let is_mine = |message: &Message| message.turn == Some(self.cx.turn);
         let from = history.iter().position(is_mine).unwrap_or(history.len());

@@ -4,13 +4,15 @@
 use super::run::{Broken, Turn, TurnContext};
 use crate::approvals::Question;
 use crate::house::House;
+use crate::memory::Act;
 use crate::turn::gate::{Admitted, Denial};
+use crate::turn::seen::text_of;
 use async_trait::async_trait;
 use insula_config::agent::GlobalWrites;
-use insula_domain::{MemoryOperation, Scope};
-use insula_memory::{AsFound, Change, Changed, Found, Operation, Scoped};
+use insula_domain::{Label, MemoryOperation, Scope};
+use insula_memory::{AsFound, Change, Changed, Found, Operation, Scoped, Shown};
 use insula_models::{CacheHint, SystemBlock};
-use insula_store::{AgentCommand, Origin, Source};
+use insula_store::{AgentCommand, Frozen, Origin, Source};
 use insula_tools::hands::HandError;
 use insula_tools::memory::Place;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,6 +24,8 @@ const GLOBAL_WRITE: &str = "global_memory";
 #[derive(Default)]
 pub(crate) struct Block {
     text: Option<Arc<str>>,
+    /// Where what it says came from.
+    label: Option<Box<str>>,
     /// For whom it was read: the scopes, and how often the store had erased something by then.
     read: Option<(Box<str>, u64)>,
     due: Mutex<Option<AgentCommand>>,
@@ -52,29 +56,45 @@ impl Turn<'_> {
         let Some(scoped) = self.scoped(MemoryOperation::Read).await else { return Ok(()) };
         let chain = scoped.chain();
         let cx = self.cx;
+        let act = Act::of_both(&cx.from, &scoped, "show");
+        let asked = self.shop.house.ask_memory(MemoryOperation::Read, cx.occasion(), act).await;
+        if asked.is_err() {
+            // As where memory is closed: the turn goes on without, and the audit says why.
+            return Ok(());
+        }
         let erasures = cx.agent.store.erasures();
         if before.read.as_ref().is_some_and(|(of, at)| **of == *chain && *at == erasures) {
             self.block = before;
+            self.note_block();
             return Ok(());
         }
-        let text = match cx.agent.store.memory_block(cx.session, &chain).await? {
-            Some(text) => text,
+        let block = match cx.agent.store.memory_block(cx.session, &chain).await? {
+            Some(block) => block,
             None => {
                 let read = scoped.block().await;
-                let text = read.map_err(|error| Broken::Said(error.to_string()))?;
+                let Shown { text, label } = read.map_err(|it| Broken::Said(it.to_string()))?;
                 let text = self.redaction().kept(text.unwrap_or_default());
-                let freeze = AgentCommand::FreezeMemory {
-                    session: cx.session,
-                    chain: chain.as_str().into(),
-                    text: text.clone(),
-                };
+                let block = Frozen { text, label: Some((*text_of(&label)).into()) };
+                let (session, chain) = (cx.session, chain.as_str().into());
+                let freeze = AgentCommand::FreezeMemory { session, chain, block: block.clone() };
                 self.block.due = Mutex::new(Some(freeze));
-                text
+                block
             }
         };
-        self.block.text = (!text.is_empty()).then(|| text.into());
+        if !block.text.is_empty() {
+            self.block.label = block.label;
+            self.block.text = Some(block.text.into());
+        }
         self.block.read = Some((chain.into(), erasures));
+        self.note_block();
         Ok(())
+    }
+
+    /// Whatever the block says, the turn has seen.
+    fn note_block(&self) {
+        if self.block.text.is_some() {
+            self.cx.seen.add_text(self.block.label.as_deref().unwrap_or_default());
+        }
     }
 
     /// The same after the conversation was compressed: its beginning is new anyway.
@@ -202,6 +222,9 @@ impl insula_tools::Memory for TurnMemory<'_> {
                 Change { target: *target, operation }
             })
             .collect();
+        let act = Act::writing(&self.cx.from, &scoped, &changes);
+        let asked = self.house.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
+        asked.map_err(HandError)?;
         let origin = Origin {
             source: Source::Tool,
             principal: self.cx.principal.clone(),
@@ -212,13 +235,26 @@ impl insula_tools::Memory for TurnMemory<'_> {
             generation: self.cx.agent.generation.0,
             at: self.house.world.clock.now(),
             approved_by: self.approved_by.clone(),
+            label: Some((*self.cx.seen.text()).into()),
         };
-        scoped.apply(&changes, &origin).await.map_err(|error| HandError(error.to_string()))
+        let changed = scoped.apply(&changes, &origin).await;
+        // What became of it is told with the entries that are there, and so is what went wrong.
+        let label = scoped.label().await.unwrap_or_else(|_| Label::nobody());
+        self.cx.seen.add(&label);
+        changed.map_err(|error| HandError(error.to_string()))
     }
 
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError> {
         let scoped = self.scoped(MemoryOperation::Read).await?;
+        let redaction =
+            super::redaction::Redaction::of(&self.cx.agent.id, &self.house.secrets.known());
+        let text = Some(redaction.kept(query.to_owned()));
+        let act = Act { text, ..Act::of_both(&self.cx.from, &scoped, "search") };
+        let asked = self.house.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
+        asked.map_err(HandError)?;
         let found = scoped.search(query, limit, &AsFound).await;
-        found.map_err(|error| HandError(error.to_string()))
+        let found = found.map_err(|error| HandError(error.to_string()))?;
+        found.iter().for_each(|found| self.cx.seen.add(&found.label));
+        Ok(found)
     }
 }

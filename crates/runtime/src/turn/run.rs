@@ -13,10 +13,10 @@ use crate::turn::history::Window;
 use crate::turn::live::LiveTurn;
 use crate::turn::redaction::Redaction;
 use crate::turn::remember::Block;
+use crate::turn::seen::Seen;
 use crate::turn::shown::Shown;
 use crate::turn::skills::InUse;
 use crate::turn::{history, prompt};
-use insula_domain::hook::HookEvent;
 use insula_domain::{SessionKey, Switch};
 use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
 use insula_store::{
@@ -40,7 +40,8 @@ pub(crate) struct TurnContext {
     pub(crate) turn: TurnId,
     pub(crate) principal: Arc<str>,
     pub(crate) scope: Arc<str>,
-    pub(crate) label: Arc<str>,
+    /// The audiences that what it has seen came from.
+    pub(crate) seen: Seen,
     /// The message it answers, while nothing else was said in it; `None` for a turn that goes
     /// on after a crash.
     pub(crate) message: Option<(MessageSeq, NewMessage)>,
@@ -121,6 +122,8 @@ pub(crate) struct Turn<'t> {
     pub(super) in_use: InUse,
     /// What it is shown of memory.
     pub(super) block: Block,
+    /// How often its reply was sent back.
+    pub(super) objections: usize,
 }
 
 impl<'t> Turn<'t> {
@@ -136,6 +139,7 @@ impl<'t> Turn<'t> {
             shown,
             in_use: InUse::default(),
             block: Block::default(),
+            objections: 0,
         }
     }
 }
@@ -148,6 +152,7 @@ impl Turn<'_> {
         let tools = self.shop.tools(&cx.agent);
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
         let mut history = self.remember().await?;
+        cx.seen.add_all(history.iter().map(|message| &*message.label));
         self.recall().await?;
         if let Some(end) = self.catch_up(&mut history).await? {
             return Ok(end);
@@ -191,6 +196,11 @@ impl Turn<'_> {
                 if let Some(end) = self.calls(calls, &mut history).await? {
                     return Ok(end);
                 }
+            } else if let Some(objection) = self.unverified(&answer, usage, &history).await? {
+                let answered = NewStep::Answered { message: message.clone(), usage };
+                let seq = self.journal(answered, None).await?;
+                history.push(self.placed(&message, seq));
+                self.object(&objection, &mut history).await?;
             } else if self.close().await {
                 let text = self.transformed(answer.text()).await?;
                 let message = self.replied(message, &answer, &text);
@@ -281,7 +291,7 @@ impl Turn<'_> {
         let (link, mut stream) = (answering.link, answering.stream);
         let mut gathering = Gathering::default();
         // What a hook may still change is not for anybody's eyes.
-        let is_open = is_reply && !cx.agent.hooks.has(HookEvent::TransformLlmOutput);
+        let is_open = is_reply && !self.holds_back();
         let mut deltas = is_open.then(|| self.redaction().deltas());
         let tell = |heard| cx.live.voice.say(heard);
         while let Some(event) = stream.next().await {
@@ -404,7 +414,7 @@ impl Turn<'_> {
             parts: self.redaction().parts(parts),
             principal: self.cx.principal.clone(),
             scope: self.cx.scope.clone(),
-            label: self.cx.label.clone(),
+            label: self.cx.seen.text(),
             generation: self.cx.agent.generation.0,
             at: self.shop.house.world.clock.now(),
         }

@@ -37,7 +37,7 @@ async fn house(
 }
 
 /// A hook server that always says this.
-fn says_json(json: Value) -> impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static {
+pub fn says_json(json: Value) -> impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static {
     move |_, _| {
         vec![answer(200, &[("content-type", "application/json")], &json.to_string()), Step::Close]
     }
@@ -45,7 +45,7 @@ fn says_json(json: Value) -> impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 
 
 impl Fixture {
     /// The hook records of an agent: event, and the verdict of each hook.
-    async fn hook_records(&self, agent: &str) -> Vec<(String, Vec<String>)> {
+    pub async fn hook_records(&self, agent: &str) -> Vec<(String, Vec<String>)> {
         let records = self.house.store.agent(&AgentId::new(agent).unwrap()).audit_tail(100).await;
         let records = records.unwrap();
         let hooks = records.iter().filter(|record| &*record.kind == "hook");

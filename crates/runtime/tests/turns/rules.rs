@@ -38,6 +38,7 @@ const AGENTS: &str = "
 agents:
   a:
     network: {allow: [docs.rs]}
+    send: {to: ['telegram:main:-100']}
     tools:
       allow: [terminal, web_extract, send_message]
       rules:

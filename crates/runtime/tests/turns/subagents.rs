@@ -30,7 +30,7 @@ const BLOCKED: [&str; 13] = [
     "send-message",
 ];
 
-const FULL: &str = "agents:\n  a: {tools: {profile: full, also_allow: [send_message, message_agent]}, memory: true, mcp_servers: {mail: {command: x}, files: {command: x}}, links: [{to: b, as: ask}]}\n  b: {tools: minimal}\n";
+const FULL: &str = "agents:\n  a: {tools: {profile: full, also_allow: [send_message, message_agent]}, memory: true, mcp_servers: {mail: {command: x}, files: {command: x}}, links: [{to: b, as: ask}], send: {to: ['telegram:main:*']}}\n  b: {tools: minimal}\n";
 
 async fn run(house: &Fixture, text: &str) -> String {
     house.say("a", "one", text).await

@@ -4,8 +4,8 @@
 use super::sample::at;
 use super::{Opener, agent};
 use crate::{
-    AgentCommand, AgentStore, Entry, Fence, Forget, FragmentId, MessageSeq, NewFragment, Origin,
-    Outcome, RecordKind, Remember, SessionId, Source, StoreError, Target,
+    AgentCommand, AgentStore, Entry, Fence, Forget, FragmentId, Frozen, MessageSeq, NewFragment,
+    Origin, Outcome, RecordKind, Remember, SessionId, Source, StoreError, Target,
 };
 
 /// Every check.
@@ -30,6 +30,7 @@ fn origin(message: u64) -> Origin {
         generation: 3,
         at: at(5),
         approved_by: None,
+        label: Some("telegram:main:7".into()),
     }
 }
 
@@ -211,11 +212,15 @@ async fn a_session_is_shown_what_it_was_shown(opener: &dyn Opener) {
     let freeze = |session, chain: &str, text: &str| AgentCommand::FreezeMemory {
         session: SessionId(session),
         chain: chain.into(),
-        text: text.to_owned(),
+        block: Frozen { text: text.to_owned(), label: Some("anyone".into()) },
     };
     let batch = vec![freeze(1, "x", "a needle here"), freeze(1, "y", "hay"), freeze(2, "x", "hay")];
     a.commit(batch, &fence).await.unwrap();
-    let block = async |session, chain| a.memory_block(SessionId(session), chain).await.unwrap();
+    let block = async |session, chain| {
+        let frozen = a.memory_block(SessionId(session), chain).await.unwrap()?;
+        assert_eq!(frozen.label.as_deref(), Some("anyone"));
+        Some(frozen.text)
+    };
     assert_eq!(block(1, "x").await.as_deref(), Some("a needle here"));
     assert_eq!(block(3, "x").await, None);
     let by = Box::new(origin(9));

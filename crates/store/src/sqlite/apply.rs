@@ -188,8 +188,8 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::MarkMirror { scope, target, digest, fragments } => {
             memory::mark_mirror(sql, scope, *target, digest, fragments)?;
         }
-        AgentCommand::FreezeMemory { session, chain, text } => {
-            memory::freeze(sql, *session, chain, text)?;
+        AgentCommand::FreezeMemory { session, chain, block } => {
+            memory::freeze(sql, *session, chain, block)?;
         }
         AgentCommand::ThawMemory { session } => memory::thaw(sql, *session)?,
         AgentCommand::Outbox(command) => return outbox::write::apply(sql, means.chain, command),

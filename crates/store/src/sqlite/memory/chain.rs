@@ -18,7 +18,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 pub(crate) const AUDIT_KIND: &str = "memory.linked";
 
 const COLUMNS: &str = "seq, kind, about, scope, target, source, principal, platform, session, \
-    message, call, generation, at, approved_by, parents, commitment, prev, mac";
+    message, call, generation, at, approved_by, parents, commitment, prev, mac, label";
 
 /// The newest record: its place and its link.
 pub(crate) fn head(sql: &Connection) -> rusqlite::Result<(i64, Bytes32)> {
@@ -56,7 +56,7 @@ pub(crate) fn append(
     let message = origin.message.map(|message| message.0.cast_signed());
     sql.prepare_cached(
         "INSERT INTO provenance VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,
-             ?14, ?15, ?16, ?17, ?18)",
+             ?14, ?15, ?16, ?17, ?18, ?19)",
     )?
     .execute(rusqlite::params![
         record.seq.0,
@@ -77,6 +77,7 @@ pub(crate) fn append(
         record.commitment,
         record.prev,
         record.mac,
+        origin.label,
     ])?;
     *head = (record.seq.0, record.mac);
     Ok(())
@@ -114,6 +115,11 @@ fn link(chain: &Chain, record: &Provenance) -> Bytes32 {
     bytes.extend_from_slice(&pack(&record.parents));
     bytes.extend_from_slice(&record.commitment);
     bytes.extend_from_slice(&record.prev);
+    // Records from before there were labels keep their links.
+    if let Some(label) = &origin.label {
+        bytes.extend_from_slice(&(label.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(label.as_bytes());
+    }
     chain.tag("memory", &bytes)
 }
 
@@ -155,6 +161,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Provenance> {
             generation: row.get::<_, i64>(11)?.cast_unsigned(),
             at: Timestamp::from_millis(row.get(12)?),
             approved_by: text(13)?,
+            label: text(18)?,
         },
         parents: unpack(row.get_ref(14)?.as_blob()?).ok_or_else(|| bad_value(14))?,
         commitment: row.get(15)?,

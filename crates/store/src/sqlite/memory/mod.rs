@@ -8,8 +8,8 @@ pub(crate) mod write;
 use super::agent::SqliteAgent;
 use crate::error::Result;
 use crate::memory::{
-    Forget, Fragment, FragmentHit, FragmentId, MemoryBackend, MemoryPage, MemoryReport, Provenance,
-    Target,
+    Forget, Fragment, FragmentHit, FragmentId, Frozen, MemoryBackend, MemoryPage, MemoryReport,
+    Provenance, Target,
 };
 use crate::session::SessionId;
 use async_trait::async_trait;
@@ -47,7 +47,7 @@ impl MemoryBackend for SqliteAgent {
         self.read(move |sql| find::search(sql, &scope, &query, limit)).await
     }
 
-    async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<String>> {
+    async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<Frozen>> {
         let chain = chain.to_owned();
         self.read(move |sql| read::block(sql, session, &chain)).await
     }

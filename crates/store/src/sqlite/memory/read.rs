@@ -1,7 +1,9 @@
 //! Reading memory: one list, all fragments by id, what forgetting would take away.
 
 use super::chain::unpack;
-use crate::memory::{Forget, Fragment, FragmentId, MEMORY_PAGE_MAX, MemoryPage, Mirror, Target};
+use crate::memory::{
+    Forget, Fragment, FragmentId, Frozen, MEMORY_PAGE_MAX, MemoryPage, Mirror, Target,
+};
 use crate::session::SessionId;
 use crate::sqlite::scopes;
 use crate::sqlite::sql::bad_value;
@@ -10,7 +12,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const SELECT: &str = "SELECT fragment.id, scope.name, fragment.target, fragment.blocked, \
-    fragment.text FROM fragment JOIN scope ON scope.id = fragment.scope";
+    fragment.text, provenance.label FROM fragment JOIN scope ON scope.id = fragment.scope \
+    LEFT JOIN provenance ON provenance.seq = fragment.id";
 
 fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
     Ok(Fragment {
@@ -19,6 +22,7 @@ fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
         target: Target::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
         blocked: row.get::<_, Option<String>>(3)?.map(Into::into),
         text: row.get(4)?,
+        label: row.get::<_, Option<String>>(5)?.map(Into::into),
     })
 }
 
@@ -28,8 +32,9 @@ pub(crate) fn page(sql: &Connection, scope: &str, target: Target) -> rusqlite::R
     let name: Arc<str> = scope.into();
     let fragments = sql
         .prepare_cached(
-            "SELECT id, blocked, text FROM fragment WHERE scope = ?1 AND target = ?2
-             ORDER BY place, id",
+            "SELECT id, blocked, text, label FROM fragment
+             LEFT JOIN provenance ON provenance.seq = fragment.id
+             WHERE fragment.scope = ?1 AND fragment.target = ?2 ORDER BY place, id",
         )?
         .query_map((number, target.code()), |row| {
             Ok(Fragment {
@@ -38,6 +43,7 @@ pub(crate) fn page(sql: &Connection, scope: &str, target: Target) -> rusqlite::R
                 target,
                 blocked: row.get::<_, Option<String>>(1)?.map(Into::into),
                 text: row.get(2)?,
+                label: row.get::<_, Option<String>>(3)?.map(Into::into),
             })
         })?
         .collect::<rusqlite::Result<_>>()?;
@@ -70,7 +76,8 @@ pub(crate) fn after(
 /// One fragment: its record says in which list it is.
 pub(crate) fn one(sql: &Connection, id: FragmentId) -> rusqlite::Result<Option<Fragment>> {
     sql.prepare_cached(
-        "SELECT fragment.id, scope.name, fragment.target, fragment.blocked, fragment.text
+        "SELECT fragment.id, scope.name, fragment.target, fragment.blocked, fragment.text,
+             provenance.label
          FROM provenance JOIN scope ON scope.name = provenance.scope
          JOIN fragment ON fragment.scope = scope.id AND fragment.target = provenance.target
              AND fragment.id = provenance.seq
@@ -113,8 +120,11 @@ pub(crate) fn block(
     sql: &Connection,
     session: SessionId,
     chain: &str,
-) -> rusqlite::Result<Option<String>> {
-    sql.prepare_cached("SELECT text FROM memory_block WHERE session = ?1 AND chain = ?2")?
-        .query_row((session.0, chain), |row| row.get(0))
+) -> rusqlite::Result<Option<Frozen>> {
+    sql.prepare_cached("SELECT text, label FROM memory_block WHERE session = ?1 AND chain = ?2")?
+        .query_row((session.0, chain), |row| {
+            let label = row.get::<_, Option<String>>(1)?.map(Into::into);
+            Ok(Frozen { text: row.get(0)?, label })
+        })
         .optional()
 }

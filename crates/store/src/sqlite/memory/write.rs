@@ -7,7 +7,8 @@ use crate::audit::AuditEntry;
 use crate::chain::Bytes32;
 use crate::error::StoreError;
 use crate::memory::{
-    Entry, Fragment, FragmentId, NewFragment, Origin, Provenance, RecordKind, Remember, Target,
+    Entry, Fragment, FragmentId, Frozen, NewFragment, Origin, Provenance, RecordKind, Remember,
+    Target,
 };
 use crate::session::SessionId;
 use crate::sqlite::apply::Means;
@@ -271,10 +272,10 @@ pub(crate) fn freeze(
     sql: &Connection,
     session: SessionId,
     chain: &str,
-    text: &str,
+    Frozen { text, label }: &Frozen,
 ) -> rusqlite::Result<()> {
-    sql.prepare_cached("INSERT OR REPLACE INTO memory_block VALUES (?1, ?2, ?3)")?
-        .execute((session.0, chain, text))
+    sql.prepare_cached("INSERT OR REPLACE INTO memory_block VALUES (?1, ?2, ?3, ?4)")?
+        .execute((session.0, chain, text, label))
         .map(drop)
 }
 

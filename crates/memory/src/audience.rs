@@ -1,0 +1,65 @@
+//! The audiences that what is remembered came from.
+
+use insula_domain::{Label, Scope};
+use insula_store::Fragment;
+
+/// The label of a fragment. What is global is for every conversation of the agent: somebody
+/// with the right said so. What no turn wrote belongs to whoever its scope names.
+pub(crate) fn audience(fragment: &Fragment) -> Label {
+    match (fragment.scope.parse::<Scope>(), &fragment.label) {
+        (Ok(Scope::Global), _) => Label::anyone(),
+        (Ok(_), Some(label)) => label.parse().unwrap_or_else(|_| Label::nobody()),
+        (Ok(scope), None) => Label::of_scope(&scope),
+        // A scope that is none has no readers.
+        (Err(_), _) => Label::nobody(),
+    }
+}
+
+/// The label of what was made of all of these that a model may see.
+pub(crate) fn audiences<'f>(fragments: impl IntoIterator<Item = &'f Fragment>) -> Label {
+    let visible = fragments.into_iter().filter(|fragment| fragment.blocked.is_none());
+    visible.fold(Label::anyone(), |label, fragment| label.join(&audience(fragment)))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
+    use super::*;
+    use insula_store::{FragmentId, Target};
+
+    fn fragment(scope: &str, label: Option<&str>) -> Fragment {
+        Fragment {
+            id: FragmentId(1),
+            scope: scope.into(),
+            target: Target::Memory,
+            text: "x".to_owned(),
+            blocked: None,
+            label: label.map(Into::into),
+        }
+    }
+
+    #[test]
+    fn words_keep_the_audiences_they_came_from() {
+        for (scope, label, expected) in [
+            ("global", Some("telegram:a:7"), "anyone"),
+            ("chat:telegram:a:-1", None, "telegram:a:-1"),
+            (
+                "chat:telegram:a:-1",
+                Some("telegram:a:-1,telegram:a:7"),
+                "telegram:a:-1,telegram:a:7",
+            ),
+            ("custom:org", Some("telegram:a:7"), "telegram:a:7"),
+            ("custom:org", None, "nobody"),
+            ("user:telegram:a:7", None, "nobody"),
+            ("chat:telegram:a:-1", Some("garbage"), "nobody"),
+            ("garbage", Some("anyone"), "nobody"),
+        ] {
+            assert_eq!(audience(&fragment(scope, label)).to_string(), expected, "{scope}");
+        }
+        let one = fragment("custom:org", Some("telegram:a:7"));
+        let other = fragment("custom:org", Some("telegram:a:-1"));
+        assert_eq!(audiences([&one, &other]).to_string(), "telegram:a:-1,telegram:a:7");
+        let blocked = Fragment { blocked: Some("x".into()), ..one };
+        assert_eq!(audiences([&blocked]), Label::anyone());
+    }
+}
