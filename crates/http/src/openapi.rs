@@ -2,7 +2,7 @@
 
 use crate::{
     agents, approvals, audit, events, grants, mcp, mcp_servers, memory, messages, metrics, route,
-    secrets, sessions, skills, system, tokens, usage, v1,
+    secrets, sessions, skills, system, tokens, tools, usage, v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -64,7 +64,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         agents::archive,
         agents::reload,
         agents::context,
-        agents::tools,
+        tools::tools,
         mcp::message,
         mcp::end,
         messages::say,

@@ -5,6 +5,7 @@ mod binding;
 mod daemon;
 mod hook;
 mod moved;
+mod outside;
 
 pub use agent::AGENT;
 pub use binding::BINDING;

@@ -315,3 +315,9 @@ proptest! {
         prop_assert!(categories(&text, Use::Memory).contains(&Category::InvisibleText));
     }
 }
+
+#[test]
+fn what_can_not_be_seen_is_shown_by_its_number() {
+    assert_eq!(reveal("a\u{200b}b\u{202e}c\u{1b}[0m\td\n"), "a\\u{200b}b\\u{202e}c\\u{1b}[0m\td\n");
+    assert_eq!(reveal("\u{e0041}é漢"), "\\u{e0041}é漢");
+}
