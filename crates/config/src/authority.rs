@@ -23,7 +23,7 @@ use insula_domain::policy::Profile;
 use insula_domain::{
     DmSessions, GroupSessions, HostCredential, MemoryScope, ScopeRule, Selector, Switch,
 };
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one agent may do.

@@ -12,7 +12,7 @@ mod web;
 
 pub use hooks::check_hook;
 
-use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
+use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
 use crate::files::Snapshot;
@@ -27,9 +27,8 @@ use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::expr::Expression;
 use insula_domain::{
-    Admins, AgentId, Backend, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible,
-    Profile, RoleId, Rule, SCOPE_VARIABLES, ScopeRule, Selector, Switch, ToolPolicy, ToolTable,
-    UserId, Verdict,
+    AgentId, Boundary, MemoryScope, Metadata, Possible, SCOPE_VARIABLES, ScopeRule, Switch,
+    ToolPolicy, ToolTable,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;

@@ -126,7 +126,8 @@ pub async fn test(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<TestView>, ApiError> {
     let (id, server) = both(path)?;
-    let Tested { server, took, error, hints } = surface.house.mcp_test(&agent(&id)?, &server).await?;
+    let Tested { server, took, error, hints } =
+        surface.house.mcp_test(&agent(&id)?, &server).await?;
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     Ok(Json(TestView { ok: error.is_none(), error, hints, took_ms, server: server.into() }))
 }

@@ -6,25 +6,17 @@ mod opening;
 use crate::breaker::{Breaker, Pause};
 use crate::content::{Outcome, outcome};
 use crate::handler::OurSide;
-use crate::http_way::HttpWay;
-use crate::lines::{FRAME_BYTES_MAX, Lines, Reading, Writing};
+use crate::lines::{Reading, Writing};
 use crate::offer::{Offer, TOOLS_MAX};
-use crate::words::{is_unknown, last_words, plain, said, without_prefix};
+use crate::words::{last_words, plain, without_prefix};
 use async_trait::async_trait;
 use http::HeaderMap;
 use insula_sandbox::Capture;
-use insula_sandbox::egress::{ClientLimits, Egress};
+use insula_sandbox::egress::Egress;
 use insula_world::Clock;
 use rmcp::RoleClient;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams, ProtocolVersion,
-};
-use rmcp::service::{
-    ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle,
-};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::common::client_side_sse::NeverRetry;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams};
+use rmcp::service::{RunningService, ServiceError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

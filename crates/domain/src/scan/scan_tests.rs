@@ -1,6 +1,6 @@
 //! What is found and what is not, by corpus, and what holds for any text.
 
-use super::{Category, SCAN_BYTES_MAX, Use, scan};
+use super::{Category, SCAN_BYTES_MAX, Use, reveal, scan};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

@@ -29,8 +29,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Sent<T> {
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
         let (parts, body) = request.into_parts();
-        let bytes =
-            Bytes::from_request(Request::from_parts(parts.clone(), body), state).await?;
+        let bytes = Bytes::from_request(Request::from_parts(parts.clone(), body), state).await?;
         let again = Request::from_parts(parts, Body::from(bytes.clone()));
         let Json(request) = Json::from_request(again, state).await?;
         Ok(Self { request, body: SentBody(bytes) })

@@ -60,11 +60,8 @@ impl Connections {
         if let Some(known) = held.get(&key).filter(|known| known.is_for(agent, config)) {
             return Ok(known.server.clone());
         }
-        let limits = Limits {
-            call: config.timeout,
-            connect: config.connect_timeout,
-            idle: config.idle,
-        };
+        let limits =
+            Limits { call: config.timeout, connect: config.connect_timeout, idle: config.idle };
         let server = Server::new(limits, house.world.clock.clone());
         let (rights, config) = (Rights::of(agent), config.clone());
         let before = held.insert(key, Held { server: server.clone(), rights, config, listed: 0 });

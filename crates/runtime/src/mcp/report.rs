@@ -9,7 +9,6 @@ use crate::house::{Actor, House};
 use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
 use insula_mcp::{Facts, Patience, Pinned, Standing, full_name};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How many digits of a description's mark are shown.
@@ -87,7 +86,9 @@ impl House {
             None => error,
         });
         let hints = match &error {
-            Some(said) => AgentOpener { house: self, agent: &agent, server: config }.hints(said).await,
+            Some(said) => {
+                AgentOpener { house: self, agent: &agent, server: config }.hints(said).await
+            }
             None => Vec::new(),
         };
         Ok(Tested { server: report, took, error, hints })

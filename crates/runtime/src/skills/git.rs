@@ -81,8 +81,7 @@ pub(super) async fn fetch(
         .stderr(said)
         // So that all it started can be ended with it.
         .process_group(0);
-    let mut running =
-        Group(git.spawn().map_err(|error| format!("git can't be started: {error}"))?);
+    let mut running = Group(git.spawn().map_err(|error| format!("git can't be started: {error}"))?);
     running.limit(limits);
     let start = world.clock.elapsed();
     let status = loop {

@@ -12,7 +12,6 @@ use insula_domain::AgentId;
 use insula_domain::scan::reveal;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A skill in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]

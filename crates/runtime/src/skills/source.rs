@@ -6,8 +6,8 @@
     reason = "reads what an operator names on the command line"
 )]
 
-use super::{archive, git};
 use super::package::Package;
+use super::{archive, git};
 use insula_config::files::FileState;
 use insula_config::skills::files::{self, SkillFiles, Top};
 use insula_config::skills::{DOCUMENT, FILE_BYTES_MAX};

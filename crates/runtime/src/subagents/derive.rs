@@ -70,8 +70,7 @@ pub(super) fn derive(parent: &Arc<AgentContext>, task: &Task) -> Result<Plan, To
 /// Why a child that was to hand work on can't: whoever asked for one should know.
 fn leaf_because(boundary: &Boundary, role: Role) -> Option<String> {
     let mut tools = boundary.tools.entries();
-    let hands_on =
-        tools.any(|(tool, it)| it.is_in() && tool.effects.contains(&Effect::Delegate));
+    let hands_on = tools.any(|(tool, it)| it.is_in() && tool.effects.contains(&Effect::Delegate));
     if role == Role::Leaf || hands_on {
         return None;
     }

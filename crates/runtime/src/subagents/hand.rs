@@ -126,9 +126,10 @@ impl TurnDelegate<'_> {
         known: Option<ChildTurn>,
     ) -> Report {
         let note = plan.leaf_because.as_ref();
-        let note = note.map(|why| format!("child {name} was to be an orchestrator and worked as a leaf: {why}"));
-        let report =
-            |end| Report { child: name.to_string(), end, changed: Vec::new(), note: None };
+        let note = note.map(|why| {
+            format!("child {name} was to be an orchestrator and worked as a leaf: {why}")
+        });
+        let report = |end| Report { child: name.to_string(), end, changed: Vec::new(), note: None };
         if known.is_none() && self.cx.live.cancel.is_cancelled() {
             return report(Outcome::Stopped("it was stopped before it began".to_owned()));
         }

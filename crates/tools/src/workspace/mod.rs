@@ -14,10 +14,10 @@ pub use error::FileError;
 pub(crate) use error::head;
 pub(crate) use kernel::Entry;
 pub use place::{Absent, Folder, Granted, Place, Site};
+pub(crate) use spot::{Loaded, Spot, Staged};
 
 use insula_domain::AccessMode;
-use insula_domain::disk::{Floor, Scarce};
-use kernel::{Fingerprint, Identity};
+use kernel::Identity;
 use place::{Common, Root};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Stat};
@@ -25,7 +25,6 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest path, in bytes: the kernel's own limit.
 const PATH_BYTES_MAX: usize = 4096;

@@ -1,7 +1,10 @@
 //! What the elements and words of a page write: blocks of Markdown, links, rows, code.
 
-use super::{Block, LINK_BYTES_MAX, MAIN_CHARS_MIN, Reader, Reading, Row, TEXT_BYTES_MAX, TITLE_CHARS_MAX};
-use crate::web::text;
+use super::{
+    Block, LINK_BYTES_MAX, MAIN_CHARS_MIN, Reader, Reading, Row, TEXT_BYTES_MAX, TITLE_CHARS_MAX,
+};
+use crate::web::elements::BLOCKS;
+use crate::web::text::tidy;
 use url::Url;
 
 impl Reader<'_> {
@@ -194,6 +197,6 @@ impl Reader<'_> {
             before = block.row;
         }
         let title = (!self.title.is_empty()).then_some(self.title);
-        Reading { title, text: super::text::tidy(&text), is_cut }
+        Reading { title, text: tidy(&text), is_cut }
     }
 }
