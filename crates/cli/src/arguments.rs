@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use crate::setting::Answer;
 use clap::{Args, Parser, Subcommand};
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -8,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "insula", version, propagate_version = true, max_term_width = 100)]
 #[command(
-    after_help = "Start with `insula up`. Exit codes: 0 done, 1 failed, 2 wrong use or invalid configuration."
+    after_help = "Start with `insula up`. Exit codes: 0 done, 1 failed, 2 wrong use or invalid configuration.\nWith --json an error is {\"error\": {\"message\": …}} on standard output."
 )]
 pub struct Arguments {
     /// The home folder
@@ -21,6 +22,14 @@ pub struct Arguments {
 
     #[command(subcommand)]
     pub command: Command,
+}
+
+impl Arguments {
+    /// How to answer. What is said on standard output as an MCP server is that protocol's alone.
+    pub fn answer(&self) -> Answer {
+        let is_protocol = matches!(self.command, Command::Mcp(Mcp::Serve(_)));
+        if self.json && !is_protocol { Answer::Json } else { Answer::Text }
+    }
 }
 
 /// A command.
@@ -40,7 +49,7 @@ pub enum Command {
     #[command(subcommand)]
     Context(Context),
     /// Show an agent's tools, and why each is in or out
-    Tools(OneAgent),
+    Tools(Tools),
     /// Work with the Model Context Protocol: an agent's servers, and an agent as a server
     #[command(subcommand)]
     Mcp(Mcp),
@@ -90,6 +99,16 @@ pub enum Command {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// Show an agent's tools.
+#[derive(Debug, Args)]
+pub struct Tools {
+    /// The agent's id
+    pub agent: String,
+    /// Those of a child it could have, in place of its own
+    #[arg(long, value_name = "ROLE", num_args = 0..=1, default_missing_value = "leaf", value_parser = ["leaf", "orchestrator"])]
+    pub child: Option<String>,
 }
 
 /// Offer an agent as an MCP server.

@@ -1,7 +1,8 @@
 //! How a command fails: what happened, and the exit code that says so.
 
-use insula_config::Report;
+use insula_config::{Report, render};
 use insula_runtime::RuntimeError;
+use serde_json::{Value, json};
 
 /// Something failed.
 pub const FAILED: u8 = 1;
@@ -15,6 +16,15 @@ pub enum Failure {
     Failed(String),
     /// It was asked wrongly.
     WrongUse(String),
+    /// The daemon refused it.
+    Refused {
+        /// Its word for why.
+        code: String,
+        /// What it said.
+        message: String,
+        /// The exit code that says so.
+        exit: u8,
+    },
     /// The configuration has errors.
     Configuration(Box<Report>),
     /// The configuration has errors, as a daemon reported them.
@@ -26,9 +36,45 @@ impl Failure {
     pub fn code(&self) -> u8 {
         match self {
             Self::Failed(_) => FAILED,
+            Self::Refused { exit, .. } => *exit,
             Self::WrongUse(_) | Self::Configuration(_) | Self::RemoteConfiguration(_) => WRONG_USE,
         }
     }
+}
+
+impl Failure {
+    /// For programs: `{"error": {…}}`.
+    pub fn json(&self) -> Value {
+        let mut error = match self {
+            Self::Failed(message) | Self::WrongUse(message) => json!({ "message": message }),
+            Self::Refused { code, message, .. } => json!({ "message": message, "code": code }),
+            Self::Configuration(report) => of_report(render::json(report)),
+            Self::RemoteConfiguration(report) => of_report(report.clone()),
+        };
+        error["exit_code"] = self.code().into();
+        json!({ "error": error })
+    }
+}
+
+fn of_report(report: Value) -> Value {
+    json!({
+        "message": "the configuration has errors",
+        "help": "`insula check` shows them",
+        "errors": report["errors"],
+    })
+}
+
+/// What is wrong with what was typed, for programs.
+pub fn wrong_words(error: &clap::Error) -> Value {
+    let said = error.render().to_string();
+    let (first, rest) = said.split_once('\n').unwrap_or((&said, ""));
+    let (message, help) = match first.strip_prefix("error: ") {
+        Some(message) => (message, rest),
+        // Where words are missing it is the help that is printed.
+        None => ("a command is missing", said.as_str()),
+    };
+    let error = json!({ "message": message, "help": help.trim(), "exit_code": WRONG_USE });
+    json!({ "error": error })
 }
 
 impl From<anyhow::Error> for Failure {

@@ -19,11 +19,22 @@ fn main() -> std::process::ExitCode {
         return code;
     }
     let environment = process::environment();
-    let arguments = arguments::Arguments::parse();
+    let arguments = match arguments::Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() && process::asks_for_json() => {
+            output::json(&failure::wrong_words(&error));
+            return failure::WRONG_USE.into();
+        }
+        Err(error) => error.exit(),
+    };
+    let answer = arguments.answer();
     let code = match commands::run(arguments, environment) {
         Ok(code) => code,
         Err(failure) => {
-            output::failure(&failure);
+            match answer {
+                setting::Answer::Json => output::json(&failure.json()),
+                setting::Answer::Text => output::failure(&failure),
+            }
             failure.code()
         }
     };

@@ -99,10 +99,17 @@ pub fn block(text: &str) {
     put(text);
 }
 
+/// Tells whoever waits for an answer something that is no part of it.
+pub fn notice(text: &str) {
+    eprintln!("{}", clean(text));
+}
+
 /// Prints why a command failed.
 pub fn failure(failure: &Failure) {
     match failure {
-        Failure::Failed(message) | Failure::WrongUse(message) => {
+        Failure::Failed(message)
+        | Failure::WrongUse(message)
+        | Failure::Refused { message, .. } => {
             eprintln!("{RED}error{RESET}: {}", clean(message));
         }
         Failure::Configuration(report) => eprintln!("{}", render::text(report, Colour::Ansi)),

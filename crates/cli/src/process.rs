@@ -29,6 +29,11 @@ pub fn arguments() -> impl Iterator<Item = std::ffi::OsString> {
     std::env::args_os().skip(1)
 }
 
+/// Whether an answer for programs is asked for, in words that can't be understood otherwise.
+pub fn asks_for_json() -> bool {
+    arguments().take_while(|word| word != "--").any(|word| word == "--json")
+}
+
 /// A path that stays the same wherever the process goes.
 pub fn absolute(path: &Path) -> std::io::Result<PathBuf> {
     std::path::absolute(path)

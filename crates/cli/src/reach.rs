@@ -1,7 +1,7 @@
 //! How a command reaches the agents: through the daemon that runs in the home, or, when
 //! none runs, through the same API inside this process, without a socket.
 
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure, WRONG_USE};
 use crate::setting::Setting;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -257,10 +257,9 @@ fn answer(status: StatusCode, bytes: &[u8]) -> Result<Value, Failure> {
     let message = error["message"]
         .as_str()
         .map_or_else(|| format!("the daemon answered {status}"), str::to_owned);
-    Err(match status {
-        StatusCode::BAD_REQUEST => Failure::WrongUse(message),
-        _ => Failure::Failed(message),
-    })
+    let code = error["code"].as_str().unwrap_or("failed").to_owned();
+    let exit = if status == StatusCode::BAD_REQUEST { WRONG_USE } else { FAILED };
+    Err(Failure::Refused { code, message, exit })
 }
 
 /// A text as one part of a path.

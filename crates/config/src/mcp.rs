@@ -7,6 +7,8 @@ use std::time::Duration;
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 /// How long connecting may take, unless configured.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long a connection is kept that nobody uses, unless configured.
+pub const IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// One server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +21,8 @@ pub struct McpServer {
     pub timeout: Duration,
     /// How long connecting may take.
     pub connect_timeout: Duration,
+    /// How long a connection is kept that nobody uses.
+    pub idle: Duration,
     /// Only these of its tools; `None` for all.
     pub include: Option<Vec<Box<str>>>,
     /// Not these.
@@ -124,6 +128,7 @@ mod tests {
             },
             timeout: TIMEOUT,
             connect_timeout: CONNECT_TIMEOUT,
+            idle: IDLE,
             include: None,
             exclude: vec![],
             sends: McpSends::Yes,

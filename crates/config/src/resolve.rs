@@ -6,11 +6,15 @@ mod credentials;
 mod door;
 mod hooks;
 mod mcp;
+mod people;
 mod references;
 mod send;
+mod tools;
 mod web;
 
-use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, People, Soul};
+pub use hooks::check_hook;
+
+use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
 use crate::files::Snapshot;
@@ -25,9 +29,8 @@ use crate::yaml::{Layer, Node};
 use insula_domain::boundary::SpawnLimits;
 use insula_domain::expr::Expression;
 use insula_domain::{
-    Admins, AgentId, Backend, Boundary, MemoryScope, Metadata, PersonId, Platform, Possible,
-    Profile, RoleId, Rule, SCOPE_VARIABLES, ScopeRule, Selector, Switch, ToolPolicy, ToolTable,
-    UserId, Verdict,
+    AgentId, Boundary, MemoryScope, Metadata, Possible, SCOPE_VARIABLES, ScopeRule, Switch,
+    ToolPolicy, ToolTable,
 };
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -363,65 +366,6 @@ impl<'r> Reader<'r> {
         }
     }
 
-    fn selectors(&mut self, path: &str) -> Vec<Selector> {
-        let mut selectors = Vec::new();
-        for node in self.nodes(path) {
-            let Some(selector) = node.text().and_then(|text| Selector::parse(text).ok()) else {
-                continue;
-            };
-            if let (Selector::Tool(tool), true) = (&selector, path != "tools.deny")
-                && let Backend::Missing(why) = tool.backend
-            {
-                let message =
-                    format!("tool `{}` of agent `{}` is not available: {why}", tool.name, self.id);
-                self.warn(node.span, message, Some("the agent runs without it".to_owned()));
-            }
-            selectors.push(selector);
-        }
-        selectors
-    }
-
-    /// A tool that was asked for by name and is not there deserves a word.
-    fn warn_of_impossible_tools(&mut self, table: &ToolTable) {
-        if self.failed {
-            return;
-        }
-        for path in ["tools.allow", "tools.also_allow"] {
-            for node in self.nodes(path) {
-                let named = node.text().and_then(|text| Selector::parse(text).ok());
-                let Some(Selector::Tool(tool)) = named else { continue };
-                let rule = match table.verdict(tool.name) {
-                    Verdict::Out(rule) => rule,
-                    Verdict::In(_) => continue,
-                };
-                if matches!(
-                    rule,
-                    Rule::MemoryOff
-                        | Rule::NoBoard
-                        | Rule::NoLink
-                        | Rule::NoTarget
-                        | Rule::NoMcpServer
-                        | Rule::NoSearch
-                ) {
-                    let message = format!(
-                        "agent `{}` names the tool `{}` and does not have it: {rule}",
-                        self.id, tool.name
-                    );
-                    self.warn(node.span, message, Some("the agent runs without it".to_owned()));
-                }
-            }
-        }
-    }
-
-    fn tools(&mut self) -> ToolPolicy {
-        ToolPolicy {
-            profile: self.text("tools.profile").and_then(Profile::parse),
-            also_allow: self.selectors("tools.also_allow"),
-            allow: self.at("tools.allow").is_some().then(|| self.selectors("tools.allow")),
-            deny: self.selectors("tools.deny"),
-        }
-    }
-
     /// How scopes are chosen: by name, or by an expression.
     fn scope_rule(&mut self) -> ScopeRule {
         let Some(node) = self.at("memory.scope") else { return ScopeRule::default() };
@@ -481,71 +425,5 @@ impl<'r> Reader<'r> {
             (Some((_, Layer::Own)), false) => true,
             _ => on,
         }
-    }
-
-    fn links(&mut self) -> BTreeSet<AgentId> {
-        let mut send = BTreeSet::new();
-        for link in self.nodes("links") {
-            let Some(to) = link.get("to") else { continue };
-            let Some(target) = to.text().and_then(|text| AgentId::new(text).ok()) else { continue };
-            if target == *self.id {
-                let message = format!("agent `{}` is linked to itself", self.id);
-                self.error(to.span, message, Some("remove the link".to_owned()));
-            } else if !self.around.agents.contains(&target) {
-                let near = self.around.nearest_agent(self.report, &target);
-                let message =
-                    format!("agent `{}` is linked to `{target}`, which does not exist", self.id);
-                self.error(to.span, message, near.map(|name| format!("did you mean `{name}`?")));
-            } else {
-                send.insert(target);
-            }
-        }
-        send
-    }
-
-    fn people(&mut self) -> People {
-        let mut people = People::default();
-        for entry in self.at("access.people").map(Node::entries).unwrap_or_default() {
-            let Ok(person) = PersonId::new(&*entry.key) else { continue };
-            for identity in entry.value.items() {
-                let Some(text) = identity.text() else { continue };
-                if let Some(other) = people.link(text, person.clone()) {
-                    let message = format!("`{text}` is linked to both `{other}` and `{person}`");
-                    self.error(identity.span, message, Some("link it to one person".to_owned()));
-                }
-            }
-        }
-        people
-    }
-
-    fn admins(&mut self, people: &People) -> Admins {
-        let mut admins = Admins::default();
-        for entry in self.at("access.admins").map(Node::items).unwrap_or_default() {
-            let Some(text) = entry.text() else { continue };
-            let Some((platform, who)) = text.split_once(':') else { continue };
-            let Ok(platform) = Platform::new(platform) else { continue };
-            if who == "*" || who.starts_with("chat:") {
-                let message = format!("`{text}` would make admins of whoever happens to be there");
-                let help = "name a user, such as `telegram:12345`, or a role";
-                self.error(entry.span, message, Some(help.to_owned()));
-            } else if let Some(role) = who.strip_prefix("role:") {
-                let Ok(role) = RoleId::new(role) else { continue };
-                admins.role(platform, role);
-            } else if let Ok(user) = UserId::new(who) {
-                let person = people.linked(text).cloned();
-                admins.user(platform, user, person);
-            }
-        }
-        admins
-    }
-}
-
-/// A hook answers in exactly one way.
-pub fn check_hook(hook: &Node, event: &str) -> Option<String> {
-    let ways = ["expr", "command", "http"].iter().filter(|way| hook.get(way).is_some()).count();
-    match ways {
-        1 => None,
-        0 => Some(format!("a hook of `{event}` needs `expr`, `command` or `http`")),
-        _ => Some(format!("a hook of `{event}` answers in more than one way")),
     }
 }

@@ -29,7 +29,7 @@ agents:
   a:
     tools:
       rules:
-        web_extract: {url: {host: [docs.rs, '*.rust-lang.org']}}
+        web_extract: {urls: {host: [docs.rs, '*.rust-lang.org']}}
         terminal: {command: {prefix: ['cargo ', 'git ']}}
         write_file: [{path: {path: 'src/**'}}, {path: {prefix: src/}}]
         mcp__bank__*:
@@ -41,7 +41,7 @@ agents:
     assert_eq!(
         rules(config),
         [
-            "web_extract.url.host: `url` is at `docs.rs`, `*.rust-lang.org`",
+            "web_extract.urls.host: `urls` is at `docs.rs`, `*.rust-lang.org`",
             "terminal.command.prefix: `command` runs only commands that begin with `cargo`, `git`",
             "write_file.path.path: `path` is below `src/**`",
             "write_file.path.prefix: `path` begins with `src/`",
@@ -72,9 +72,15 @@ fn a_mistake_in_a_rule_fails_its_agent_and_says_where() {
         ("{terminal: {command: git}}", "git", "is no map"),
         ("{terminal: {}}", "{}", "says nothing"),
         ("{terminal: {command: {prefix: 'git; rm'}}}", "'git;", "not the beginning of a command"),
-        ("{web_extract: {url: {host: 'https://x'}}}", "'https", "`https://x` is not a host"),
-        ("{web_extract: {url: {max: much}}}", "much", "`much` is not a number"),
+        ("{web_extract: {urls: {host: 'https://x'}}}", "'https", "`https://x` is not a host"),
+        ("{web_extract: {urls: {max: much}}}", "much", "`much` is not a number"),
         ("{read_file: {path: {path: '../x'}}}", "'..", "not a pattern of paths"),
+        ("{web_extract: {urls: {host: []}}}", "[]", "lists nothing"),
+        ("{terminal: {command: {one_of: []}}}", "[]", "lists nothing"),
+        ("{read_file: {limit: {min: 9, max: 2}}}", "9", "is above `max: 2`"),
+        ("{web_extract: {url: {host: x.org}}}", "{host", "has no argument `url`"),
+        ("{read_file: {pth: {path: a, optional: true}}}", "{path", "has no argument `pth`"),
+        ("{group:web: {path: {path: a}}}", "{path", "`group:web` has no argument `path`"),
         ("{terminal: {expr: 'args.x == trn.text'}}", "'args", "did you mean `turn`?"),
         ("{terminal: {expr: 'turn.mentioned == 1'}}", "'turn", "`turn` has no `mentioned`"),
     ] {
@@ -89,4 +95,20 @@ fn a_mistake_in_a_rule_fails_its_agent_and_says_where() {
             assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "a", "{rule}");
         }
     }
+}
+
+#[test]
+fn an_argument_that_some_tools_of_a_group_lack_is_a_warning_unless_it_is_optional() {
+    let warnings = |rule: &str| -> Vec<String> {
+        let config = format!("agents: {{a: {{tools: {{rules: {{{rule}}}}}}}}}");
+        let (report, _) = load_text(&config);
+        assert_eq!(report.errors().count(), 0, "{rule}");
+        let warnings = report.warnings().filter(|found| found.message.contains("no argument"));
+        warnings.map(|found| found.message.clone()).collect()
+    };
+    let [said] = &warnings("group:web: {urls: {host: x.org}}")[..] else { panic!() };
+    assert!(said.contains("no argument of `web_search`"), "{said}");
+    assert_eq!(warnings("group:web: {urls: {host: x.org, optional: true}}"), [""; 0]);
+    assert_eq!(warnings("mcp__bank__*: {anything: {max: 3}}"), [""; 0]);
+    assert_eq!(warnings("send_message: {to: {recipient: '*@x.org'}}"), [""; 0]);
 }

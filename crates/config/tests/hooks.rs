@@ -50,6 +50,7 @@ fn a_mistake_in_a_hook_fails_its_agent_and_no_other() {
         ("{post_tool_call: [{expr: 'true', on_failure: deny}]}", "can't deny"),
         ("{agent:lifecycle: [{command: x}]}", "can't be a command"),
         ("{pre_tool_call: [{http: 'http://a@b/x'}]}", "no plain host"),
+        ("{pre_tool_call: [{http: 'ftp://h/x'}]}", "`ftp://h/x` is not an http or https address"),
         ("{pre_tool_call: [{http: 'http://h/${secret:X}'}]}", "has a reference in it"),
         ("{memory:scope: [{expr: \"'x'\", on_failure: allow}]}", "can't be allowed to fail"),
         ("{cron:run: [{expr: 'true'}]}", "does not enforce it"),
@@ -58,6 +59,7 @@ fn a_mistake_in_a_hook_fails_its_agent_and_no_other() {
         let found = report.errors().next().unwrap_or_else(|| panic!("{hooks}"));
         let said = format!("{} {}", found.message, found.help.as_deref().unwrap_or_default());
         assert!(said.contains(message), "{hooks}: {said}");
+        assert_eq!(report.errors().count(), 1, "{hooks}: said once");
         for (id, outcome) in &loaded.unwrap().agents {
             assert_eq!(matches!(outcome, Outcome::Failed(_)), id.as_str() == "a", "{hooks}");
         }

@@ -20,10 +20,11 @@ use std::sync::Arc;
 
 /// What no child does, whatever its tools are called. [`Effect::Delegate`] comes on top for
 /// those that may have no children.
-pub const BLOCKED_IN_CHILDREN: [Effect; 7] = [
+pub const BLOCKED_IN_CHILDREN: [Effect; 8] = [
     Effect::AskUser,
     Effect::Remember,
     Effect::Recall,
+    Effect::ReadHistory,
     Effect::Send,
     Effect::Schedule,
     Effect::ChangeSelf,

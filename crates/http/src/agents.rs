@@ -55,18 +55,9 @@ fn agent_id(text: &str) -> Result<AgentId, ApiError> {
     AgentId::new(text).map_err(|_| ApiError::no_agent(text))
 }
 
-fn live(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
-    let id = agent_id(id)?;
-    let snapshot = surface.house.snapshot();
-    let entry = snapshot.agents.get(&id).ok_or_else(|| ApiError::no_agent(id.as_str()))?;
-    entry.state.context().cloned().ok_or_else(|| {
-        let reason = entry.state.reason().unwrap_or_default();
-        ApiError::new(
-            StatusCode::CONFLICT,
-            "wrong_state",
-            format!("agent `{id}` has no context: {reason}"),
-        )
-    })
+/// The context of an agent, whether or not it serves.
+pub(crate) fn live(surface: &Surface, id: &str) -> Result<Arc<AgentContext>, ApiError> {
+    Ok(surface.house.context_of(&agent_id(id)?)?)
 }
 
 /// Every agent.
@@ -179,42 +170,6 @@ pub async fn reload(
 pub async fn delete(State(surface): State<Surface>, Id(id): Id) -> Result<StatusCode, ApiError> {
     surface.house.delete(&agent_id(&id)?, &Actor::CommandLine).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// One tool, and why it is in or out.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ToolRow {
-    name: String,
-    exposed: bool,
-    rule: String,
-    group: &'static str,
-    /// What it may be called with; nothing stands here where anything may.
-    rules: Vec<String>,
-}
-
-/// The tool table, and why each tool is in or out.
-#[utoipa::path(get, path = "/api/agents/{id}/tools", params(("id" = String, Path)),
-    responses((status = 200, body = [ToolRow]), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn tools(
-    State(surface): State<Surface>,
-    Id(id): Id,
-) -> Result<Json<Vec<ToolRow>>, ApiError> {
-    let context = live(&surface, &id)?;
-    let rows = context.tools().entries().map(|(tool, verdict)| ToolRow {
-        name: tool.name.to_owned(),
-        exposed: verdict.is_in(),
-        rule: verdict.rule().to_string(),
-        group: tool.group.as_str(),
-        rules: context.boundary.rules.about(tool.name).map(ToString::to_string).collect(),
-    });
-    let servers = surface.house.mcp_servers(&context.id)?;
-    let of_servers = servers.into_iter().flat_map(|server| server.tools).filter_map(|tool| {
-        let name = tool.name?;
-        let rules = context.boundary.rules.about(&name).map(ToString::to_string).collect();
-        let group = insula_domain::Group::Mcp.as_str();
-        Some(ToolRow { name, exposed: tool.is_shown, rule: tool.why, group, rules })
-    });
-    Ok(Json(rows.chain(of_servers).collect()))
 }
 
 /// The live context object, secrets by name only.

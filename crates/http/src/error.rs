@@ -187,6 +187,9 @@ impl From<RuntimeError> for ApiError {
         let (status, code) = match &error {
             RuntimeError::NoSuchAgent(_) => (StatusCode::NOT_FOUND, "no_such_agent"),
             RuntimeError::NoSuchSkill(_) => (StatusCode::NOT_FOUND, "no_such_skill"),
+            RuntimeError::NoSuchServer { .. } => (StatusCode::NOT_FOUND, "no_such_server"),
+            RuntimeError::NoSuchServerTool { .. } => (StatusCode::NOT_FOUND, "no_such_tool"),
+            RuntimeError::Broken { .. } => (StatusCode::CONFLICT, "wrong_state"),
             RuntimeError::NoSuchToken(_) => (StatusCode::NOT_FOUND, "no_such_token"),
             RuntimeError::NoSuchSecret { .. } => (StatusCode::NOT_FOUND, "no_such_secret"),
             RuntimeError::WrongState { .. } => (StatusCode::CONFLICT, "wrong_state"),

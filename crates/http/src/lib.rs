@@ -32,6 +32,7 @@ mod skills;
 mod submit;
 mod system;
 mod tokens;
+mod tools;
 mod usage;
 mod v1;
 
@@ -97,7 +98,7 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/archive", post(agents::archive))
         .route("/agents/{id}/reload", post(agents::reload))
         .route("/agents/{id}/context", get(agents::context))
-        .route("/agents/{id}/tools", get(agents::tools))
+        .route("/agents/{id}/tools", get(tools::tools))
         .route("/agents/{id}/mcp", get(mcp_servers::list))
         .route("/agents/{id}/mcp/{server}/test", post(mcp_servers::test))
         .route("/agents/{id}/mcp/{server}/approve", post(mcp_servers::approve))

@@ -53,6 +53,8 @@ pub struct ServerToolView {
 pub struct TestView {
     ok: bool,
     error: Option<String>,
+    /// Which grants it may have missed.
+    hints: Vec<String>,
     took_ms: u64,
     server: ServerView,
 }
@@ -124,9 +126,10 @@ pub async fn test(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<Json<TestView>, ApiError> {
     let (id, server) = both(path)?;
-    let Tested { server, took, error } = surface.house.mcp_test(&agent(&id)?, &server).await?;
+    let Tested { server, took, error, hints } =
+        surface.house.mcp_test(&agent(&id)?, &server).await?;
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    Ok(Json(TestView { ok: error.is_none(), error, took_ms, server: server.into() }))
+    Ok(Json(TestView { ok: error.is_none(), error, hints, took_ms, server: server.into() }))
 }
 
 /// Lets the model see tools that are new or described otherwise than before.

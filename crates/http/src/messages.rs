@@ -77,6 +77,9 @@ impl Asked {
                 format!("names of sessions that begin with `{}` are ours", one_off::PREFIX);
             return Err(ApiError::invalid(message));
         }
+        if session.is_empty() {
+            return Err(ApiError::invalid("`session` is empty: name the conversation"));
+        }
         let address =
             caller.address(session).map_err(|error| ApiError::invalid(error.to_string()))?;
         let inbound = Inbound {
@@ -120,13 +123,14 @@ pub async fn say(
         return Err(ApiError::invalid("`text` is empty: say something"));
     }
     let mut asked = Asked::of(&surface, caller, agent, said.session.clone())?;
-    asked.inbound.parts = vec![Part::Text(said.text)];
     let key = headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
+    let words = [said.session.as_str(), &said.text, said.mode.as_deref().unwrap_or("queue")];
     asked.inbound.idempotency = key.map(|key| IdempotencyKey {
         who: asked.caller.account().into(),
         key: key.into(),
-        request: fingerprint(&asked.inbound, &said.session),
+        request: fingerprint(&asked.agent.id, "messages", &words),
     });
+    asked.inbound.parts = vec![Part::Text(said.text)];
     let Asked { engine, agent, caller, inbound } = asked;
     let (session, taker) = (inbound.session.clone(), engine.clone());
     let handle = match apart(async move { taker.submit_as(mode, inbound).await }).await {

@@ -2,7 +2,8 @@
 
 use crate::{
     agents, approvals, audit, chat, deliveries, events, grants, mcp, mcp_servers, memory, messages,
-    metrics, pairing, platforms, route, secrets, sessions, skills, system, tokens, usage, v1,
+    metrics, pairing, platforms, route, secrets, sessions, skills, system, tokens, tools, usage,
+    v1,
 };
 use axum::Json;
 use utoipa::OpenApi;
@@ -73,7 +74,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         agents::archive,
         agents::reload,
         agents::context,
-        agents::tools,
+        tools::tools,
         mcp::message,
         mcp::end,
         messages::say,

@@ -135,7 +135,7 @@ impl From<&Message> for MessageView {
     }
 }
 
-fn no_session(id: i64) -> ApiError {
+fn no_session(id: &dyn std::fmt::Display) -> ApiError {
     let message = format!("there is no session {id}; `insula sessions list` shows those there are");
     ApiError::new(StatusCode::NOT_FOUND, "no_such_session", message)
 }
@@ -201,12 +201,10 @@ pub(crate) async fn transcript(
 }
 
 async fn find(agent: &AgentContext, session: &str) -> Result<Session, ApiError> {
-    let number: i64 = session.parse().map_err(|_| {
-        ApiError::invalid(format!("`{}` is no session number", session.escape_debug()))
-    })?;
+    let number: i64 = session.parse().map_err(|_| no_session(&session.escape_debug()))?;
     let found = agent.store.session(SessionRef::Id(SessionId(number))).await?;
     let found = found.filter(|session| session.state != SessionState::Forgotten);
-    found.ok_or_else(|| no_session(number))
+    found.ok_or_else(|| no_session(&number))
 }
 
 /// Messages with these words, the best first.

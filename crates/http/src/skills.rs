@@ -114,14 +114,16 @@ pub struct VerifiedSkill {
     changed: Vec<String>,
     missing: Vec<String>,
     added: Vec<String>,
+    /// Other folders with a skill of this name: none of them is used.
+    twins: Vec<String>,
 }
 
 impl From<Verified> for VerifiedSkill {
     fn from(verified: Verified) -> Self {
-        let Verified { name, source, difference } = verified;
-        let ok = difference.is_none();
+        let Verified { name, source, difference, twins } = verified;
+        let ok = difference.is_none() && twins.is_empty();
         let insula_runtime::skills::lock::Difference { changed, missing, added } = difference;
-        Self { name, source, ok, changed, missing, added }
+        Self { name, source, ok, changed, missing, added, twins }
     }
 }
 

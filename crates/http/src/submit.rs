@@ -1,5 +1,6 @@
 //! Hands a message to the engine.
 
+use insula_domain::AgentId;
 use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnHandle};
 use insula_store::StoreError;
 
@@ -12,20 +13,12 @@ pub enum Stay {
     Once,
 }
 
-/// What is asked, as a hash: of whom, in which conversation of the caller's, and every word.
-pub fn fingerprint(inbound: &Inbound, chat: &str) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new_derive_key("insula request 1");
-    let mut put = |text: &str| {
+/// What is asked, as a hash: of whom, by which door, and every word of it.
+pub fn fingerprint(agent: &AgentId, door: &str, words: &[&str]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("insula request 2");
+    for text in [agent.as_str(), door].iter().chain(words) {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
-    };
-    put(inbound.agent.id.as_str());
-    put(chat);
-    let last = (insula_store::Role::User, inbound.parts.clone());
-    for (role, parts) in inbound.history.iter().chain([&last]) {
-        put(role.as_str());
-        put(&parts.len().to_string());
-        parts.iter().for_each(|part| put(&format!("{part:?}")));
     }
     *hasher.finalize().as_bytes()
 }

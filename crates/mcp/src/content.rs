@@ -16,6 +16,8 @@ pub struct Outcome {
     pub text: String,
     /// Whether the server says that it failed.
     pub is_error: bool,
+    /// Bytes at the end of its words that were not taken.
+    pub dropped: u64,
 }
 
 pub(crate) fn outcome(result: CallToolResult) -> Outcome {
@@ -31,13 +33,10 @@ pub(crate) fn outcome(result: CallToolResult) -> Outcome {
     {
         text = structured.to_string();
     }
-    if text.len() > RESULT_BYTES_MAX {
-        let end = text.floor_char_boundary(RESULT_BYTES_MAX);
-        let all = text.len();
-        text.truncate(end);
-        text.push_str(&format!("\n[cut: {all} bytes in all]"));
-    }
-    Outcome { text, is_error }
+    let all = text.len();
+    text.truncate(text.floor_char_boundary(RESULT_BYTES_MAX));
+    let dropped = (all - text.len()) as u64;
+    Outcome { text, is_error, dropped }
 }
 
 fn part(block: &ContentBlock) -> String {
@@ -104,9 +103,10 @@ mod tests {
     }
 
     #[test]
-    fn a_long_answer_is_cut() {
-        let long = "é".repeat(RESULT_BYTES_MAX);
+    fn a_long_answer_is_cut_and_says_by_how_much() {
+        let long = format!("x{}", "é".repeat(RESULT_BYTES_MAX));
         let read = read(json!({"content": [{"type": "text", "text": long}]}));
-        assert!(read.text.len() < RESULT_BYTES_MAX + 64 && read.text.ends_with("bytes in all]"));
+        assert_eq!(read.text.len(), RESULT_BYTES_MAX - 1);
+        assert_eq!(read.dropped, RESULT_BYTES_MAX as u64 + 2);
     }
 }

@@ -26,4 +26,4 @@ pub use lines::FRAME_BYTES_MAX;
 pub use name::{NAME_BYTES_MAX, full_name};
 pub use offer::{DESCRIPTION_BYTES_MAX, Offer, PARAMETERS_BYTES_MAX, TOOLS_MAX};
 pub use pins::{Change, ChangeKind, Pinned, Pins, PinsError, ServerPins, Standing, revise};
-pub use server::{Facts, IDLE, Limits, Link, Opener, Patience, Server, ServerError, Way};
+pub use server::{Facts, Limits, Link, Opener, Patience, Server, ServerError, Way};

@@ -1,35 +1,27 @@
 //! One server of one agent: its connection, opened when it is first needed, kept, and given
 //! up when it is idle, broken or no longer wanted.
 
+mod opening;
+
 use crate::breaker::{Breaker, Pause};
 use crate::content::{Outcome, outcome};
 use crate::handler::OurSide;
-use crate::http_way::HttpWay;
-use crate::lines::{FRAME_BYTES_MAX, Lines, Reading, Writing};
+use crate::lines::{Reading, Writing};
 use crate::offer::{Offer, TOOLS_MAX};
-use crate::words::{is_unknown, last_words, plain, said, without_prefix};
+use crate::words::{last_words, plain, without_prefix};
 use async_trait::async_trait;
 use http::HeaderMap;
 use insula_sandbox::Capture;
-use insula_sandbox::egress::{ClientLimits, Egress};
+use insula_sandbox::egress::Egress;
 use insula_world::Clock;
 use rmcp::RoleClient;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams, ProtocolVersion,
-};
-use rmcp::service::{
-    ClientLifecycleMode, RunningService, ServiceError, serve_client_with_lifecycle,
-};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::common::client_side_sse::NeverRetry;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams};
+use rmcp::service::{RunningService, ServiceError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
-/// How long a connection is kept that nobody uses.
-pub const IDLE: Duration = Duration::from_secs(15 * 60);
 /// How many times its time-out a call may take while the server tells of progress.
 const PROGRESS_FACTOR: u32 = 10;
 /// Pages of a list of tools that are read.
@@ -45,10 +37,6 @@ pub struct Limits {
     /// How long an unused connection is kept.
     pub idle: Duration,
 }
-
-/// How often the words of a program that ended at once are looked for, and after which pause.
-const LAST_WORDS_LOOKS: usize = 20;
-const LAST_WORDS_PAUSE: Duration = Duration::from_millis(25);
 
 /// Where a connection leads.
 pub enum Way {
@@ -324,78 +312,6 @@ impl Server {
         }
     }
 
-    /// Opens a connection and greets, in the manner most servers know, and in the newer one
-    /// where the server knows no other.
-    async fn open(&self, opener: &dyn Opener) -> Result<Connection, ServerError> {
-        match self.greet(opener, ClientLifecycleMode::Initialize).await {
-            Err(Greeting::Unknown) => {
-                let versions = vec![ProtocolVersion::LATEST];
-                let newer = ClientLifecycleMode::Discover { preferred_versions: versions };
-                self.greet(opener, newer).await.map_err(Greeting::error)
-            }
-            other => other.map_err(Greeting::error),
-        }
-    }
-
-    async fn greet(
-        &self,
-        opener: &dyn Opener,
-        manner: ClientLifecycleMode,
-    ) -> Result<Connection, Greeting> {
-        let way = opener.open().await;
-        let way = way.map_err(|why| Greeting::Failed(ServerError::Unreachable(why)))?;
-        let (side, ending) = (OurSide::default(), Arc::new(Ending::default()));
-        let (served, errors) = match way {
-            Way::Program { read, write, errors, keeps } => {
-                let lines = Lines::new(read, write, keeps, self.clock.clone(), ending.clone());
-                let served = serve_client_with_lifecycle(side.clone(), lines, manner).await;
-                (served, Some(errors))
-            }
-            Way::Http { egress, url, headers } => {
-                let http = self.http(*egress, headers);
-                let mut config = StreamableHttpClientTransportConfig::with_uri(url);
-                // A lost stream is not opened again: a server could have us do it for ever.
-                config.retry_config = Arc::new(NeverRetry::default());
-                let transport = StreamableHttpClientTransport::with_client(http, config);
-                (serve_client_with_lifecycle(side.clone(), transport, manner).await, None)
-            }
-        };
-        let used = AtomicU64::new(self.now());
-        match served {
-            Ok(service) => Ok(Connection { service, side, ending, errors, used }),
-            Err(error) => {
-                if is_unknown(&error) {
-                    return Err(Greeting::Unknown);
-                }
-                let why = ending.why().unwrap_or_else(|| said(&error));
-                if let Some(errors) = errors {
-                    // It may be gone before what it said has been read.
-                    for _ in 0..LAST_WORDS_LOOKS {
-                        if last_words(&errors).is_some() {
-                            break;
-                        }
-                        self.clock.sleep(LAST_WORDS_PAUSE).await;
-                    }
-                    self.facts().trouble = Some(last_words(&errors).unwrap_or_else(|| why.clone()));
-                }
-                Err(Greeting::Failed(ServerError::Unreachable(why)))
-            }
-        }
-    }
-
-    fn http(&self, egress: Egress, headers: HeaderMap) -> HttpWay {
-        let limits = ClientLimits {
-            redirects_max: 0,
-            body_len_max: FRAME_BYTES_MAX as u64,
-            idle: self.limits.call,
-            total: self.limits.call.saturating_mul(PROGRESS_FACTOR),
-            ..ClientLimits::default()
-        };
-        let long = ClientLimits { idle: self.limits.idle, total: self.limits.idle, ..limits };
-        let client = |limits| insula_sandbox::egress::Client::new(egress.clone(), limits);
-        HttpWay { ask: client(limits), listen: client(long), headers }
-    }
-
     fn note_opened(&self, connection: &Connection) {
         let info = connection.service.peer().peer_info();
         let info = info.as_deref();
@@ -526,21 +442,5 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.closed.cancel();
-    }
-}
-
-/// Why a greeting came to nothing.
-enum Greeting {
-    /// The server does not know this manner.
-    Unknown,
-    Failed(ServerError),
-}
-
-impl Greeting {
-    fn error(self) -> ServerError {
-        match self {
-            Self::Unknown => ServerError::Unreachable("it speaks no version we know".to_owned()),
-            Self::Failed(error) => error,
-        }
     }
 }

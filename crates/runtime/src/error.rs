@@ -15,6 +15,24 @@ pub enum RuntimeError {
     /// The agent has no such skill.
     #[error("no skill `{0}` here")]
     NoSuchSkill(Box<str>),
+    /// The agent has no such MCP server.
+    #[error("agent `{agent}` has no MCP server `{server}`")]
+    NoSuchServer {
+        /// The agent.
+        agent: AgentId,
+        /// The server.
+        server: Box<str>,
+    },
+    /// The server has no such tool.
+    #[error("MCP server `{server}` of agent `{agent}` has no tool `{tool}`")]
+    NoSuchServerTool {
+        /// The agent.
+        agent: AgentId,
+        /// The server.
+        server: Box<str>,
+        /// The tool.
+        tool: Box<str>,
+    },
     /// There is no such token.
     #[error("no token `{0}` here")]
     NoSuchToken(Box<str>),
@@ -35,6 +53,14 @@ pub enum RuntimeError {
         state: &'static str,
         /// What to do.
         help: &'static str,
+    },
+    /// The agent's configuration can't be used, so there is nothing that it has.
+    #[error("agent `{agent}` is broken: {reason}; `insula check` shows where")]
+    Broken {
+        /// The agent.
+        agent: AgentId,
+        /// What is wrong with it.
+        reason: Box<str>,
     },
     /// The request itself is wrong.
     #[error("{0}")]

@@ -3,7 +3,7 @@
 use crate::access::{Rosters, Visits};
 use crate::apply::{self, Applied, Record};
 use crate::children::Children;
-use crate::context;
+use crate::context::{self, AgentContext};
 use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
 use crate::opening;
@@ -228,6 +228,17 @@ impl House {
     /// What holds now.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.registry.snapshot()
+    }
+
+    /// The context of an agent, whether or not it serves; or why there is none.
+    pub fn context_of(&self, id: &AgentId) -> Result<Arc<AgentContext>, RuntimeError> {
+        let snapshot = self.snapshot();
+        let entry = snapshot.agents.get(id);
+        let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
+        entry.state.context().cloned().ok_or_else(|| {
+            let reason = entry.state.reason().unwrap_or_default();
+            RuntimeError::Broken { agent: id.clone(), reason: (*reason).into() }
+        })
     }
 
     /// Ends: writes the end down and closes the store. `turns` have ended before.

@@ -58,6 +58,8 @@ pub struct Report {
     pub end: Outcome,
     /// The files it changed with its file tools, as paths in the workspace.
     pub changed: Vec<String>,
+    /// What was asked for it and it did not get, and why.
+    pub note: Option<String>,
 }
 
 /// How a child ended.

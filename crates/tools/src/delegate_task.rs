@@ -134,7 +134,7 @@ fn wrong<T>(what: &str) -> Result<T, ToolError> {
 
 /// Writes down what became of a child, with the whole of a long report in a file.
 async fn tell(out: &mut String, hands: &Hands<'_>, report: &Report, chars_max: usize) {
-    let Report { child, end, changed } = report;
+    let Report { child, end, changed, note } = report;
     let (became, text) = match end {
         Outcome::Finished(text) => ("finished", text),
         Outcome::Failed(why) => ("failed", why),
@@ -156,6 +156,9 @@ async fn tell(out: &mut String, hands: &Hands<'_>, report: &Report, chars_max: u
             }
             None => writeln!(out, "[cut; {} bytes in all]", text.len()),
         };
+    }
+    if let Some(note) = note {
+        let _ = writeln!(out, "[{note}]");
     }
     if !changed.is_empty() {
         let some = changed[..changed.len().min(PATHS_MAX)].join(", ");

@@ -37,7 +37,7 @@ async fn run(desk: &Desk, arguments: Value) -> Result<Output, ToolError> {
 }
 
 fn report(child: &str, end: Outcome) -> Report {
-    Report { child: child.to_owned(), end, changed: vec![] }
+    Report { child: child.to_owned(), end, changed: vec![], note: None }
 }
 
 #[tokio::test]
@@ -134,6 +134,11 @@ async fn a_report_says_how_it_ended_and_what_changed() {
         text,
         "child 1 finished:\nall well\n[it changed a.rs, b.rs; read them again before you change them]\n\nchild 2 failed:\nno model\n"
     );
+    let mut limited = report("1", Outcome::Finished("done".to_owned()));
+    limited.note = Some("it worked as a leaf".to_owned());
+    *desk.says.lock().unwrap() = vec![limited];
+    let Ok(Output::Text(text)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+    assert_eq!(text, "child 1 finished:\ndone\n[it worked as a leaf]\n");
     // Where nobody finished, the call failed.
     *desk.says.lock().unwrap() = vec![second];
     assert!(matches!(run(&desk, json!({"goal": "a"})).await, Err(ToolError::Hand(_))));

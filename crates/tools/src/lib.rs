@@ -226,6 +226,19 @@ mod tests {
     use super::*;
 
     #[test]
+    fn rules_know_the_arguments_by_the_names_they_have() {
+        for tool in BUILT_IN {
+            let schema: Value = serde_json::from_str(tool.parameters()).unwrap();
+            let mut names: Vec<&String> =
+                schema["properties"].as_object().unwrap().keys().collect();
+            names.sort();
+            if let Some(known) = insula_domain::argument::names_of(tool.name()) {
+                assert_eq!(names, known, "`domain/src/argument/names.rs` about {}", tool.name());
+            }
+        }
+    }
+
+    #[test]
     fn every_schema_is_an_object_and_small() {
         for tool in BUILT_IN {
             let schema: Value = serde_json::from_str(tool.parameters()).unwrap();

@@ -47,10 +47,10 @@ impl Tool for McpTool {
     }
 
     async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
-        let Outcome { text, is_error } =
+        let Outcome { text, is_error, dropped } =
             hands.servers()?.call(&self.server, &self.tool, arguments).await?;
-        let bytes = text.into_bytes();
-        let printed = Printed { total: bytes.len() as u64, head: bytes, tail: Vec::new() };
+        let head = text.into_bytes();
+        let printed = Printed { total: head.len() as u64 + dropped, head, tail: Vec::new() };
         let said = report(hands, &printed, None).await;
         let text = if said.is_empty() { "(nothing)\n".to_owned() } else { said };
         let source = format!("the MCP server {}", self.server);
@@ -62,3 +62,7 @@ impl Tool for McpTool {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "mcp_tests.rs"]
+mod mcp_tests;

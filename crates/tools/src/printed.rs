@@ -51,21 +51,25 @@ pub(crate) async fn report(hands: &Hands<'_>, printed: &Printed, end: Option<&En
     }
     if is_cut {
         let kept = keep(hands, printed).await;
+        let what = if printed.dropped() > 0 { "what was kept" } else { "the whole" };
         let _ = match kept {
             Some(path) => writeln!(
                 text,
-                "[{} bytes in all; the whole is in {path}, for read_file and search_files]",
+                "[{} bytes in all; {what} is in {path}, for read_file and search_files]",
                 printed.total
             ),
             None => writeln!(text, "[{} bytes in all]", printed.total),
         };
-        if printed.dropped() > 0 {
-            let _ = writeln!(
+        let _ = match (printed.dropped(), printed.tail.is_empty()) {
+            (0, _) => Ok(()),
+            (bytes, false) => writeln!(
                 text,
-                "[{} bytes in the middle were not kept; print less, or into a file]",
-                printed.dropped()
-            );
-        }
+                "[{bytes} bytes in the middle were not kept; print less, or into a file]"
+            ),
+            (bytes, true) => {
+                writeln!(text, "[{bytes} bytes at the end were not taken; ask for less]")
+            }
+        };
     }
     match end {
         Some(End::Exited(0)) if text.is_empty() => text.push_str("(no output)\n"),

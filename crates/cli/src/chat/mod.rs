@@ -35,6 +35,10 @@ pub async fn run(reach: &Reach, setting: &Setting, chat: Chat) -> Result<u8, Fai
     if !reach.is_daemon() {
         return Err(Failure::Failed(NO_DAEMON.to_owned()));
     }
+    if chat.session.is_empty() {
+        let message = "`--session` names no conversation: give it a name, or leave it out";
+        return Err(Failure::WrongUse(message.to_owned()));
+    }
     let agent = match chat.agent {
         Some(agent) => agent,
         None => default_agent(reach).await?,
@@ -127,7 +131,7 @@ fn told(talk: &Talk, outcome: &Outcome) -> Value {
         "turn": turn,
         "status": ended.status.as_str(),
         "text": ended.text,
-        "error": ended.error,
+        "error": ended.error.as_ref().map(|message| json!({ "message": message })),
         "tools": tools.collect::<Vec<Value>>(),
         "usage": ended.usage,
     })

@@ -1,11 +1,12 @@
 //! One turn: sends the request, shows what comes, and lets Ctrl-C stop it.
 
 use super::display::{Display, TICK};
-use super::event::{Ended, Event, Status, ToolDone};
+use super::event::{Approval, Ended, Event, Status, ToolDone};
 use super::frames::Frames;
 use super::terminal::{self, Keys};
 use crate::commands::approvals;
 use crate::failure::Failure;
+use crate::output;
 use crate::reach::{Reach, part};
 use insula_world::World;
 use serde_json::{Value, json};
@@ -150,9 +151,17 @@ impl<'a> Turns<'a> {
                             Event::Accepted { turn: id } => turn = id,
                             Event::ToolDone(done) => tools.push(done),
                             Event::Approval(asked) => {
+                                if display.is_none() {
+                                    output::notice(&waits(talk, &asked));
+                                }
                                 question = keys.map(|keys| Question { id: asked.id, keys });
                             }
-                            Event::ApprovalDone(_) => question = None,
+                            Event::ApprovalDone(outcome) => {
+                                if display.is_none() {
+                                    output::notice(&format!("approval: {}", outcome.replace('_', " ")));
+                                }
+                                question = None;
+                            }
                             Event::Ended(ended) => {
                                 return Ok(Outcome { turn, ended, tools, interrupted });
                             }
@@ -181,6 +190,16 @@ impl<'a> Turns<'a> {
 struct Question {
     id: String,
     keys: Keys,
+}
+
+/// What waits, and how to answer it, for whoever sees no more of the turn than its reply.
+fn waits(talk: &Talk, asked: &Approval) -> String {
+    let Approval { id, tool, what, rule } = asked;
+    format!(
+        "{} waits for approval of {tool} ({rule}): {}\nanswer in another terminal: `insula approvals approve {id}`, or `insula approvals deny {id}`",
+        talk.agent,
+        what.split_whitespace().collect::<Vec<_>>().join(" "),
+    )
 }
 
 /// What a key answers.

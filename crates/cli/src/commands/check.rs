@@ -28,7 +28,7 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         snapshot.config_name = Some(path.display().to_string().into());
         snapshot.config = match read_text(path, CONFIG_BYTES_MAX) {
             FileState::Absent => {
-                return Err(Failure::WrongUse(format!("there is no file {}", path.display())));
+                return Err(Failure::Failed(format!("there is no file {}", path.display())));
             }
             found => found,
         };

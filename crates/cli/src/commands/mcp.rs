@@ -70,8 +70,11 @@ async fn test(
                 false => output::line(&format!("{name}: failed: {}", text(result, "error"))),
             }
             let error = result["error"].as_str().unwrap_or_default();
-            if let Some(trouble) = server["trouble"].as_str().filter(|it| *it != error) {
+            if let Some(trouble) = server["trouble"].as_str().filter(|it| !error.contains(it)) {
                 output::line(&format!("  {trouble}"));
+            }
+            for hint in result["hints"].as_array().into_iter().flatten() {
+                output::line(&format!("  {}", hint.as_str().unwrap_or_default()));
             }
         }
         for result in results {

@@ -12,6 +12,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead as _, Read as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
@@ -22,6 +23,8 @@ const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 const AHEAD_MAX: usize = 16;
 /// Requests under way; the next waits.
 const AT_ONCE: usize = 32;
+/// Requests under way and waiting; more are refused.
+const UNANSWERED_MAX: usize = 1_024;
 /// Longest event taken in.
 const EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
@@ -43,7 +46,6 @@ pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8
     let mut lines = lines(&setting.world);
     let (room, mut tasks) = (Arc::new(Semaphore::new(AT_ONCE)), JoinSet::new());
     while let Some(line) = lines.recv().await {
-        let Ok(permit) = room.clone().acquire_owned().await else { break };
         let message: Value = match serde_json::from_slice(&line) {
             Ok(message) => message,
             Err(_) => {
@@ -55,14 +57,20 @@ pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8
             continue;
         }
         let id = message.get("id").filter(|_| message.get("method").is_some()).cloned();
+        if let (Some(id), true) = (&id, tasks.len() >= UNANSWERED_MAX) {
+            write(&fault(id, -32_000, "too many requests are under way; wait for answers"));
+            continue;
+        }
         let is_first = message["method"] == "initialize";
-        let sender = bridge.clone();
+        let (sender, wanted) = (bridge.clone(), Wanted::default());
+        let (still, room, is_request) = (wanted.clone(), room.clone(), id.is_some());
         let task = tasks.spawn(async move {
-            sender.send(message).await;
-            drop(permit);
+            // Here and not before: a cancellation is read also while others wait for room.
+            let _permit = if is_request { room.acquire_owned().await.ok() } else { None };
+            sender.send(message, &still).await;
         });
         if let Some(id) = id {
-            bridge.note(&id, task);
+            bridge.note(&id, Under { task, wanted });
         }
         // What follows belongs to the session that this begins.
         if is_first {
@@ -85,8 +93,31 @@ struct Bridge {
     token: String,
     /// The session that the daemon opened, in the versions that have one.
     session: Mutex<Option<String>>,
-    /// Requests without a session, which are cancelled by being dropped.
-    under_way: Mutex<HashMap<String, AbortHandle>>,
+    /// Requests that are not answered yet.
+    under_way: Mutex<HashMap<String, Under>>,
+}
+
+/// A request that is not answered yet.
+struct Under {
+    task: AbortHandle,
+    wanted: Wanted,
+}
+
+/// Whether anybody still waits for the answer to a request. To one that was cancelled nothing
+/// is written any more, whatever is on its way.
+#[derive(Clone, Default)]
+struct Wanted(Arc<AtomicBool>);
+
+impl Wanted {
+    fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    fn write(&self, message: &Value) {
+        if !self.0.load(Ordering::Acquire) {
+            write(message);
+        }
+    }
 }
 
 impl Bridge {
@@ -94,22 +125,27 @@ impl Bridge {
         self.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn note(&self, id: &Value, task: AbortHandle) {
+    fn note(&self, id: &Value, under: Under) {
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        under_way.retain(|_, task| !task.is_finished());
-        under_way.insert(id.to_string(), task);
+        under_way.retain(|_, under| !under.task.is_finished());
+        under_way.insert(id.to_string(), under);
     }
 
-    /// Whether a message cancels a request here. With a session the daemon hears of it.
+    /// Whether a message cancels a request here, by dropping it. With a session the daemon
+    /// hears of it, and stops what was begun.
     fn cancels(&self, message: &Value) -> bool {
-        if message["method"] != "notifications/cancelled" || self.session().is_some() {
+        if message["method"] != "notifications/cancelled" {
             return false;
         }
+        let has_session = self.session().is_some();
         let mut under_way = self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(task) = under_way.remove(&message["params"]["requestId"].to_string()) {
-            task.abort();
+        if let Some(under) = under_way.remove(&message["params"]["requestId"].to_string()) {
+            under.wanted.cancel();
+            if !has_session {
+                under.task.abort();
+            }
         }
-        true
+        !has_session
     }
 
     /// Finds out at once whether the daemon lets us, rather than at the first question.
@@ -148,17 +184,17 @@ impl Bridge {
     }
 
     /// Sends one message and writes what comes back.
-    async fn send(&self, message: Value) {
+    async fn send(&self, message: Value, wanted: &Wanted) {
         let id = message.get("id").cloned().unwrap_or_default();
         let is_request = message.get("method").is_some() && !id.is_null();
-        if let Err(why) = self.exchange(&message, &id).await
+        if let Err(why) = self.exchange(&message, &id, wanted).await
             && is_request
         {
-            write(&fault(&id, -32_000, &why));
+            wanted.write(&fault(&id, -32_000, &why));
         }
     }
 
-    async fn exchange(&self, message: &Value, id: &Value) -> Result<(), String> {
+    async fn exchange(&self, message: &Value, id: &Value, wanted: &Wanted) -> Result<(), String> {
         let mut response = self.post(message).await.map_err(|error| error.to_string())?;
         if message["method"] == "initialize"
             && let Some(session) = response.headers().get("mcp-session-id")
@@ -178,7 +214,7 @@ impl Bridge {
             }
             let answer: Value = serde_json::from_slice(&body).map_err(|error| error.to_string())?;
             if answer.get("jsonrpc").is_some() {
-                write(&answer);
+                wanted.write(&answer);
                 return Ok(());
             }
             let said = answer["error"]["message"].as_str();
@@ -196,7 +232,7 @@ impl Bridge {
                     let Some(data) = data.strip_prefix(b"data: ") else { continue };
                     if let Ok(value) = serde_json::from_slice::<Value>(data) {
                         answered |= value.get("id") == Some(id);
-                        write(&value);
+                        wanted.write(&value);
                     }
                 }
             }

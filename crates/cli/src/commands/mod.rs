@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::output;
 use crate::process::{Environment, absolute};
 use crate::reach::Reach;
-use crate::setting::{Answer, Setting};
+use crate::setting::Setting;
 use clap::CommandFactory as _;
 use insula_runtime::Home;
 use insula_runtime::house::Purpose;
@@ -55,7 +55,7 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         home: Home::new(absolute(&home(&arguments, &environment)?)?),
         world: World::real()?,
         environment,
-        answer: if arguments.json { Answer::Json } else { Answer::Text },
+        answer: arguments.answer(),
     };
     let mut runtime = match arguments.command {
         Command::Up(_) => tokio::runtime::Builder::new_multi_thread(),

@@ -110,8 +110,13 @@ fn show(skill: &Value) {
 
 fn show_verified(verified: &Value) {
     let rows = verified["skills"].as_array().into_iter().flatten().map(|skill| {
-        let state = if skill["ok"] == json!(true) { "as installed" } else { "differs" };
-        let differs = ["changed", "missing", "added"].iter().filter_map(|key| {
+        let twins = skill["twins"].as_array().is_some_and(|it| !it.is_empty());
+        let state = match (skill["ok"] == json!(true), twins) {
+            (true, _) => "as installed",
+            (false, true) => "has a twin",
+            (false, false) => "differs",
+        };
+        let differs = ["changed", "missing", "added", "twins"].iter().filter_map(|key| {
             let paths = list(&skill[*key]);
             skill[*key].as_array().filter(|it| !it.is_empty()).map(|_| format!("{key}: {paths}"))
         });

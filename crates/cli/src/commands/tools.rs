@@ -1,7 +1,7 @@
-//! `insula tools AGENT`
+//! `insula tools AGENT`: the agent's, or those of a child it could have.
 
 use super::text;
-use crate::arguments::OneAgent;
+use crate::arguments::Tools;
 use crate::failure::Failure;
 use crate::output;
 use crate::reach::{Reach, part};
@@ -9,8 +9,12 @@ use crate::setting::Answer;
 use serde_json::Value;
 
 /// Runs it.
-pub async fn run(reach: &Reach, answer: Answer, one: OneAgent) -> Result<u8, Failure> {
-    let tools = reach.get(&format!("/api/agents/{}/tools", part(&one.agent))).await?;
+pub async fn run(reach: &Reach, answer: Answer, whose: Tools) -> Result<u8, Failure> {
+    let mut path = format!("/api/agents/{}/tools", part(&whose.agent));
+    if let Some(role) = &whose.child {
+        path += &format!("?child={}", part(role));
+    }
+    let tools = reach.get(&path).await?;
     answer.give(&tools, show);
     Ok(0)
 }

@@ -51,6 +51,26 @@ fn a_dangerous_command_waits_for_an_admin() {
 }
 
 #[test]
+fn who_has_no_terminal_is_told_what_waits_and_how_to_answer() {
+    let home = configured(CONFIG);
+    let _daemon = start_still(&home);
+    let message = format!("call terminal {}", serde_json::json!({ "command": "rm -r build" }));
+    for more in [&[][..], &["--json"]] {
+        let args = [&["chat", "--agent", "a", "-m", &message][..], more].concat();
+        std::thread::scope(|threads| {
+            let asked = threads.spawn(|| insula(&home, &args).ok());
+            let id = waiting(&home);
+            insula(&home, &["approvals", "deny", &id]).ok();
+            let told = asked.join().unwrap();
+            let how = format!("`insula approvals approve {id}`");
+            assert!(told.stderr.contains("rm -r build") && told.stderr.contains(&how), "{told:?}");
+            assert!(told.stderr.contains("approval: denied"), "{told:?}");
+            assert!(!told.stdout.contains(&how), "{told:?}");
+        });
+    }
+}
+
+#[test]
 fn a_grant_is_listed_and_revoked_with_and_without_a_daemon() {
     let home = configured(CONFIG);
     let daemon = start_still(&home);

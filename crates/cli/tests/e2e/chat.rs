@@ -357,7 +357,7 @@ fn one_message_is_said_and_the_exit_code_tells() {
     let told: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(
         (code, &told["status"], &told["error"]),
-        (Some(1), &json!("failed"), &json!("no key"))
+        (Some(1), &json!("failed"), &json!({ "message": "no key" }))
     );
 }
 

@@ -10,6 +10,7 @@ mod bad_input;
 mod budgets;
 mod chat;
 mod check;
+mod command_errors;
 mod commands;
 mod connections;
 mod crash;

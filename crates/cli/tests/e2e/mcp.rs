@@ -174,6 +174,80 @@ fn a_server_that_never_comes_up_is_left_alone_and_its_agent_talks_on() {
 }
 
 #[test]
+fn a_server_that_fills_the_disk_or_hogs_memory_is_ended_and_its_agent_goes_on() {
+    let config = format!(
+        "agents:\n  bad: {{sandbox: {{growth: 20MB, memory: 400MB}}, mcp_servers: {{x: {{{PROGRAM}}}}}}}\n  good: {{mcp_servers: {{x: {{{PROGRAM}}}}}}}\n"
+    );
+    let home = Home::on_own_disk(1200, &config).unwrap();
+    for agent in ["bad", "good"] {
+        home.write(&format!("agents/{agent}/workspace/server.py"), SERVER).unwrap();
+    }
+    let _daemon = start_still(&home);
+    let works = |agent: &str| x(&home, agent, "who", "").contains("<untrusted id=");
+    assert!(works("bad") && works("good"));
+    let said = x(&home, "bad", "fill", "60");
+    assert!(said.contains("closed its output"), "{said}");
+    let records = json(&home, &["audit", "tail", "bad", "-n", "1000"]);
+    let records = records.as_array().unwrap();
+    let ended = records.iter().find(|it| it["kind"] == "sandbox.disk").unwrap();
+    assert_eq!(
+        (&ended["actor"], &ended["content"]["limit"]),
+        (&value!("mcp:x"), &value!("growth"))
+    );
+    eventually("it serves again", || works("bad").then_some(()));
+    // Half of what it may have, it may have.
+    assert!(x(&home, "bad", "hog", "100").contains("had 100 MB"));
+    let said = x(&home, "bad", "hog", "2000");
+    assert!(!said.contains("had 2000 MB"), "{said}");
+    eventually("it serves again", || works("bad").then_some(()));
+    assert!(works("good"));
+    assert_eq!(home.read("agents/good/workspace/starts").unwrap(), "x");
+    assert!(!kinds(&home, "good").contains(&"sandbox.disk".to_owned()));
+}
+
+#[test]
+fn an_answer_that_was_cut_says_so_to_the_model_and_in_its_file() {
+    let home = house(
+        &format!(
+            "agents:\n  a: {{tools: {{profile: coding, also_allow: ['mcp__x__*']}}, mcp_servers: {{x: {{{PROGRAM}}}}}}}\n"
+        ),
+        &["a"],
+    );
+    let _daemon = start_still(&home);
+    x(&home, "a", "much", "3000000");
+    let shown = json(&home, &["sessions", "show", "a", "1"]);
+    let messages = shown["messages"].as_array().unwrap();
+    let said = messages.iter().find(|it| it["role"] == "tool").unwrap()["text"].as_str().unwrap();
+    assert!(said.contains("[3000000 bytes in all; what was kept is in "), "{said}");
+    assert!(said.contains("bytes at the end were not taken; ask for less]"), "{said}");
+    assert!(!said.contains("the whole is"), "{said}");
+    let kept = home.read("agents/a/output/1/1.txt").unwrap();
+    assert!(kept.trim_end().ends_with("bytes were not kept …]"));
+}
+
+#[test]
+fn a_test_names_the_grant_that_is_missing_and_says_why_once() {
+    let tools = Home::with([("server.py", "print('never seen')\n")]).unwrap();
+    let path = tools.path().join("server.py").display().to_string();
+    let config = format!(
+        "agents:\n  a: {{mcp_servers: {{script: {{command: python3, args: ['{path}']}}, program: {{command: '{path}'}}, quiet: {{command: 'true'}}}}}}\n"
+    );
+    let home = configured(&config);
+    for server in ["script", "program"] {
+        let failed = insula(&home, &["mcp", "test", "a", server]);
+        assert_eq!(failed.code, Some(1), "{failed:?}");
+        let told = &failed.stdout;
+        assert!(told.contains(&format!("not granted: `{path}`")), "{told}");
+        assert!(told.contains("`files.shared`"), "{told}");
+        assert_eq!(told.matches("it can't be reached").count(), 1, "{told}");
+        assert_eq!(told.matches("it said").count(), 1, "{told}");
+    }
+    let quiet = insula(&home, &["mcp", "test", "a", "quiet"]).stdout;
+    assert_eq!(quiet.matches("it can't be reached").count(), 1, "{quiet}");
+    assert!(!quiet.contains("it said"), "{quiet}");
+}
+
+#[test]
 fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
     let config = format!(
         "agents:\n  a: {{mcp_servers: {{x: {{{PROGRAM}}}}}}}\n  b: {{mcp_servers: {{x: {{{PROGRAM}, on_change: report}}}}}}\n"

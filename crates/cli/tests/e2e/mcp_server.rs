@@ -306,9 +306,53 @@ fn cancelling_stops_the_turn() {
     let stopped = |home: &Home| json(home, &["sessions", "show", "a", "1"]);
     assert!(!stopped(&home).to_string().contains("stopped"));
     assert_eq!(client.post(&cancel).status, 202);
-    let heard = events(stream);
-    let last = heard.last().unwrap();
-    assert_eq!(last["result"]["content"][0]["text"], "the turn was stopped", "{last}");
+    // Nobody waits for an answer any more, and none comes.
+    assert_eq!(events(stream), Vec::<Value>::new());
+    eventually("the turn is stopped", || {
+        let body = value!({ "session": "mcp" }).to_string();
+        let headers = [&*format!("Authorization: Bearer {own}"), "Content-Type: application/json"];
+        let left = send(daemon.listen(), "POST", "/api/agents/a/stop", &headers, &body);
+        (left.json()["stopped"] == 0).then_some(())
+    });
+}
+
+#[test]
+fn on_standard_streams_a_cancelled_request_gets_no_answer() {
+    use std::process::{Command, Stdio};
+    for session in [true, false] {
+        let (provider, home, _daemon, _go) = patient();
+        let mut server = Command::new(INSULA)
+            .arg("--home")
+            .arg(home.path())
+            .args(["mcp", "serve", "--agent", "a"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut input = server.stdin.take().unwrap();
+        if session {
+            let hello = value!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"} });
+            writeln!(input, "{}", request(1, "initialize", hello)).unwrap();
+        }
+        let ask = |id: u32, method: &str, params: Value| match session {
+            true => request(id, method, params),
+            false => single(id, method, params),
+        };
+        let talk = value!({ "name": TALK, "arguments": { "message": "slow" } });
+        writeln!(input, "{}", ask(9, "tools/call", talk)).unwrap();
+        provider.came.recv().unwrap();
+        let cancel = value!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 9 } });
+        writeln!(input, "{cancel}").unwrap();
+        writeln!(input, "{}", ask(10, "ping", value!({}))).unwrap();
+        // It ends when every request is answered or cancelled.
+        drop(input);
+        let output = server.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let heard: Vec<Value> = text.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
+        assert!(output.status.success(), "{text}");
+        assert!(heard.iter().all(|it| it["id"] != 9), "{text}");
+        assert!(heard.iter().any(|it| it["id"] == 10 && it["result"].is_object()), "{text}");
+    }
 }
 
 #[test]

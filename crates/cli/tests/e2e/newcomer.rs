@@ -89,10 +89,29 @@ fn a_key_that_was_used_for_something_else_is_refused() {
     assert_eq!(other.status, 422, "{other:?}");
     assert_eq!(other.json()["error"]["code"], "idempotency_key_reused");
     assert!(other.body.contains("use a new key"), "{other:?}");
+    // Another flag, and another door, are another request; another way back is not.
+    let with = |field: &str, value: Value| {
+        let mut body = say("one");
+        body[field] = value;
+        body
+    };
+    assert_eq!(post(chat, "k", &with("temperature", value!(0.5))).status, 422);
+    assert_eq!(post(chat, "k", &with("stream", value!(true))).status, 200);
+    let respond = "/v1/responses";
+    let input = |store: bool| value!({ "model": "a", "input": "say one", "store": store });
+    assert_eq!(post(respond, "k", &input(true)).status, 422);
+    assert_eq!(post(respond, "r", &input(true)).status, 200);
+    assert_eq!(post(respond, "r", &input(true)).status, 200);
+    assert_eq!(post(respond, "r", &input(false)).status, 422);
+    assert_eq!(post(chat, "r", &say("one")).status, 422);
     let path = "/api/agents/a/messages";
     let message = |text: &str| value!({ "session": "s", "text": format!("say {text}") });
     assert_eq!(post(path, "m", &message("one")).status, 200);
     assert_eq!(post(path, "m", &message("one")).status, 200);
+    let mut steering = message("one");
+    steering["mode"] = value!("steer");
+    assert_eq!(post(path, "m", &steering).status, 422);
+    assert_eq!(post(path, "k", &message("one")).status, 422);
     let other = post(path, "m", &message("two"));
     assert_eq!(other.status, 422, "{other:?}");
     assert_eq!(other.json()["error"]["code"], "idempotency_key_reused");

@@ -269,3 +269,46 @@ fn tokens_see_skills_as_their_verbs_allow() {
     assert_eq!(ask("POST", "/api/agents/a/skills", &manages), 400);
     assert_eq!(ask("DELETE", "/api/agents/a/skills/deploy", &manages), 204);
 }
+
+#[test]
+fn twins_are_told_apart_by_their_folders_and_a_category_goes_with_its_last_skill() {
+    let home = configured(CONFIG);
+    let from = Home::with([("deploy/SKILL.md", &*skill("deploy", "", "Push."))]).unwrap();
+    let source = from.path().join("deploy").display().to_string();
+    insula(&home, &["skills", "install", "a", &source]).ok();
+    home.write("agents/a/skills/ops/deploy/SKILL.md", skill("deploy", "", "Pull.")).unwrap();
+    let verified = insula(&home, &["skills", "verify", "a", "--json"]);
+    assert_eq!(verified.code, Some(1), "{verified:?}");
+    assert_eq!(verified.json()["skills"][0]["twins"], value!(["ops/deploy"]));
+    for command in [&["skills", "remove", "a", "deploy"][..], &["skills", "show", "a", "deploy"]] {
+        let which = insula(&home, command);
+        assert_eq!(which.code, Some(2), "{which:?}");
+        assert!(which.stderr.contains("`./deploy`"), "{which:?}");
+        assert!(which.stderr.contains("`ops/deploy`"), "{which:?}");
+    }
+    assert!(home.has("agents/a/skills/deploy") && home.has("agents/a/skills/ops/deploy"));
+    let other = json(&home, &["skills", "show", "a", "ops/deploy"]);
+    assert!(other["text"].as_str().unwrap().contains("Pull."), "{other}");
+    insula(&home, &["skills", "remove", "a", "ops/deploy"]).ok();
+    assert!(!home.has("agents/a/skills/ops"));
+    // What was installed under the name is still known, and used again.
+    assert_eq!(json(&home, &["skills", "verify", "a"])["ok"], value!(true));
+    assert_eq!(names(&home, "a"), ["deploy ready"]);
+    home.write("agents/a/skills/ops/deploy/SKILL.md", skill("deploy", "", "Pull.")).unwrap();
+    home.write("agents/a/skills/ops/other/SKILL.md", skill("other", "", "Wait.")).unwrap();
+    insula(&home, &["skills", "remove", "a", "./deploy"]).ok();
+    assert_eq!(names(&home, "a"), ["deploy ready", "other ready"]);
+    assert_eq!(json(&home, &["skills", "verify", "a"])["skills"], value!([]));
+}
+
+#[test]
+fn a_blocked_skill_is_shown_with_what_nobody_sees_in_it() {
+    let home = configured(CONFIG);
+    let text = skill("deploy", "", "Push.\u{200b}\u{202e}Now.");
+    home.write("agents/a/skills/deploy/SKILL.md", text).unwrap();
+    assert_eq!(names(&home, "a"), ["deploy blocked"]);
+    let shown = insula(&home, &["skills", "show", "a", "deploy"]).ok().stdout;
+    assert!(shown.contains("Push.\\u{200b}\\u{202e}Now."), "{shown}");
+    let shown = json(&home, &["skills", "show", "a", "deploy"]);
+    assert!(shown["text"].as_str().unwrap().contains("Push.\\u{200b}"), "{shown}");
+}

@@ -105,6 +105,38 @@ fn a_childs_programs_are_behind_the_same_wall_as_its_parents() {
 }
 
 #[test]
+fn what_a_child_would_have_is_shown_and_why_the_rest_is_out() {
+    let home = configured(
+        "agents:\n  a: {tools: full, memory: true, subagents: {max_depth: 2}}\n  b: {tools: full}\n  c: {subagents: {max_depth: 0}}\n",
+    );
+    let row = |args: &[&str], name: &str| {
+        let tools = json(&home, args);
+        let row = tools.as_array().unwrap().iter().find(|row| row["name"] == name).unwrap().clone();
+        (row["exposed"] == true, row["rule"].as_str().unwrap().to_owned())
+    };
+    for (args, name, exposed, why) in [
+        (&["tools", "a"][..], "delegate_task", true, "profile"),
+        (&["tools", "a", "--child"], "read_file", true, "profile"),
+        (&["tools", "a", "--child"], "delegate_task", false, "role `leaf`: it can delegate"),
+        (&["tools", "a", "--child"], "memory", false, "role `leaf`"),
+        (&["tools", "a", "--child"], "session_search", false, "it can read past sessions"),
+        (&["tools", "a", "--child", "orchestrator"], "delegate_task", true, "profile"),
+        (&["tools", "b", "--child", "orchestrator"], "delegate_task", false, "max_depth"),
+        (&["tools", "a", "--child", "leaf"], "image_generate", false, "not available"),
+    ] {
+        let (is_in, rule) = row(args, name);
+        assert_eq!(is_in, exposed, "{args:?} {name}: {rule}");
+        assert!(rule.contains(why), "{args:?} {name}: {rule}");
+    }
+    let shown = insula(&home, &["tools", "a", "--child"]).ok().stdout;
+    assert!(shown.contains("taken away by role `leaf`"), "{shown}");
+    let none = insula(&home, &["tools", "c", "--child"]);
+    assert_eq!(none.code, Some(1), "{none:?}");
+    assert!(none.stderr.contains("`subagents.max_depth`"), "{none:?}");
+    assert_eq!(insula(&home, &["tools", "a", "--child", "king"]).code, Some(2));
+}
+
+#[test]
 fn the_guide_to_a_parallel_review_works_as_written() {
     let block = |kind: &str, with: &str| {
         let blocks = GUIDE.split("```").skip(1).step_by(2);

@@ -1,9 +1,11 @@
 //! Argument rules, out of `tools.rules`.
 
 use super::Reader;
+use crate::suggest::nearest;
 use crate::yaml::{Node, Value};
 use insula_domain::argument::{
-    Absent, ArgumentRule, ArgumentRules, Bound, BoundError, Demand, Number, PATTERNS_MAX, VARIABLES,
+    Absent, ArgumentRule, ArgumentRules, Bound, BoundError, Demand, Number, PATTERNS_MAX,
+    VARIABLES, names_of,
 };
 use insula_domain::expr::Expression;
 use insula_domain::{Selector, tool};
@@ -50,8 +52,18 @@ impl Reader<'_> {
             let name = format!("{tools}.{name}.{key}").into();
             rules.push(ArgumentRule { tools: tools.clone(), demand, name });
         };
+        self.check_argument(tools, name, &at[0], node, absent);
         for entry in node.entries() {
             if matches!(&*entry.key, "min" | "max" | "optional") {
+                continue;
+            }
+            if entry.value.items().is_empty() && !self.has_error_within(entry.value.span) {
+                let message = format!(
+                    "`{}` of `{name}` in the rule for `{tools}` lists nothing, so every call would be refused",
+                    entry.key
+                );
+                let help = "list what is allowed; to take a tool away, name it under `tools.deny`";
+                self.error(entry.value.span, message, Some(help.to_owned()));
                 continue;
             }
             match bound(tools, &at, &entry.key, entry.value.items()) {
@@ -68,6 +80,13 @@ impl Reader<'_> {
         };
         match (number("min"), number("max")) {
             (None, None) => {}
+            (Some(min), Some(max)) if min.is_above(max) => {
+                let message = format!(
+                    "`min: {min}` of `{name}` in the rule for `{tools}` is above `max: {max}`, so no number is allowed"
+                );
+                let span = node.get("min").map_or(node.span, |min| min.span);
+                self.error(span, message, Some("exchange them, or keep one".to_owned()));
+            }
             (min, max) => {
                 let key = if max.is_some() { "max" } else { "min" };
                 add(key, Bound::Number { min, max });
@@ -80,6 +99,47 @@ impl Reader<'_> {
             self.error(node.span, message, Some(help.to_owned()));
         }
         rules
+    }
+
+    /// Looks whether the tools of a rule have the argument it is about.
+    fn check_argument(
+        &mut self,
+        tools: &Selector,
+        name: &str,
+        first: &str,
+        node: &Node,
+        absent: Absent,
+    ) {
+        let known = tool::CATALOGUE.iter().filter(|tool| tools.covers(tool));
+        let known: Vec<(&str, &[&str])> =
+            known.filter_map(|tool| Some((tool.name, names_of(tool.name)?))).collect();
+        let without: Vec<&str> =
+            known.iter().filter(|(_, has)| !has.contains(&first)).map(|(tool, _)| *tool).collect();
+        if without.is_empty() {
+            return;
+        }
+        if without.len() == known.len() {
+            let names = known.iter().flat_map(|(_, has)| has.iter().copied());
+            let help = match nearest(first, names.clone()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => {
+                    let mut all: Vec<&str> = names.collect();
+                    all.sort_unstable();
+                    all.dedup();
+                    format!("there are `{}`", all.join("`, `"))
+                }
+            };
+            let message = format!("`{tools}` has no argument `{name}`");
+            return self.error(node.span, message, Some(help));
+        }
+        if absent == Absent::Refused {
+            let message = format!(
+                "`{name}` in the rule for `{tools}` is no argument of `{}`: every call of that is refused",
+                without.join("`, `")
+            );
+            let help = "name the tools that have it, or say `optional: true`";
+            self.warn(node.span, message, Some(help.to_owned()));
+        }
     }
 
     fn expression_rule(

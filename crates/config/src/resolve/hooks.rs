@@ -28,7 +28,7 @@ impl Reader<'_> {
     }
 
     fn hook(&mut self, event: HookEvent, node: &Node) -> Option<Hook> {
-        if let Some(problem) = super::check_hook(node, event.as_str()) {
+        if let Some(problem) = check_hook(node, event.as_str()) {
             self.error(node.span, problem, Some("keep one of them".to_owned()));
             return None;
         }
@@ -101,6 +101,10 @@ impl Reader<'_> {
         }
         if let Some(http) = node.get("http") {
             let url = http.text()?;
+            // What is no web address at all was said before.
+            if self.has_error_within(http.span) {
+                return None;
+            }
             if url.contains("${") {
                 let message = format!("the address of a hook of `{event}` has a reference in it");
                 let help = "references are not followed there: let the server know its callers by where they come from".to_owned();
@@ -158,5 +162,15 @@ pub fn host_of(url: &str) -> Option<HostPattern> {
     match written {
         Some(other) if other != port => HostPattern::parse(authority).ok(),
         _ => HostPattern::parse(&host.to_string()).ok(),
+    }
+}
+
+/// A hook answers in exactly one way.
+pub fn check_hook(hook: &Node, event: &str) -> Option<String> {
+    let ways = ["expr", "command", "http"].iter().filter(|way| hook.get(way).is_some()).count();
+    match ways {
+        1 => None,
+        0 => Some(format!("a hook of `{event}` needs `expr`, `command` or `http`")),
+        _ => Some(format!("a hook of `{event}` answers in more than one way")),
     }
 }

@@ -1,7 +1,7 @@
 //! The MCP servers of an agent, checked.
 
 use super::Reader;
-use crate::mcp::{CONNECT_TIMEOUT, McpSends, McpServer, McpWay, OnChange, TIMEOUT};
+use crate::mcp::{CONNECT_TIMEOUT, IDLE, McpSends, McpServer, McpWay, OnChange, TIMEOUT};
 use crate::rules;
 use crate::yaml::{Entry, Node};
 use insula_domain::host::{Scheme, parse_authority};
@@ -115,6 +115,7 @@ fn read(entry: &Entry) -> Option<McpServer> {
         way,
         timeout: time("timeout").unwrap_or(TIMEOUT),
         connect_timeout: time("connect_timeout").unwrap_or(CONNECT_TIMEOUT),
+        idle: time("idle").unwrap_or(IDLE),
         include: texts(tools.and_then(|tools| tools.get("include"))),
         exclude: texts(tools.and_then(|tools| tools.get("exclude"))).unwrap_or_default(),
         sends: match server.get("sends").and_then(Node::bool) {

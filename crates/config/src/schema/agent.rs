@@ -3,6 +3,7 @@
 use super::hook::{HOOK, HOOK_EVENT};
 use super::moved::translate_toolsets;
 use super::one_or_many;
+use super::outside::{MCP_SERVER, NETWORK, WEB};
 use crate::rules;
 use crate::shape::{Field, Object, Shape, Shape::*};
 use crate::yaml::{Node, Value};
@@ -292,109 +293,6 @@ static SANDBOX: Object = Object {
             .default("`20GB`"),
         Field::new("new_files", POSITIVE, "How many files one program may add to a disk.")
             .default("1000000"),
-    ],
-};
-
-static NETWORK: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new("allow", List(&Text(&rules::HOST)), "Hosts it reaches.").default("none"),
-        Field::new(
-            "credentials",
-            List(&Object(&CREDENTIAL)),
-            "Headers that are set on the way out, unseen by programs and model.",
-        ),
-    ],
-};
-
-static CREDENTIAL: Object = Object {
-    required: &["host", "header", "value"],
-    fields: &[
-        Field::new("host", Text(&rules::HOST), "The host it is for, within `allow`."),
-        Field::new("header", Text(&rules::HEADER), "The header, such as `Authorization`."),
-        Field::new(
-            "value",
-            Text(&rules::TEXT),
-            "Its value, such as `Bearer ${secret:NAME}`, of secrets that were granted.",
-        ),
-        Field::new("plain_http", Bool, "Whether it is also sent where everyone can read it.")
-            .default("false"),
-    ],
-};
-
-static WEB: Object = Object {
-    required: &[],
-    fields: &[Field::new(
-        "search",
-        Object(&WEB_SEARCH),
-        "The search behind `web_search`. Naming it grants its host to that tool, and to nothing else.",
-    )
-    .default("none, and so no `web_search`")],
-};
-
-static WEB_SEARCH: Object = Object {
-    required: &["provider"],
-    fields: &[
-        Field::new("provider", Choice(&["searxng", "brave"]), "Which protocol it speaks."),
-        Field::new("base_url", Text(&rules::URL), "Where it is; needed for `searxng`.")
-            .default("Brave's own address"),
-        Field::new(
-            "api_key",
-            Text(&rules::LINE),
-            "`${secret:NAME}`, in the agent's namespace; needed for `brave`.",
-        ),
-    ],
-};
-
-static MCP_SERVER: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new(
-            "command",
-            Text(&rules::LINE),
-            "A program that speaks MCP on its standard streams.",
-        ),
-        Field::new("args", List(&Text(&rules::TEXT)), "Its arguments."),
-        Field::new(
-            "env",
-            Map { keys: &rules::IDENTIFIER, values: &Text(&rules::TEXT) },
-            "Its environment, beside `PATH`, `HOME` and `LANG`; `${secret:NAME}` where it was granted.",
-        ),
-        Field::new("url", Text(&rules::URL), "A server that speaks MCP over HTTP."),
-        Field::new(
-            "headers",
-            Map { keys: &rules::LINE, values: &Text(&rules::TEXT) },
-            "Headers sent to it; `${secret:NAME}` where it was granted.",
-        ),
-        Field::new("timeout", Text(&rules::DURATION), "How long a call may take.").default("`60s`"),
-        Field::new("connect_timeout", Text(&rules::DURATION), "How long connecting may take.")
-            .default("`30s`"),
-        Field::new("enabled", Bool, "Whether it is used.").default("true"),
-        Field::new("tools", Object(&MCP_TOOLS), "Which of its tools are used."),
-        Field::new(
-            "sends",
-            Bool,
-            "Whether its tools count as saying something outside of the conversation.",
-        )
-        .default("true"),
-        Field::new(
-            "on_change",
-            Choice(&["approve", "report"]),
-            "What becomes of a tool that it adds or describes otherwise than before: hidden until `insula mcp approve`, or shown and reported.",
-        )
-        .default("`approve`"),
-    ],
-};
-
-static MCP_TOOLS: Object = Object {
-    required: &[],
-    fields: &[
-        Field::new(
-            "include",
-            List(&Text(&rules::LINE)),
-            "Only these; `*` stands for any run of characters.",
-        ),
-        Field::new("exclude", List(&Text(&rules::LINE)), "Not these, in the same way."),
     ],
 };
 

@@ -6,6 +6,7 @@ mod channel;
 mod daemon;
 mod hook;
 mod moved;
+mod outside;
 
 pub use agent::AGENT;
 pub use binding::BINDING;

@@ -115,6 +115,19 @@ fn a_host_is_read_as_every_reader_would() {
 }
 
 #[test]
+fn a_port_that_no_pattern_names_is_what_is_told() {
+    let hosts = Bound::hosts(["docs.rs", "127.0.0.1:8080"]).unwrap();
+    for (value, told) in [
+        ("https://docs.rs:8443/x", "at port 8443, which a rule has to name (`docs.rs:8443`)"),
+        ("http://127.0.0.1/x", "at port 80, which a rule has to name (`127.0.0.1:80`)"),
+        ("https://evil.net:8443/x", "is `https://evil.net:8443/x`; allowed"),
+    ] {
+        let why = hosts.admit(&text(value)).unwrap_err();
+        assert!(why.contains(told), "{why}");
+    }
+}
+
+#[test]
 fn a_recipient_is_one_and_the_one() {
     check(
         &Bound::recipients(["ann@example.org", "*@team.example.org", "telegram:*"]).unwrap(),

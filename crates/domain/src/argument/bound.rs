@@ -45,6 +45,11 @@ impl Number {
     pub fn new(value: f64) -> Option<Self> {
         value.is_finite().then_some(Self(value))
     }
+
+    /// Whether it is greater than another.
+    pub fn is_above(self, other: Self) -> bool {
+        self.0 > other.0
+    }
 }
 
 impl Eq for Number {}
@@ -233,15 +238,23 @@ impl Bound {
                 let (host, port, scheme) = web_address(text).ok_or_else(|| {
                     format!("is `{}`, which is no plain web address", clipped(text))
                 })?;
+                let is_host_alone = patterns.iter().any(|it| it.covers_host(&host));
                 // A host without scheme and port may be reached in either way.
-                patterns.iter().any(|it| match (port, scheme) {
+                let covered = patterns.iter().any(|it| match (port, scheme) {
                     (Some(port), Some(scheme)) => it.covers(&host, port, scheme),
                     (Some(port), None) => {
                         it.covers(&host, port, Scheme::Http)
                             || it.covers(&host, port, Scheme::Https)
                     }
                     (None, _) => it.covers_host(&host),
-                })
+                });
+                if let (false, true, Some(port)) = (covered, is_host_alone, port) {
+                    return Err(format!(
+                        "is `{}`, at port {port}, which a rule has to name (`{host}:{port}`)",
+                        clipped(text)
+                    ));
+                }
+                covered
             }
             Self::Recipient(names) => {
                 let lower = text.to_ascii_lowercase();

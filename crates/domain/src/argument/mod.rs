@@ -5,6 +5,7 @@
 
 mod bound;
 mod mention;
+mod names;
 mod path;
 
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod tests;
 
 pub use bound::{Bound, BoundError, Number, PATTERNS_MAX};
 pub use mention::{MENTIONS_MAX, Mentions, mentions};
+pub use names::names_of;
 pub use path::PathGlob;
 
 use crate::expr::{self, Bindings, Expression, Variable};

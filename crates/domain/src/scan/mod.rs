@@ -118,6 +118,20 @@ impl fmt::Display for Finding {
     }
 }
 
+/// A text for somebody who looks into what is wrong with it: what can't be seen, or changes the
+/// order of what is seen, stands there by its number, as `\u{200b}`.
+pub fn reveal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        let hidden = character.is_control() && !matches!(character, '\n' | '\t');
+        match hidden || invisible::is_invisible(character) {
+            true => out.extend(character.escape_unicode()),
+            false => out.push(character),
+        }
+    }
+    out
+}
+
 /// What stands against showing this text to a model, in the order of its place. Takes time in
 /// proportion to the text.
 pub fn scan(text: &str, usage: Use) -> Vec<Finding> {

@@ -1,6 +1,6 @@
 //! What is found and what is not, by corpus, and what holds for any text.
 
-use super::{Category, SCAN_BYTES_MAX, Use, scan};
+use super::{Category, SCAN_BYTES_MAX, Use, reveal, scan};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 
@@ -314,4 +314,10 @@ proptest! {
         let text = format!("{}{character}{}", &text[..inside], &text[inside..]);
         prop_assert!(categories(&text, Use::Memory).contains(&Category::InvisibleText));
     }
+}
+
+#[test]
+fn what_can_not_be_seen_is_shown_by_its_number() {
+    assert_eq!(reveal("a\u{200b}b\u{202e}c\u{1b}[0m\td\n"), "a\\u{200b}b\\u{202e}c\\u{1b}[0m\td\n");
+    assert_eq!(reveal("\u{e0041}é漢"), "\\u{e0041}é漢");
 }

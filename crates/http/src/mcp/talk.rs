@@ -61,6 +61,10 @@ pub(super) async fn run(
         let frames = stream::unfold(Some(listening), |state| async move {
             let mut listening = state?;
             let (message, goes_on) = listening.next().await;
+            // Who cancelled a request waits for nothing: the stream ends without an answer.
+            if listening.stop.is_stopped {
+                return None;
+            }
             let frame = format!("event: message\ndata: {message}\n\n");
             Some((frame, goes_on.then_some(listening)))
         });

@@ -2,6 +2,7 @@
 
 use super::error::OpenAiError;
 use super::request::ChatRequest;
+use super::sent::Sent;
 use super::turn::{Asking, Chat, Heard, Listening, Said};
 use super::{Bearer, agent, ids};
 use crate::Surface;
@@ -24,11 +25,11 @@ pub async fn completions(
     State(surface): State<Surface>,
     Bearer(caller): Bearer,
     headers: HeaderMap,
-    body: Result<Json<ChatRequest>, JsonRejection>,
+    body: Result<Sent<ChatRequest>, JsonRejection>,
 ) -> Result<Response, OpenAiError> {
-    let Json(request) = body.map_err(ApiError::from)?;
+    let Sent { request, body } = body.map_err(ApiError::from)?;
     let agent = agent(&surface, &caller, &request.model)?;
-    let asking = Asking::of(caller, &headers)?;
+    let asking = Asking::of(caller, &headers, "chat/completions")?;
     let (model, stream) = (request.model.clone(), request.stream);
     let usage_asked = request.stream_options.as_ref().is_some_and(|it| it.include_usage);
     let (history, parts) = request.said()?;
@@ -37,7 +38,7 @@ pub async fn completions(
         Some(name) => (Chat::Named(name.to_owned()), Vec::new()),
         None => (Chat::Once(agent.one_off_name(&surface.house.world)), history),
     };
-    let mut listening = asking.begin(&surface, &agent, Said { chat, history, parts }).await?;
+    let mut listening = asking.begin(&surface, &agent, Said { chat, history, parts, body }).await?;
     let about = About {
         id: format!("chatcmpl-{}", ids::seal(&asking.caller, &agent.id, listening.turn)),
         model,
@@ -91,7 +92,7 @@ pub fn event_stream(
 
 /// The reply as it comes. Whoever goes away misses the rest; the turn goes on.
 fn streamed(listening: Listening, about: About, usage_asked: bool) -> Response {
-    let sent = Sent { about, usage_asked, text: String::new(), gap: false, ended: false };
+    let sent = Streamed { about, usage_asked, text: String::new(), gap: false, ended: false };
     event_stream(futures_util::stream::unfold(
         (listening, sent),
         async move |(mut listening, mut sent)| {
@@ -107,7 +108,7 @@ fn streamed(listening: Listening, about: About, usage_asked: bool) -> Response {
 }
 
 /// What a client was sent.
-struct Sent {
+struct Streamed {
     about: About,
     usage_asked: bool,
     /// The text since the last tool call.
@@ -117,7 +118,7 @@ struct Sent {
     ended: bool,
 }
 
-impl Sent {
+impl Streamed {
     /// What to send for what was heard.
     fn on(&mut self, heard: Heard) -> String {
         match heard {

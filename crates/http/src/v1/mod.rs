@@ -6,6 +6,7 @@ mod ids;
 mod picture;
 mod request;
 mod responses;
+mod sent;
 mod turn;
 
 pub use chat::{__path_completions, completions};

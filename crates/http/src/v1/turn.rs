@@ -1,6 +1,7 @@
 //! One turn for a caller of the API: how it begins, and how it is listened to.
 
 use super::error::OpenAiError;
+use super::sent::SentBody;
 use crate::Surface;
 use crate::auth::{Caller, Lost};
 use crate::submit::{Stay, fingerprint, submit};
@@ -27,11 +28,17 @@ pub struct Asking<'h> {
     pub session: Option<&'h str>,
     /// What makes it the same request when it comes again.
     idempotency: Option<&'h str>,
+    /// The path that was asked.
+    door: &'static str,
 }
 
 impl<'h> Asking<'h> {
     /// Reads the headers.
-    pub fn of(caller: Caller, headers: &'h HeaderMap) -> Result<Self, OpenAiError> {
+    pub fn of(
+        caller: Caller,
+        headers: &'h HeaderMap,
+        door: &'static str,
+    ) -> Result<Self, OpenAiError> {
         let text = |name: &str| match headers.get(name).map(|value| value.to_str()) {
             None => Ok(None),
             Some(Ok(text)) => Ok(Some(text).filter(|text| !text.is_empty())),
@@ -43,10 +50,10 @@ impl<'h> Asking<'h> {
                 format!("names of sessions that begin with `{}` are ours", one_off::PREFIX);
             return Err(OpenAiError::invalid(message));
         }
-        Ok(Self { session, idempotency: text(IDEMPOTENCY)?, caller })
+        Ok(Self { session, idempotency: text(IDEMPOTENCY)?, caller, door })
     }
 
-    /// Begins a turn of `agent` in the chat of this name. The same request is the same turn:
+    /// Begins a turn of `agent` in the chat that is named. The same request is the same turn:
     /// it is told again how that ended.
     pub async fn begin(
         &self,
@@ -55,7 +62,7 @@ impl<'h> Asking<'h> {
         said: Said,
     ) -> Result<Listening, OpenAiError> {
         let engine = surface.engine.clone().ok_or_else(OpenAiError::no_daemon)?;
-        let Said { chat, history, parts } = said;
+        let Said { chat, history, parts, body } = said;
         let (chat, stay) = match chat {
             Chat::Named(name) => (name, Stay::Kept),
             Chat::Once(name) => (name, Stay::Once),
@@ -78,7 +85,11 @@ impl<'h> Asking<'h> {
             who: self.caller.account().into(),
             key: key.into(),
             // By the caller's own name for it: ours differs each time.
-            request: fingerprint(&inbound, self.session.unwrap_or_default()),
+            request: fingerprint(
+                &agent.id,
+                self.door,
+                &[self.session.unwrap_or_default(), &body.asked()],
+            ),
         });
         let handle = match submit(engine.clone(), inbound, stay).await {
             Err(SubmitError::Known { turn, status }) => again(&engine, agent, turn)
@@ -124,6 +135,8 @@ pub struct Said {
     pub history: Vec<(Role, Vec<Part>)>,
     /// What is said now.
     pub parts: Vec<Part>,
+    /// The request it came in.
+    pub body: SentBody,
 }
 
 /// A turn that is listened to, as long as its caller may.

@@ -15,13 +15,14 @@ const SYSTEM: [&str; 11] = [
 /// Paths and programs that are named; a hint is no list.
 const NAMED_MAX: usize = 3;
 /// How files say no.
-const FILES: [&str; 6] = [
+const FILES: [&str; 7] = [
     "permission denied",
     "read-only file system",
     "no such file",
     "not found",
     "does not exist",
     "not permitted",
+    "cannot find module",
 ];
 /// How the network says no.
 const NETWORK: [&str; 8] = [
@@ -36,7 +37,7 @@ const NETWORK: [&str; 8] = [
 ];
 
 /// What is good to know about a program that failed.
-pub(super) fn hints(
+pub(crate) fn hints(
     printed: &Printed,
     code: &str,
     spec: &Spec,

@@ -19,6 +19,7 @@ pub(crate) mod way_out;
 pub(crate) use background::Rights;
 pub use here::refused_here;
 pub(crate) use here::starts_programs;
+pub(crate) use hint::hints;
 pub(crate) use hook::{HookProgram, post};
 pub(crate) use outfit::outfit;
 pub(crate) use shell::SessionShell;

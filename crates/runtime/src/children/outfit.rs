@@ -26,7 +26,7 @@ pub(crate) struct Outfit {
     /// The sandbox's part, all but what is run.
     pub(crate) spec: Spec,
     /// What could not be given, for the model to be told when something fails.
-    pub(super) withheld: Vec<String>,
+    pub(crate) withheld: Vec<String>,
 }
 
 /// How long a program may run, whoever asks.

@@ -6,7 +6,7 @@ use crate::house::House;
 use crate::registry::{Snapshot, State};
 use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
-use insula_mcp::{IDLE, Limits, Server};
+use insula_mcp::{Limits, Server};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -60,7 +60,8 @@ impl Connections {
         if let Some(known) = held.get(&key).filter(|known| known.is_for(agent, config)) {
             return Ok(known.server.clone());
         }
-        let limits = Limits { call: config.timeout, connect: config.connect_timeout, idle: IDLE };
+        let limits =
+            Limits { call: config.timeout, connect: config.connect_timeout, idle: config.idle };
         let server = Server::new(limits, house.world.clock.clone());
         let (rights, config) = (Rights::of(agent), config.clone());
         let before = held.insert(key, Held { server: server.clone(), rights, config, listed: 0 });

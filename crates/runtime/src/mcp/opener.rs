@@ -1,7 +1,7 @@
 //! Starts an agent's server in the agent's sandbox, or makes ready to ask one over the
 //! agent's way to the network.
 
-use crate::children::{Principal, Watchdog, spawn};
+use crate::children::{Principal, Watchdog, hints, spawn};
 use crate::context::AgentContext;
 use crate::house::House;
 use async_trait::async_trait;
@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use insula_config::mcp::{McpServer, McpWay};
 use insula_mcp::{Link, Opener, Way};
 use insula_sandbox::{Capture, Output, Stdin};
+use insula_tools::shell::Printed;
 use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
 
@@ -100,6 +101,19 @@ impl AgentOpener<'_> {
             }
         });
         Ok(Way::Program { read, write, errors, keeps: Box::new(stop.drop_guard()) })
+    }
+
+    /// Which grants a server that failed with these words may have missed.
+    pub(super) async fn hints(&self, said: &str) -> Vec<String> {
+        let McpWay::Program { command, args, .. } = &self.server.way else { return Vec::new() };
+        let files = self.agent.workspace.common_files(&self.house.world);
+        let Ok(outfit) = crate::children::outfit(self.house, self.agent, &files).await else {
+            return Vec::new();
+        };
+        let line: Vec<&str> = [command].into_iter().chain(args).map(|word| &**word).collect();
+        let printed = Printed { head: said.into(), tail: Vec::new(), total: said.len() as u64 };
+        let has_network = !self.agent.boundary.network.is_none();
+        hints(&printed, &line.join(" "), &outfit.spec, has_network, outfit.withheld)
     }
 
     async fn headers(&self, written: &BTreeMap<Box<str>, Box<str>>) -> Result<HeaderMap, String> {

@@ -1,6 +1,7 @@
 //! What an operator sees of an agent's servers, and may do with them.
 
 use super::is_shown;
+use super::opener::AgentOpener;
 use super::settle::{approve, refresh};
 use crate::context::AgentContext;
 use crate::error::RuntimeError;
@@ -8,7 +9,6 @@ use crate::house::{Actor, House};
 use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
 use insula_mcp::{Facts, Patience, Pinned, Standing, full_name};
-use std::sync::Arc;
 use std::time::Duration;
 
 /// How many digits of a description's mark are shown.
@@ -55,28 +55,43 @@ pub struct Tested {
     pub server: ServerReport,
     /// How long it took to connect and to list the tools.
     pub took: Duration,
-    /// What went wrong.
+    /// What went wrong, and what the server said about it.
     pub error: Option<String>,
+    /// Which grants it may have missed.
+    pub hints: Vec<String>,
 }
 
 impl House {
     /// The MCP servers of an agent, and what is known of their tools. Starts nothing.
     pub fn mcp_servers(&self, id: &AgentId) -> Result<Vec<ServerReport>, RuntimeError> {
-        let agent = self.mcp_agent(id)?;
+        let agent = self.context_of(id)?;
         Ok(agent.mcp.servers.iter().map(|server| self.server_report(&agent, server)).collect())
     }
 
     /// Connects to a server and asks for its tools, whatever went wrong before.
     pub async fn mcp_test(&self, id: &AgentId, server: &str) -> Result<Tested, RuntimeError> {
-        let agent = self.mcp_agent(id)?;
+        let agent = self.context_of(id)?;
         let config = named(&agent, server)?;
         let clock = &self.world.clock;
         let start = clock.elapsed();
         let error = refresh(self, &agent, config, Patience::Insists).await.err();
         let took = clock.elapsed().saturating_sub(start);
-        let agent = self.mcp_agent(id)?;
+        let agent = self.context_of(id)?;
         let config = named(&agent, server)?;
-        Ok(Tested { server: self.server_report(&agent, config), took, error })
+        let report = self.server_report(&agent, config);
+        // What went wrong last is this, with what the server said: it is told once.
+        let trouble = report.trouble.as_ref();
+        let error = error.map(|error| match trouble.filter(|it| it.starts_with(&error)) {
+            Some(fuller) => fuller.clone(),
+            None => error,
+        });
+        let hints = match &error {
+            Some(said) => {
+                AgentOpener { house: self, agent: &agent, server: config }.hints(said).await
+            }
+            None => Vec::new(),
+        };
+        Ok(Tested { server: report, took, error, hints })
     }
 
     /// Notes that an operator has looked at tools that are new or described otherwise than
@@ -88,7 +103,7 @@ impl House {
         tool: Option<&str>,
         actor: &Actor,
     ) -> Result<Vec<String>, RuntimeError> {
-        let agent = self.mcp_agent(id)?;
+        let agent = self.context_of(id)?;
         let config = named(&agent, server)?;
         // People know a tool by either name.
         let pins = agent.mcp.pins(config);
@@ -100,21 +115,11 @@ impl House {
         if let (Some(tool), Some(pins)) = (tool, pins)
             && !pins.tools.contains_key(tool)
         {
-            let message = format!("MCP server `{server}` of agent `{id}` has no tool `{tool}`");
-            return Err(RuntimeError::Invalid(message));
+            let (agent, server, tool) = (id.clone(), server.into(), shown(tool).into());
+            return Err(RuntimeError::NoSuchServerTool { agent, server, tool });
         }
         let approved = approve(self, &agent, config, tool, actor).await;
         approved.map_err(RuntimeError::Invalid)
-    }
-
-    fn mcp_agent(&self, id: &AgentId) -> Result<Arc<AgentContext>, RuntimeError> {
-        let snapshot = self.snapshot();
-        let entry = snapshot.agents.get(id);
-        let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
-        entry.state.context().cloned().ok_or_else(|| {
-            let reason = entry.state.reason().unwrap_or_default();
-            RuntimeError::Invalid(format!("agent `{id}` has no context: {reason}"))
-        })
     }
 
     fn server_report(&self, agent: &AgentContext, server: &McpServer) -> ServerReport {
@@ -138,7 +143,8 @@ impl House {
 
 fn named<'a>(agent: &'a AgentContext, server: &str) -> Result<&'a McpServer, RuntimeError> {
     agent.mcp.server(server).ok_or_else(|| {
-        RuntimeError::Invalid(format!("agent `{}` has no MCP server `{server}`", agent.id))
+        let (agent, server) = (agent.id.clone(), shown(server).into());
+        RuntimeError::NoSuchServer { agent, server }
     })
 }
 
@@ -174,4 +180,9 @@ fn describe(agent: &AgentContext, server: &McpServer, tool: &str, pinned: &Pinne
             .take(200)
             .collect(),
     }
+}
+
+/// A name as an error repeats it.
+fn shown(name: &str) -> String {
+    name.chars().take(100).flat_map(char::escape_debug).collect()
 }

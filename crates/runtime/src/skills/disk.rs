@@ -79,7 +79,15 @@ impl Disk {
         let remove = || -> io::Result<()> {
             remove_whole(&aside)?;
             fs::rename(&place, &aside)?;
-            remove_whole(&aside)
+            remove_whole(&aside)?;
+            // A category is there for its skills. One that still has any can't be removed.
+            let above = place.ancestors().skip(1).take_while(|above| *above != self.root);
+            for category in above {
+                if fs::remove_dir(category).is_err() {
+                    break;
+                }
+            }
+            Ok(())
         };
         remove().map_err(|error| format!("skill `{folder}` can't be removed: {error}"))
     }

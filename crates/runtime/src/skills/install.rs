@@ -9,9 +9,9 @@ use crate::house::{Actor, House};
 use insula_config::skills::files::{self, Top};
 use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, Place, Skill};
 use insula_domain::AgentId;
+use insula_domain::scan::reveal;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// A skill in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,19 +65,11 @@ pub struct Verified {
     pub source: String,
     /// How it differs.
     pub difference: Difference,
+    /// Other folders of the agent's own whose skill has the same name: none of them is used.
+    pub twins: Vec<String>,
 }
 
 impl House {
-    fn agent_of_skills(&self, id: &AgentId) -> Result<Arc<AgentContext>, RuntimeError> {
-        let snapshot = self.snapshot();
-        let entry = snapshot.agents.get(id);
-        let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
-        entry.state.context().cloned().ok_or_else(|| {
-            let reason = entry.state.reason().unwrap_or_default();
-            RuntimeError::Invalid(format!("agent `{id}` has no skills: {reason}"))
-        })
-    }
-
     async fn on_disk<T: Send + 'static>(
         &self,
         id: &AgentId,
@@ -90,7 +82,7 @@ impl House {
 
     /// Every skill of an agent, those it can't use among them.
     pub async fn skills(&self, id: &AgentId) -> Result<Vec<SkillState>, RuntimeError> {
-        let agent = self.agent_of_skills(id)?;
+        let agent = self.context_of(id)?;
         let lock = self.on_disk(id, Disk::lock).await?;
         let source = |name: &str, place: &Place| match place {
             Place::Own => lock.skills.get(name).map(|locked| locked.source.clone()),
@@ -124,10 +116,19 @@ impl House {
 
     /// One skill of an agent, whole.
     pub async fn skill(&self, id: &AgentId, name: &str) -> Result<SkillView, RuntimeError> {
-        let agent = self.agent_of_skills(id)?;
+        let agent = self.context_of(id)?;
         let states = self.skills(id).await?;
-        let state = states.into_iter().find(|state| state.name == name);
-        let state = state.ok_or_else(|| no_skill(name))?;
+        let mut named: Vec<SkillState> = states
+            .into_iter()
+            .filter(|state| state.name == name || is_folder(inner_folder(&state.folder), name))
+            .collect();
+        let state = match named.len() {
+            0 | 1 => named.pop().ok_or_else(|| no_skill(name))?,
+            _ => {
+                let folders = named.iter().map(|state| inner_folder(&state.folder));
+                return Err(twins(id, name, folders));
+            }
+        };
         // A bundle may be a link of the operator's; nothing beneath it is followed.
         let bundled = state.folder.strip_prefix("skills/").and_then(|it| it.split_once('/'));
         let (root, folder) = match bundled {
@@ -138,7 +139,10 @@ impl House {
         let read = move || files::read_file(&root, Top::MayBeLink, &path, DOCUMENT_BYTES_MAX);
         let bytes = self.world.storage.run(read).await.map_err(insula_store::StoreError::from)?;
         let text = bytes.ok().flatten().and_then(|bytes| String::from_utf8(bytes).ok());
-        let skill: Option<&Skill> = agent.skills.get(name).filter(|_| state.state == "ready");
+        // Whoever looks at what was left out is to see what a reader would not.
+        let text = if state.state == "ready" { text } else { text.as_deref().map(reveal) };
+        let skill: Option<&Skill> =
+            agent.skills.get(&state.name).filter(|_| state.state == "ready");
         let allowed = skill.and_then(|skill| skill.allowed_tools.as_ref());
         Ok(SkillView {
             text,
@@ -164,22 +168,28 @@ impl House {
         replace: bool,
         actor: &Actor,
     ) -> Result<Installed, RuntimeError> {
-        let agent = self.agent_of_skills(id)?;
-        let own = |name: &str| agent.skills.get(name).filter(|it| it.place == Place::Own);
-        let there = packages.iter().find(|it| !replace && own(&it.document.name).is_some());
-        if let Some(there) = there {
-            return Err(RuntimeError::Invalid(format!(
-                "agent `{id}` has a skill `{}` already; pass --replace to put this one in its place",
-                there.document.name
-            )));
+        let agent = self.context_of(id)?;
+        for package in &packages {
+            let name = &package.document.name;
+            match &own_folders(&agent, name)[..] {
+                [] => {}
+                [_] if replace => {}
+                [_] => {
+                    return Err(RuntimeError::Invalid(format!(
+                        "agent `{id}` has a skill `{name}` already; pass --replace to put this one in its place"
+                    )));
+                }
+                several => return Err(twins(id, name, several.iter().copied())),
+            }
         }
         let names: Vec<String> =
             packages.iter().map(|package| package.document.name.to_string()).collect();
         let placed: Vec<(String, Package)> = packages
             .into_iter()
             .map(|package| {
-                let folder = own(&package.document.name).map(|skill| skill.folder.to_string());
-                (folder.unwrap_or_else(|| package.document.name.to_string()), package)
+                let name = &package.document.name;
+                let there = own_folders(&agent, name).first().map(|it| (*it).to_owned());
+                (there.unwrap_or_else(|| name.to_string()), package)
             })
             .collect();
         let from = source.to_owned();
@@ -206,36 +216,44 @@ impl House {
         Ok(Installed { names })
     }
 
-    /// Removes a skill from an agent's own folder.
+    /// Removes a skill from an agent's own folder, by its name, or by its folder where several
+    /// have the name.
     pub async fn remove_skill(
         &self,
         id: &AgentId,
         name: &str,
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
-        let agent = self.agent_of_skills(id)?;
-        let own = agent.skills.get(name).map(|skill| (&skill.place, &skill.folder));
-        let unusable = agent.skills.unusable.iter().find(|it| *it.name == *name);
-        let found = own.or_else(|| unusable.map(|it| (&it.place, &it.folder)));
-        let (place, folder) = found.ok_or_else(|| no_skill(name))?;
-        if let Place::Bundle(bundle) = place {
-            return Err(RuntimeError::Invalid(format!(
-                "skill `{name}` is of bundle `{bundle}`; remove it there, or the bundle from the agent's `skills`"
-            )));
-        }
-        let (folder, called) = (folder.to_string(), name.to_owned());
+        let agent = self.context_of(id)?;
+        let folder = match &own_folders(&agent, name)[..] {
+            [folder] => (*folder).to_owned(),
+            [] => {
+                let of_bundle = agent.skills.get(name).map(|skill| &skill.place);
+                let unusable = agent.skills.unusable.iter().find(|it| *it.name == *name);
+                return Err(match of_bundle.or_else(|| unusable.map(|it| &it.place)) {
+                    Some(Place::Bundle(bundle)) => RuntimeError::Invalid(format!(
+                        "skill `{name}` is of bundle `{bundle}`; remove it there, or the bundle from the agent's `skills`"
+                    )),
+                    _ => no_skill(name),
+                });
+            }
+            several => return Err(twins(id, name, several.iter().copied())),
+        };
+        let told = json!({ "skill": name, "folder": folder });
         let changes = self.change().await;
         self.on_disk(id, move |disk| {
             disk.remove(&folder)?;
             let mut lock = disk.lock()?;
-            match lock.skills.remove(&called) {
-                Some(_) => disk.keep_lock(&lock),
-                None => Ok(()),
+            let before = lock.skills.len();
+            // By its folder: one of the same name elsewhere is another one.
+            lock.skills.retain(|_, locked| locked.folder != folder);
+            match lock.skills.len() == before {
+                true => Ok(()),
+                false => disk.keep_lock(&lock),
             }
         })
         .await?;
         drop(changes);
-        let told = json!({ "skill": name });
         agent.audit.append(&actor.to_string(), "skills.removed", told).await?;
         self.reload(Some(id), actor).await?;
         Ok(())
@@ -243,19 +261,61 @@ impl House {
 
     /// Compares what was installed with what is there.
     pub async fn verify_skills(&self, id: &AgentId) -> Result<Vec<Verified>, RuntimeError> {
-        self.agent_of_skills(id)?;
-        self.on_disk(id, |disk| {
+        let agent = self.context_of(id)?;
+        self.on_disk(id, move |disk| {
             let lock = disk.lock()?;
             let mut verified = Vec::new();
             for (name, locked) in lock.skills {
                 let now: BTreeMap<String, Vec<u8>> = disk.read(&locked.folder)?.unwrap_or_default();
                 let difference = locked.differs(&now);
-                verified.push(Verified { name, source: locked.source, difference });
+                let twins = own_folders(&agent, &name).into_iter();
+                let twins = twins.filter(|folder| *folder != locked.folder).map(str::to_owned);
+                let twins = twins.collect();
+                verified.push(Verified { name, source: locked.source, difference, twins });
             }
             Ok(verified)
         })
         .await
     }
+}
+
+/// The folders of the agent's own skills that go by this name: theirs, or their folder's.
+fn own_folders<'a>(agent: &'a AgentContext, name: &str) -> Vec<&'a str> {
+    let usable = agent.skills.skills.iter().map(|it| (&it.name, &it.place, &it.folder));
+    let unusable = agent.skills.unusable.iter().map(|it| (&it.name, &it.place, &it.folder));
+    let own = usable.chain(unusable).filter(|(_, place, _)| **place == Place::Own);
+    let own: Vec<(&str, &str)> = own.map(|(called, _, folder)| (&**called, &**folder)).collect();
+    own.into_iter()
+        .filter(|(called, folder)| *called == name || is_folder(folder, name))
+        .map(|(_, folder)| folder)
+        .collect()
+}
+
+/// Whether a name means this folder: a path, which no name of a skill is.
+fn is_folder(folder: &str, name: &str) -> bool {
+    name.strip_prefix("./").unwrap_or(name) == folder && name.contains('/')
+}
+
+/// A folder below the folder of skills that it is in.
+fn inner_folder(folder: &str) -> &str {
+    let below = match folder.strip_prefix("agents/").and_then(|it| it.split_once('/')) {
+        Some((_, own)) => own.strip_prefix("skills/"),
+        None => folder.strip_prefix("skills/").and_then(|it| it.split_once('/')).map(|it| it.1),
+    };
+    below.unwrap_or(folder)
+}
+
+/// Why a name is not enough.
+fn twins<'a>(id: &AgentId, name: &str, folders: impl Iterator<Item = &'a str>) -> RuntimeError {
+    let path = |folder: &str| match folder.contains('/') {
+        true => format!("`{folder}`"),
+        false => format!("`./{folder}`"),
+    };
+    let folders: Vec<String> = folders.map(path).collect();
+    RuntimeError::Invalid(format!(
+        "agent `{id}` has more than one skill `{name}`, in {}, and uses none of them; say which by its folder",
+        folders.join(" and ")
+    ))
 }
 
 fn no_skill(name: &str) -> RuntimeError {

@@ -6,6 +6,7 @@
 
 pub mod archive;
 mod disk;
+mod git;
 mod hand;
 mod install;
 pub mod lock;

@@ -3,11 +3,11 @@
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
-    reason = "reads what an operator names on the command line, and runs git for them"
+    reason = "reads what an operator names on the command line"
 )]
 
-use super::archive;
 use super::package::Package;
+use super::{archive, git};
 use insula_config::files::FileState;
 use insula_config::skills::files::{self, SkillFiles, Top};
 use insula_config::skills::{DOCUMENT, FILE_BYTES_MAX};
@@ -17,15 +17,6 @@ use std::fs::{self, DirBuilder, File};
 use std::io::Read as _;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::Duration;
-
-/// How long git may take.
-const GIT_PATIENCE: Duration = Duration::from_secs(120);
-/// How often we look whether it is done.
-const GIT_LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Where git and ssh are looked for.
-const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// Where skills come from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +58,7 @@ impl Source {
                 let aside = scratch.join(format!("git-{name}"));
                 let made = DirBuilder::new().mode(0o700).create(&aside);
                 made.map_err(|error| format!("{} can't be made: {error}", aside.display()))?;
-                let fetched = match clone(url, &aside, world).await {
+                let fetched = match git::fetch(url, &aside, world, &git::Limits::USUAL).await {
                     Ok(()) => from_folder(&aside.join("tree")),
                     Err(error) => Err(error),
                 };
@@ -121,57 +112,4 @@ fn package(folder: &Path, skill: &SkillFiles) -> Result<Package, String> {
         contents.insert(path.to_owned(), bytes);
     }
     Package::new(contents).map_err(|error| format!("{place}: {error}"))
-}
-
-/// Fetches the newest state of a repository, and runs nothing of it: no hook, no filter, no
-/// submodule, no setting of this machine or of the repository, and no other way to reach it
-/// than those three.
-async fn clone(url: &str, aside: &Path, world: &World) -> Result<(), String> {
-    let told = aside.join("said");
-    let said = File::create(&told).map_err(|error| error.to_string())?;
-    let mut git = Command::new("git");
-    git.env_clear()
-        .env("PATH", PATH)
-        .env("HOME", aside)
-        .env("LANG", "C.UTF-8")
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .env("GIT_CONFIG_GLOBAL", "/dev/null")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("GIT_ALLOW_PROTOCOL", "https:ssh:file")
-        .env("GIT_LFS_SKIP_SMUDGE", "1")
-        .args(["-c", "core.hooksPath=/dev/null", "-c", "core.symlinks=true"])
-        .args(["-c", "core.fsmonitor=false", "-c", "protocol.ext.allow=never"])
-        .args(["-c", "submodule.recurse=false", "-c", "transfer.fsckObjects=true"])
-        .args(["clone", "--quiet", "--depth", "1", "--single-branch", "--no-tags"])
-        .args(["--no-recurse-submodules", "--no-local", "--template=", "--", url])
-        .arg(aside.join("tree"))
-        .current_dir(aside)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(said);
-    let mut running = git.spawn().map_err(|error| format!("git can't be started: {error}"))?;
-    let start = world.clock.elapsed();
-    let status = loop {
-        match running.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if world.clock.elapsed() - start < GIT_PATIENCE => {
-                world.clock.sleep(GIT_LOOK_EVERY).await;
-            }
-            waited => {
-                let _ = running.kill();
-                let _ = running.wait();
-                return Err(match waited {
-                    Err(error) => format!("git can't be waited for: {error}"),
-                    Ok(_) => format!("git took longer than {} s", GIT_PATIENCE.as_secs()),
-                });
-            }
-        }
-    };
-    if status.success() {
-        return Ok(());
-    }
-    let said = fs::read_to_string(&told).unwrap_or_default();
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason");
-    let last: String = last.chars().filter(|it| !it.is_control()).take(300).collect();
-    Err(format!("git could not fetch it: {last}"))
 }

@@ -3,7 +3,7 @@
 use super::prompt;
 use crate::context::AgentContext;
 use insula_config::model::ModelRef;
-use insula_domain::{ChildRequest, Role, Selector, Verdict};
+use insula_domain::{Boundary, ChildRequest, Effect, Role, Selector, Verdict};
 use insula_tools::ToolError;
 use insula_tools::delegate::Task;
 use std::sync::Arc;
@@ -19,6 +19,8 @@ pub(super) struct Plan {
     /// Its first message.
     pub(super) message: String,
     pub(super) tokens_max: Option<u64>,
+    /// Why it works as a leaf, though its role is another.
+    pub(super) leaf_because: Option<String>,
 }
 
 /// What a child of `parent` would be for this task, or why there can't be one.
@@ -52,12 +54,28 @@ pub(super) fn derive(parent: &Arc<AgentContext>, task: &Task) -> Result<Plan, To
         Some(model) => vec![model],
         None => parent.models.models.clone(),
     };
-    let soul = prompt::soul(&parent.identity.name, task.role);
+    let leaf_because = leaf_because(&boundary, task.role);
+    let role = if leaf_because.is_some() { Role::Leaf } else { task.role };
+    let soul = prompt::soul(&parent.identity.name, role);
     Ok(Plan {
         agent: Arc::new(parent.child(boundary, soul, models)),
         role: task.role,
         goal: task.goal.trim().to_owned(),
         message: prompt::message(&task.goal, task.context.as_deref()),
         tokens_max: task.max_tokens,
+        leaf_because,
+    })
+}
+
+/// Why a child that was to hand work on can't: whoever asked for one should know.
+fn leaf_because(boundary: &Boundary, role: Role) -> Option<String> {
+    let mut tools = boundary.tools.entries();
+    let hands_on = tools.any(|(tool, it)| it.is_in() && tool.effects.contains(&Effect::Delegate));
+    if role == Role::Leaf || hands_on {
+        return None;
+    }
+    Some(match boundary.tools.verdict("delegate_task") {
+        Verdict::Out(rule) => format!("it could hand nothing on: {rule}"),
+        Verdict::In(_) => "it could hand nothing on".to_owned(),
     })
 }

@@ -126,12 +126,16 @@ impl TurnDelegate<'_> {
         name: Arc<str>,
         known: Option<ChildTurn>,
     ) -> Report {
-        let report = |end| Report { child: name.to_string(), end, changed: Vec::new() };
+        let note = plan.leaf_because.as_ref();
+        let note = note.map(|why| {
+            format!("child {name} was to be an orchestrator and worked as a leaf: {why}")
+        });
+        let report = |end| Report { child: name.to_string(), end, changed: Vec::new(), note: None };
         if known.is_none() && self.cx.live.cancel.is_cancelled() {
             return report(Outcome::Stopped("it was stopped before it began".to_owned()));
         }
         match self.run(plan, number, name.clone(), known).await {
-            Ok(report) => report,
+            Ok(report) => Report { note, ..report },
             Err(error) => {
                 let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
                 tracing::error!(%agent, %turn, child = &*name, %error, "a child could not be journalled");
@@ -256,7 +260,7 @@ impl TurnDelegate<'_> {
         self.stopped(&child, outcome, &end).await;
         let changed = child.files.changed();
         cx.files.also_changed(&changed);
-        Ok(Report { child: name.to_string(), end, changed })
+        Ok(Report { child: name.to_string(), end, changed, note: None })
     }
 
     /// Journals a child that begins.
@@ -304,7 +308,7 @@ impl TurnDelegate<'_> {
         self.cx.seen.add_all(last.iter().map(|message| &*message.label));
         let changed = record::changed_in(&last);
         self.cx.files.also_changed(&changed);
-        Ok(Report { child: name.to_string(), end, changed })
+        Ok(Report { child: name.to_string(), end, changed, note: None })
     }
 
     fn pay(&self, used: Usage) {

@@ -24,6 +24,7 @@ pub(super) fn started(shop: &Shop, cx: &TurnContext, line: &Line, plan: &Plan) -
         "session": cx.session.0,
         "tools": boundary.tools.exposed().collect::<Vec<_>>(),
         "models": models,
+        "leaf_because": plan.leaf_because,
     });
     entry(shop, cx, "child.started", content)
 }

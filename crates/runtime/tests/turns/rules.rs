@@ -43,7 +43,7 @@ agents:
       allow: [terminal, web_extract, send_message]
       rules:
         terminal: {command: {prefix: [git, cargo]}}
-        web_extract: {url: {host: docs.rs}}
+        web_extract: {urls: {host: docs.rs}}
         send_message: {expr: 'args.to in turn.mentioned_addresses || turn.admin'}
   b: {tools: {allow: [terminal]}}
 ";
@@ -82,8 +82,8 @@ async fn a_call_outside_of_a_rule_is_refused_with_the_reason() {
         (r#"terminal {"command": ["git status", "rm x"]}"#, "`command` runs `rm x`"),
         (r#"terminal {"command": "git x", "command": "rm x"}"#, "`command` runs `rm x`"),
         (r#"terminal {"command": null}"#, "is missing"),
-        (r#"web_extract {"url": "https://docs.rs/cel"}"#, "ran with"),
-        (r#"web_extract {"url": "https://docs.rs@evil.net/"}"#, "no plain web address"),
+        (r#"web_extract {"urls": "https://docs.rs/cel"}"#, "ran with"),
+        (r#"web_extract {"urls": "https://docs.rs@evil.net/"}"#, "no plain web address"),
     ] {
         let said = house.say("a", "one", call).await;
         assert!(said.contains(outcome), "{call}: {said}");

@@ -14,11 +14,12 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// Tools that no leaf has, whatever they are called.
-const BLOCKED: [&str; 13] = [
+const BLOCKED: [&str; 14] = [
     "delegate_task",
     "clarify",
     "memory",
     "memory_search",
+    "session_search",
     "send_message",
     "message_agent",
     "cronjob",
@@ -112,6 +113,25 @@ async fn d2_an_orchestrator_at_the_last_depth_is_refused_with_the_reason() {
     let told = run(&house, &acts([delegate([orchestrator(goal)]), tell()])).await;
     assert!(told.contains("you do not have the tool `delegate_task`"), "{told}");
     assert!(told.contains("`subagents.max_depth`, which is reached"), "{told}");
+}
+
+#[tokio::test]
+async fn an_orchestrator_that_can_hand_nothing_on_is_told_of_as_a_leaf() {
+    let house = house("agents: {a: {tools: coding, subagents: {max_depth: 1}}}\n").await;
+    let told = run(&house, &acts([delegate([orchestrator(acts([say("done")]))]), tell()])).await;
+    assert_eq!(
+        told,
+        "child 1 finished:\ndone\n[child 1 was to be an orchestrator and worked as a leaf: it could hand nothing on: taken away by `subagents.max_depth`, which is reached: it can delegate]\n"
+    );
+    let child = house.upstream().seen()[1].json().to_string();
+    assert!(!child.contains("You may hand parts of it on"), "{child}");
+    let started = audit(&house, "child.started").await;
+    assert_eq!(started[0]["role"], "orchestrator");
+    assert!(started[0]["leaf_because"].as_str().unwrap().contains("max_depth"), "{started:?}");
+    // By its own choice of tools, too; and one that can is told of as before.
+    let narrow = json!({ "goal": acts([say("done")]), "role": "orchestrator", "tools": ["todo"] });
+    let told = run(&house, &acts([delegate([narrow]), tell()])).await;
+    assert!(told.contains("worked as a leaf"), "{told}");
 }
 
 #[tokio::test]

@@ -7,16 +7,17 @@
 mod error;
 mod kernel;
 mod place;
+mod spot;
 pub mod states;
 
 pub use error::FileError;
 pub(crate) use error::head;
 pub(crate) use kernel::Entry;
 pub use place::{Absent, Folder, Granted, Place, Site};
+pub(crate) use spot::{Loaded, Spot, Staged};
 
 use insula_domain::AccessMode;
-use insula_domain::disk::{Floor, Scarce};
-use kernel::{Fingerprint, Identity};
+use kernel::Identity;
 use place::{Common, Root};
 use rustix::fd::OwnedFd;
 use rustix::fs::{FileType, Stat};
@@ -24,14 +25,11 @@ use rustix::io::Errno;
 use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Longest path, in bytes: the kernel's own limit.
 const PATH_BYTES_MAX: usize = 4096;
 /// Links that are followed at the end of a path.
 const LINKS_MAX: usize = 16;
-/// Names tried for a file on its way to its place. Taken ones are left from a crash.
-const STAGING_TRIES_MAX: usize = 1_000;
 
 /// The folders of one conversation of one agent, opened. The first is where relative paths
 /// begin.
@@ -54,26 +52,6 @@ pub(crate) struct Workspace {
 pub struct FileKey {
     folder: Identity,
     name: OsString,
-}
-
-/// A place a path led to: an open folder and a name in it, which is not a link.
-#[derive(Debug)]
-pub(crate) struct Spot {
-    folder: OwnedFd,
-    name: OsString,
-    /// The path as people and models read it.
-    pub(crate) shown: String,
-    pub(crate) key: FileKey,
-    mode: AccessMode,
-    /// What stood there when it was looked at.
-    pub(crate) found: Option<Stat>,
-}
-
-/// A regular file that was read.
-#[derive(Debug)]
-pub(crate) struct Loaded {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) stat: Stat,
 }
 
 /// Whether folders on the way to a file are made.
@@ -333,173 +311,6 @@ fn writable(mode: AccessMode, shown: &str) -> Result<(), FileError> {
 
 fn too_large(stat: &Stat, limit: u64) -> bool {
     u64::try_from(stat.st_size).unwrap_or(0) > limit
-}
-
-/// What a thing is that is neither a file nor a folder.
-fn special(kind: FileType) -> &'static str {
-    match kind {
-        FileType::Fifo => "a named pipe",
-        FileType::Socket => "a socket",
-        FileType::CharacterDevice | FileType::BlockDevice => "a device",
-        _ => "no ordinary file",
-    }
-}
-
-impl Spot {
-    /// Refuses unless the file may be changed.
-    pub(crate) fn check_writable(&self) -> Result<(), FileError> {
-        writable(self.mode, &self.shown)
-    }
-
-    /// Refuses unless so many bytes leave the disk with what is kept free.
-    pub(crate) fn check_room(&self, floor: Floor, bytes: usize) -> Result<(), FileError> {
-        let space = kernel::space(&self.folder).map_err(|it| FileError::of(&self.shown, it))?;
-        let left = match floor.breached(&space, bytes as u64) {
-            None => return Ok(()),
-            Some(Scarce::Bytes) => format!("{} MB", floor.bytes(&space) / 1_000_000),
-            Some(Scarce::Files) => format!("places for {} files", floor.files(&space)),
-        };
-        Err(FileError::Refused(format!(
-            "the disk of `{}` is nearly full: {left} are kept free (`sandbox.free_space`); remove what is not needed, then repeat it",
-            self.shown
-        )))
-    }
-
-    /// Looks again at what stands there.
-    pub(crate) fn look_again(&mut self) -> Result<(), FileError> {
-        self.found =
-            kernel::look(&self.folder, &self.name).map_err(|it| FileError::of(&self.shown, it))?;
-        Ok(())
-    }
-
-    /// Reads the file whole; `None` when there is none.
-    pub(crate) fn load(&self, limit: u64) -> Result<Option<Loaded>, FileError> {
-        let shown = &self.shown;
-        let Some(found) = &self.found else { return Ok(None) };
-        match kernel::kind(found) {
-            FileType::RegularFile => {}
-            FileType::Directory => return Err(FileError::of(shown, Errno::ISDIR)),
-            FileType::Symlink => return Err(FileError::of(shown, Errno::AGAIN)),
-            kind => {
-                let kind = special(kind);
-                return Err(FileError::Unfit(format!(
-                    "`{shown}` is {kind}, which is not read or written"
-                )));
-            }
-        }
-        if too_large(found, limit) {
-            return Err(self.larger(limit));
-        }
-        let (file, stat) = match kernel::open_file(&self.folder, &self.name) {
-            Err(Errno::NOENT) => return Ok(None),
-            opened => opened.map_err(|error| FileError::of(shown, error))?,
-        };
-        let bytes =
-            kernel::read(file, &stat, limit).map_err(|error| FileError::of(shown, error))?;
-        if bytes.len() as u64 > limit {
-            return Err(self.larger(limit));
-        }
-        Ok(Some(Loaded { bytes, stat }))
-    }
-
-    fn larger(&self, limit: u64) -> FileError {
-        let size = self.found.as_ref().map_or(0, |stat| stat.st_size);
-        FileError::Unfit(format!(
-            "`{}` has {size} bytes, more than the {limit} that are handled at once; take the part you need with a program such as `head`, `sed` or `split`",
-            self.shown
-        ))
-    }
-
-    /// Writes the new content beside the file, with the rights of one like it. It is seen
-    /// only once it is put in place.
-    pub(crate) fn stage(
-        self,
-        bytes: &[u8],
-        like: Option<&Stat>,
-        counter: &AtomicU64,
-    ) -> Result<Staged, FileError> {
-        for _ in 0..STAGING_TRIES_MAX {
-            let number = counter.fetch_add(1, Ordering::Relaxed);
-            let name = OsString::from(format!(".insula-{number}.new"));
-            match kernel::write_new(&self.folder, &name, bytes, like) {
-                Ok(()) => {
-                    return Ok(Staged { spot: self, name, before: None, placed: false });
-                }
-                Err(Errno::EXIST) => continue,
-                Err(error) => return Err(FileError::of(&self.shown, error)),
-            }
-        }
-        Err(FileError::of(&self.shown, Errno::EXIST))
-    }
-
-    /// Removes the file, if it is still the one that was read.
-    pub(crate) fn remove(&self, before: &Loaded) -> Result<(), FileError> {
-        let failed = |error| FileError::of(&self.shown, error);
-        unchanged(self, &Fingerprint::of(&before.stat))?;
-        kernel::remove(&self.folder, &self.name).map_err(failed)
-    }
-}
-
-/// Another program may have written since the file was read. What is left after this look is
-/// the moment until the rename, in which nothing but a lock of the whole system would help.
-fn unchanged(spot: &Spot, before: &Fingerprint) -> Result<(), FileError> {
-    let now =
-        kernel::look(&spot.folder, &spot.name).map_err(|it| FileError::of(&spot.shown, it))?;
-    if now.as_ref().map(Fingerprint::of).as_ref() == Some(before) {
-        return Ok(());
-    }
-    Err(FileError::Refused(format!(
-        "another program changed `{}` at this moment; read it again and repeat the change",
-        spot.shown
-    )))
-}
-
-/// New content that waits beside its file.
-pub(crate) struct Staged {
-    pub(crate) spot: Spot,
-    name: OsString,
-    before: Option<Fingerprint>,
-    placed: bool,
-}
-
-impl Staged {
-    /// Lets it replace the file that was read, and no other.
-    pub(crate) fn replacing(mut self, before: &Loaded) -> Self {
-        self.before = Some(Fingerprint::of(&before.stat));
-        self
-    }
-
-    /// Puts it in place, whole.
-    pub(crate) fn put(mut self) -> Result<(), FileError> {
-        let Spot { folder, name, shown, .. } = &self.spot;
-        let placed = match &self.before {
-            Some(before) => {
-                unchanged(&self.spot, before)?;
-                kernel::replace(folder, &self.name, name)
-            }
-            None => kernel::place(folder, &self.name, name),
-        };
-        match placed {
-            Ok(()) => {}
-            Err(Errno::EXIST) => {
-                return Err(FileError::Refused(format!(
-                    "`{shown}` was made by somebody else at this moment; read it and repeat the change"
-                )));
-            }
-            Err(error) => return Err(FileError::of(shown, error)),
-        }
-        self.placed = true;
-        Ok(())
-    }
-}
-
-impl Drop for Staged {
-    fn drop(&mut self) {
-        if !self.placed {
-            // Nobody is waiting for an answer here; what is left over is only untidy.
-            let _ = kernel::remove(&self.spot.folder, &self.name);
-        }
-    }
 }
 
 /// A name as people and models read it: control characters and broken bytes are shown, not sent.

@@ -6,6 +6,7 @@ mod stream;
 
 use super::chat::seconds;
 use super::error::OpenAiError;
+use super::sent::Sent;
 use super::turn::{Asking, Chat, Said};
 use super::{Bearer, agent, ids};
 use crate::Surface;
@@ -34,11 +35,11 @@ pub async fn respond(
     State(surface): State<Surface>,
     Bearer(caller): Bearer,
     headers: HeaderMap,
-    body: Result<Json<ResponseRequest>, JsonRejection>,
+    body: Result<Sent<ResponseRequest>, JsonRejection>,
 ) -> Result<Response, OpenAiError> {
-    let Json(request) = body.map_err(ApiError::from)?;
+    let Sent { request, body } = body.map_err(ApiError::from)?;
     let agent = agent(&surface, &caller, &request.model)?;
-    let asking = Asking::of(caller, &headers)?;
+    let asking = Asking::of(caller, &headers, "responses")?;
     request.check()?;
     let place = match (asking.session, &request.previous_response_id) {
         (Some(_), Some(_)) => {
@@ -61,7 +62,7 @@ pub async fn respond(
         }
         Place::New => (Chat::Once(once), request.said()?),
     };
-    let mut listening = asking.begin(&surface, &agent, Said { chat, history, parts }).await?;
+    let mut listening = asking.begin(&surface, &agent, Said { chat, history, parts, body }).await?;
     about.id = ids::seal(&asking.caller, &agent.id, listening.turn);
     if stream {
         return Ok(stream::streamed(listening, about));

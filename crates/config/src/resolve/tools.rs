@@ -1,0 +1,65 @@
+//! The tool policy of an agent, and a word about tools that were named and are not there.
+
+use super::Reader;
+use insula_domain::{Backend, Profile, Rule, Selector, ToolPolicy, ToolTable, Verdict};
+
+impl Reader<'_> {
+    fn selectors(&mut self, path: &str) -> Vec<Selector> {
+        let mut selectors = Vec::new();
+        for node in self.nodes(path) {
+            let Some(selector) = node.text().and_then(|text| Selector::parse(text).ok()) else {
+                continue;
+            };
+            if let (Selector::Tool(tool), true) = (&selector, path != "tools.deny")
+                && let Backend::Missing(why) = tool.backend
+            {
+                let message =
+                    format!("tool `{}` of agent `{}` is not available: {why}", tool.name, self.id);
+                self.warn(node.span, message, Some("the agent runs without it".to_owned()));
+            }
+            selectors.push(selector);
+        }
+        selectors
+    }
+
+    /// A tool that was asked for by name and is not there deserves a word.
+    pub(super) fn warn_of_impossible_tools(&mut self, table: &ToolTable) {
+        if self.failed {
+            return;
+        }
+        for path in ["tools.allow", "tools.also_allow"] {
+            for node in self.nodes(path) {
+                let named = node.text().and_then(|text| Selector::parse(text).ok());
+                let Some(Selector::Tool(tool)) = named else { continue };
+                let rule = match table.verdict(tool.name) {
+                    Verdict::Out(rule) => rule,
+                    Verdict::In(_) => continue,
+                };
+                if matches!(
+                    rule,
+                    Rule::MemoryOff
+                        | Rule::NoBoard
+                        | Rule::NoLink
+                        | Rule::NoTarget
+                        | Rule::NoMcpServer
+                        | Rule::NoSearch
+                ) {
+                    let message = format!(
+                        "agent `{}` names the tool `{}` and does not have it: {rule}",
+                        self.id, tool.name
+                    );
+                    self.warn(node.span, message, Some("the agent runs without it".to_owned()));
+                }
+            }
+        }
+    }
+
+    pub(super) fn tools(&mut self) -> ToolPolicy {
+        ToolPolicy {
+            profile: self.text("tools.profile").and_then(Profile::parse),
+            also_allow: self.selectors("tools.also_allow"),
+            allow: self.at("tools.allow").is_some().then(|| self.selectors("tools.allow")),
+            deny: self.selectors("tools.deny"),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What a model is shown of a server's answer.
+
+use super::*;
+use crate::hands::{History, Hit, Search};
+use insula_mcp::RESULT_BYTES_MAX;
+use serde_json::json;
+
+struct Desk(Outcome);
+
+#[async_trait]
+impl Servers for Desk {
+    async fn call(&self, _: &str, _: &str, _: &Value) -> Result<Outcome, ToolError> {
+        Ok(self.0.clone())
+    }
+}
+
+#[async_trait]
+impl History for Desk {
+    async fn search(&self, _: Search<'_>) -> Result<Vec<Hit>, HandError> {
+        Ok(vec![])
+    }
+
+    async fn around(&self, _: i64, _: i64, _: usize) -> Result<Vec<Hit>, HandError> {
+        Ok(vec![])
+    }
+}
+
+async fn run(answered: Outcome) -> Result<Output, ToolError> {
+    let desk = Desk(answered);
+    let tool = McpTool {
+        name: "mcp__files__read".to_owned(),
+        server: "files".to_owned(),
+        tool: "read".to_owned(),
+        description: String::new(),
+        parameters: "{}".to_owned(),
+    };
+    tool.run(&Hands { servers: Some(&desk), ..Hands::bare(&desk) }, &json!({})).await
+}
+
+#[tokio::test]
+async fn an_answer_that_was_not_taken_whole_is_not_called_whole() {
+    let cut = |is_error| Outcome {
+        text: "x\n".repeat(RESULT_BYTES_MAX / 2),
+        is_error,
+        dropped: 1_000_000,
+    };
+    let total = RESULT_BYTES_MAX + 1_000_000;
+    let Ok(Output::Pieces(pieces)) = run(cut(false)).await else { panic!() };
+    let [Piece::Foreign { text, .. }] = &pieces[..] else { panic!() };
+    let Err(ToolError::Hand(HandError(failed))) = run(cut(true)).await else { panic!() };
+    for said in [text, &failed] {
+        let end = &said[said.len() - 200..];
+        assert!(end.contains(&format!("[{total} bytes in all")), "{end}");
+        assert!(end.contains("[1000000 bytes at the end were not taken; ask for less]"), "{end}");
+        assert!(!said.contains("the whole"), "{end}");
+    }
+}
+
+#[tokio::test]
+async fn a_short_answer_is_shown_as_it_is() {
+    let short = Outcome { text: "fine".to_owned(), is_error: false, dropped: 0 };
+    let Ok(Output::Pieces(pieces)) = run(short).await else { panic!() };
+    let [Piece::Foreign { text, .. }] = &pieces[..] else { panic!() };
+    assert_eq!(text, "fine\n");
+}
