@@ -52,7 +52,8 @@ impl Workshop for Makers {
                 Ok(Arc::new(Matrix::new(settings, transport.clone(), world)?))
             }
             "telegram" => {
-                let settings = TelegramSettings::read(account.name.clone(), |key| account.get(key))?;
+                let settings =
+                    TelegramSettings::read(account.name.clone(), |key| account.get(key))?;
                 Ok(Arc::new(Telegram::new(settings, transport, &world.clock)?))
             }
             "web" => Ok(webchats.make(account)),

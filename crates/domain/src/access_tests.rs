@@ -83,8 +83,7 @@ fn a_program_is_let_in_by_name_only() {
     let roster = Roster::default();
     let address = at("-100", ChatType::Group, Some("9"));
     let asker = Asker { address: &address, also: &[], is_bot: true };
-    let rules =
-        |allow| AccessRules { allow, admins: &admins, roster: &roster, person: &nobody };
+    let rules = |allow| AccessRules { allow, admins: &admins, roster: &roster, person: &nobody };
     assert_eq!(rules(&allow).judge(asker), Admission::Refused);
     let mut named = allow.clone();
     named.user(platform("telegram"), user("9"), None);

@@ -7,6 +7,7 @@ use super::settings::AccountSettings;
 use super::state::Connection;
 use super::{Line, Workshop};
 use crate::adapter::{Adapter, Fault, Identity};
+use crate::way_in::COMMANDS;
 use futures_util::FutureExt as _;
 use insula_world::World;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -97,8 +98,25 @@ async fn attempt(
         }
         Err(fault) => return Ended::Failed(fault),
     }
+    offer_commands(line, adapter.clone());
     let inbox = AccountInbox::new(line.clone(), sink.clone(), line.lanes.clone());
     listen(line, &*adapter, &inbox, world).await
+}
+
+/// Tells people who type which commands there are. Nobody waits for that, and a menu that is
+/// missing takes nothing away from the commands.
+fn offer_commands(line: &Arc<Line>, adapter: Arc<dyn Adapter>) {
+    let line = line.clone();
+    tokio::spawn(async move {
+        let offered = tokio::select! {
+            () = line.stop.cancelled() => return,
+            offered = adapter.offer_commands(&COMMANDS) => offered,
+        };
+        if let Err(error) = offered {
+            let (platform, account) = (line.platform, &line.name);
+            tracing::info!(%platform, %account, %error, "the menu of commands was not taken");
+        }
+    });
 }
 
 /// Makes an adapter; one that panics while it is made is a fault like any other.

@@ -42,12 +42,10 @@ impl WayIn {
             Command::Approve => self.approve(visitor, argument).await,
             Command::Deny => self.deny(visitor, argument).await,
             Command::Pair => self.pair(visitor, argument).await,
-            Command::Reload => {
-                match self.house.reload(Some(&agent.id), &guest.actor()).await {
-                    Ok(_) => "read again, and applied".to_owned(),
-                    Err(error) => format!("not applied: {}", error.reason()),
-                }
-            }
+            Command::Reload => match self.house.reload(Some(&agent.id), &guest.actor()).await {
+                Ok(_) => "read again, and applied".to_owned(),
+                Err(error) => format!("not applied: {}", error.reason()),
+            },
             Command::Pause => match self.house.pause(&agent.id, &guest.actor()).await {
                 Ok(()) => "paused; /resume lets me go on".to_owned(),
                 Err(error) => error.reason(),
@@ -281,7 +279,11 @@ fn whoami(visitor: &Visitor<'_>) -> String {
     let person = guest.principal.person.as_ref();
     let person = person.map(|person| format!(", known as {person}")).unwrap_or_default();
     let standing = if guest.is_admin() { "; you are an admin" } else { "" };
-    format!("you are {}{person}, talking to {}{standing}", guest.name(), visitor.agent.identity.name)
+    format!(
+        "you are {}{person}, talking to {}{standing}",
+        guest.name(),
+        visitor.agent.identity.name
+    )
 }
 
 /// Where somebody speaks, for what is remembered there.

@@ -68,7 +68,13 @@ const ENTRIES: [Entry; 14] = [
     entry(Command::Stop, "stop", "", "stop what I am doing", For::Everyone),
     entry(Command::Status, "status", "", "what goes on here", For::Everyone),
     entry(Command::Memory, "memory", "", "what I remember here", For::Everyone),
-    entry(Command::Forget, "forget", " WHAT", "forget an entry by number or words, or all", For::Everyone),
+    entry(
+        Command::Forget,
+        "forget",
+        " WHAT",
+        "forget an entry by number or words, or all",
+        For::Everyone,
+    ),
     entry(Command::Approve, "approve", " [ID] [session|always]", "allow what waits", For::Admins),
     entry(Command::Deny, "deny", " [ID] [REASON]", "refuse what waits", For::Admins),
     entry(Command::Pair, "pair", " CODE", "let somebody in", For::Admins),
@@ -124,7 +130,8 @@ pub(super) fn read(text: &str) -> Typed<'_> {
         Some((word, argument)) => (word, argument.trim()),
         None => (rest, ""),
     };
-    let is_name = !word.is_empty() && word.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
+    let is_name =
+        !word.is_empty() && word.chars().all(|it| it.is_ascii_alphanumeric() || it == '_');
     if !is_name {
         return Typed::Words;
     }
@@ -183,7 +190,9 @@ mod tests {
     #[test]
     fn every_command_is_one_and_help_shows_what_one_may_use() {
         for (name, _) in COMMANDS {
-            assert!(matches!(read(&format!("/{name}")), Typed::Command(it, "") if it.name() == name));
+            assert!(
+                matches!(read(&format!("/{name}")), Typed::Command(it, "") if it.name() == name)
+            );
         }
         assert!(!help(false).contains("/pair") && help(true).contains("/pair"));
         assert!(help(false).contains("/forget WHAT"));

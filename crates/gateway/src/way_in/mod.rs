@@ -96,12 +96,7 @@ impl Visitor<'_> {
 
 impl WayIn {
     /// The way into a house.
-    pub fn new(
-        house: Arc<House>,
-        engine: Engine,
-        out: Arc<WayOut>,
-        lines: Arc<dyn Lines>,
-    ) -> Self {
+    pub fn new(house: Arc<House>, engine: Engine, out: Arc<WayOut>, lines: Arc<dyn Lines>) -> Self {
         let inner = Inner {
             house,
             engine,
@@ -137,8 +132,7 @@ impl WayIn {
                 return self.leave(concern, context, &envelope).await;
             }
         }
-        let Some((agent, is_repeat)) = self.reserve(&snapshot, found, &envelope, key).await?
-        else {
+        let Some((agent, is_repeat)) = self.reserve(&snapshot, found, &envelope, key).await? else {
             return Ok(());
         };
         if agent.session_key(&envelope.address).to_string().len() > NAME_BYTES_MAX {
@@ -151,14 +145,13 @@ impl WayIn {
             self.house.visits.count(Visit::Repeated);
             return Ok(());
         }
-        let (agent, envelope) =
-            match self.dispatch(&snapshot, agent, envelope, is_repeat).await? {
-                Dispatched::Go(agent, envelope) => (agent, envelope),
-                Dispatched::Stop => {
-                    self.house.visits.count(Visit::Stopped);
-                    return Ok(());
-                }
-            };
+        let (agent, envelope) = match self.dispatch(&snapshot, agent, envelope, is_repeat).await? {
+            Dispatched::Go(agent, envelope) => (agent, envelope),
+            Dispatched::Stop => {
+                self.house.visits.count(Visit::Stopped);
+                return Ok(());
+            }
+        };
         let Some(guest) = self.admit(&agent, &envelope).await? else {
             return self.leave(Concern::Stranger, &agent, &envelope).await;
         };
@@ -224,10 +217,7 @@ impl WayIn {
         }
     }
 
-    async fn owner(
-        &self,
-        key: &EventKey,
-    ) -> Result<Option<insula_domain::AgentId>, StoreError> {
+    async fn owner(&self, key: &EventKey) -> Result<Option<insula_domain::AgentId>, StoreError> {
         self.house.store.daemon().event_owner(key.clone()).await
     }
 

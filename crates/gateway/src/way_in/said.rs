@@ -151,12 +151,7 @@ impl WayIn {
     }
 
     /// Answers what waits, and says what came of it.
-    pub(super) async fn answer(
-        &self,
-        visitor: &Visitor<'_>,
-        id: &str,
-        answer: Answer,
-    ) -> String {
+    pub(super) async fn answer(&self, visitor: &Visitor<'_>, id: &str, answer: Answer) -> String {
         let did = match answer {
             Answer::Approve(reach) => format!("allowed, {}", reach.as_str()),
             Answer::Deny(_) => "refused".to_owned(),

@@ -191,8 +191,7 @@ impl WayIn {
         rows: &[i64],
     ) -> Result<(), NoTurn> {
         let (Some(first), Some(last)) = (messages.first(), messages.last()) else { return Ok(()) };
-        let (Some(address), Ok(user)) = (first.address(), UserId::new(first.known.as_str()))
-        else {
+        let (Some(address), Ok(user)) = (first.address(), UserId::new(first.known.as_str())) else {
             return Ok(());
         };
         let place = Place::of(&address);

@@ -45,7 +45,11 @@ pub(super) fn note(text: &str) -> String {
 /// Who somebody is: the id, which the platform vouches for, and the name they chose.
 fn who(platform: &str, id: &str, called: &str) -> String {
     let (id, called) = (name(id), name(called));
-    if called.is_empty() { format!("{platform}:{id}") } else { format!("{platform}:{id}, who goes by \"{called}\"") }
+    if called.is_empty() {
+        format!("{platform}:{id}")
+    } else {
+        format!("{platform}:{id}, who goes by \"{called}\"")
+    }
 }
 
 /// What somebody said: the text of all its parts, and in a shared conversation who says it.
@@ -78,8 +82,15 @@ pub(super) fn overheard(platform: &str, heard: &[Kept]) -> Option<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut bytes = 0;
     for kept in heard.iter().rev() {
-        let text = if kept.text.trim().is_empty() { note("something without words") } else { plain(&kept.text) };
-        let line = format!("{}\n{text}", note(&format!("{} said", who(platform, &kept.known, &kept.name))));
+        let text = if kept.text.trim().is_empty() {
+            note("something without words")
+        } else {
+            plain(&kept.text)
+        };
+        let line = format!(
+            "{}\n{text}",
+            note(&format!("{} said", who(platform, &kept.known, &kept.name)))
+        );
         bytes += line.len();
         if bytes > CONTEXT_BYTES_MAX {
             break;
@@ -129,7 +140,8 @@ mod tests {
 
     #[test]
     fn what_was_overheard_is_bounded_and_keeps_its_end() {
-        let many: Vec<Kept> = (0..100).map(|at| kept("2", "Bob", &format!("{at} {}", "x".repeat(1_000)))).collect();
+        let many: Vec<Kept> =
+            (0..100).map(|at| kept("2", "Bob", &format!("{at} {}", "x".repeat(1_000)))).collect();
         let context = overheard("telegram", &many).unwrap();
         assert!(context.len() < CONTEXT_BYTES_MAX + 500);
         assert!(context.contains("99 xxx") && !context.contains("\n3 xxx"));

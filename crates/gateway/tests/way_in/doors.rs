@@ -48,7 +48,9 @@ async fn b8_who_left_a_group_is_nobody_elsewhere() {
 
 #[tokio::test]
 async fn an_edit_of_the_configuration_counts_at_the_next_message() {
-    let house = house("agents:\n  a: {default: true, access: {allow: ['telegram:1'], unknown: ignore}}\n").await;
+    let house =
+        house("agents:\n  a: {default: true, access: {allow: ['telegram:1'], unknown: ignore}}\n")
+            .await;
     house.ask(&dm("1"), "hello").await;
     house.reconfigure(|text| text.replace("telegram:1", "telegram:2")).await;
     house.say(&dm("1"), "hello?").await;

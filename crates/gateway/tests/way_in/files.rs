@@ -5,7 +5,8 @@ use bytes::Bytes;
 use insula_gateway::{Attachment, AttachmentKind, Happening, Message};
 use std::path::Path;
 
-const CONFIG: &str = "agents:\n  a: {default: true, access: {allow: ['telegram:*']}, files: {attachments: 1MB}}\n";
+const CONFIG: &str =
+    "agents:\n  a: {default: true, access: {allow: ['telegram:*']}, files: {attachments: 1MB}}\n";
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nnot much of a picture";
 

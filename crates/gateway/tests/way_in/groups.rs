@@ -6,7 +6,9 @@ use insula_runtime::access::Visit;
 use insula_store::Role;
 
 fn config(group: &str) -> String {
-    format!("agents:\n  a: {{default: true, access: {{allow: ['telegram:*']}}, group: {{{group}}}}}\n")
+    format!(
+        "agents:\n  a: {{default: true, access: {{allow: ['telegram:*']}}, group: {{{group}}}}}\n"
+    )
 }
 
 async fn take(house: &Fixture, from: &crate::support::From, change: impl FnOnce(&mut Message)) {

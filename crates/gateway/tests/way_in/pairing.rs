@@ -6,7 +6,8 @@ use insula_runtime::Actor;
 use insula_runtime::access::{PairError, Visit};
 use std::time::Duration;
 
-const CONFIG: &str = "agents:\n  a: {default: true, access: {admins: ['telegram:1', 'matrix:@root:x']}}\n";
+const CONFIG: &str =
+    "agents:\n  a: {default: true, access: {admins: ['telegram:1', 'matrix:@root:x']}}\n";
 
 fn code_in(told: &str) -> String {
     let (_, rest) = told.split_once("Your code is ").unwrap();
@@ -47,7 +48,10 @@ async fn c9_a_code_is_good_once_for_an_hour_and_on_its_platform() {
     assert!(house.ask(&elsewhere, &format!("/pair {first}")).await.contains("no request"));
     house.ask(&dm("1"), &format!("/pair {first}")).await;
     house.posts(4).await;
-    assert!(house.ask(&dm("1"), &format!("/pair {first}")).await.contains("no request"), "replayed");
+    assert!(
+        house.ask(&dm("1"), &format!("/pair {first}")).await.contains("no request"),
+        "replayed"
+    );
     let late = code(&house, "6").await;
     house.handles.clock.advance(Duration::from_secs(3_601)).await;
     assert!(house.ask(&dm("1"), &format!("/pair {late}")).await.contains("no request"), "expired");
@@ -91,7 +95,10 @@ async fn asking_is_limited_by_person_and_in_all() {
 
 #[tokio::test]
 async fn nothing_is_said_in_groups_nor_where_the_operator_does_not_want_it() {
-    let house = house(&format!("{CONFIG}  b: {{access: {{unknown: ignore}}}}\nbindings:\n  - {{agent: b, telegram: '9'}}\n")).await;
+    let house = house(&format!(
+        "{CONFIG}  b: {{access: {{unknown: ignore}}}}\nbindings:\n  - {{agent: b, telegram: '9'}}\n"
+    ))
+    .await;
     house.mention(&group("-100", "5"), "hello").await;
     house.say(&dm("9"), "hello").await;
     assert!(house.posted().is_empty());

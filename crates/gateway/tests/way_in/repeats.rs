@@ -18,7 +18,9 @@ async fn an_event_that_comes_again_is_answered_once_also_after_the_routes_change
     house.take(envelope.clone()).await;
     house.reconfigure(|text| text.replace("agent: a,", "agent: b,")).await;
     house.take(envelope.clone()).await;
-    house.reconfigure(|text| text.replace("agent: b, telegram: '*'", "agent: b, telegram: '5'")).await;
+    house
+        .reconfigure(|text| text.replace("agent: b, telegram: '*'", "agent: b, telegram: '5'"))
+        .await;
     house.take(envelope).await;
     assert_eq!((house.asked(), house.posted().len()), (1, 1));
     assert_eq!(house.house.visits.of(Visit::Repeated), 3);

@@ -48,9 +48,10 @@ async fn a_paused_agent_says_so_to_those_who_may_talk_and_goes_on_for_its_admins
 
 #[tokio::test]
 async fn c4_hostile_ids_make_conversations_of_their_own_or_none() {
-    let house =
-        house("agents:\n  a: {default: true, access: {allow: ['telegram:*']}, group: {respond: all}}\n")
-            .await;
+    let house = house(
+        "agents:\n  a: {default: true, access: {allow: ['telegram:*']}, group: {respond: all}}\n",
+    )
+    .await;
     let chats = ["x:topic:1", "x%3Atopic%3A1", "x/../y", "é", "e\u{301}", ":"];
     for chat in chats {
         let from = group(chat, "1");

@@ -74,11 +74,8 @@ impl Adapter for Line {
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
-        let said = (
-            self.account.to_string(),
-            post.target.chat.to_string(),
-            post.body.markdown.clone(),
-        );
+        let said =
+            (self.account.to_string(), post.target.chat.to_string(), post.body.markdown.clone());
         let mut posts = self.all.posts.lock().unwrap();
         posts.push(said);
         self.all.heard.notify_waiters();

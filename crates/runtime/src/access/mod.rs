@@ -128,9 +128,8 @@ impl House {
         let (allow, admins) = (&agent.door.allow, &agent.admins);
         // Most people are named in the configuration: then the store is left at rest.
         let mut roster = Arc::new(Roster::default());
-        let judge = |roster: &Roster| {
-            AccessRules { allow, admins, roster, person: &person }.judge(asker)
-        };
+        let judge =
+            |roster: &Roster| AccessRules { allow, admins, roster, person: &person }.judge(asker);
         let mut admission = judge(&roster);
         if admission == Admission::Refused {
             roster = self.roster(agent).await?;

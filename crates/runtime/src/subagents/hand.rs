@@ -178,7 +178,8 @@ impl TurnDelegate<'_> {
                 if let Some(reason) = self.objection(&plan, &line).await {
                     let end =
                         Outcome::Failed(format!("a hook does not allow this child: {reason}"));
-                    return Ok(Report { child: name.to_string(), end, changed: Vec::new() });
+                    let changed = Vec::new();
+                    return Ok(Report { child: name.to_string(), end, changed, note: None });
                 }
                 self.begin(&plan, &line, number).await?
             }

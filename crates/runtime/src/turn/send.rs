@@ -102,7 +102,7 @@ impl Outbox for TurnOutbox<'_> {
         let refused = match sending {
             Sending::Allowed | Sending::Granted => {
                 let accounts = &self.shop.house.snapshot().daemon.accounts;
-                let is_ours = |it: &&insula_config::daemon::Account| {
+                let is_ours = |it: &&insula_config::Account| {
                     it.platform == to.platform && it.name == to.account
                 };
                 if accounts.iter().find(is_ours).is_none() {

@@ -3,8 +3,8 @@
 use super::agent::SqliteAgent;
 use crate::agent::Outcome;
 use crate::door::{
-    CONTEXT_ROWS_MAX, DOOR_ROWS_MAX, DoorBackend, DoorCommand, EventName, InboxRow, JoinedChat, NewInbox, Pairing,
-    PairingRequest, Tries, Visitor,
+    CONTEXT_ROWS_MAX, DOOR_ROWS_MAX, DoorBackend, DoorCommand, EventName, InboxRow, JoinedChat,
+    NewInbox, Pairing, PairingRequest, Tries, Visitor,
 };
 use crate::error::Result;
 use async_trait::async_trait;

@@ -19,9 +19,8 @@ pub(crate) fn reserve(
     if added > 0 {
         return Ok(Reserved::New);
     }
-    owner(sql, key).and_then(|owner| {
-        owner.map(Reserved::Seen).ok_or(rusqlite::Error::QueryReturnedNoRows)
-    })
+    owner(sql, key)
+        .and_then(|owner| owner.map(Reserved::Seen).ok_or(rusqlite::Error::QueryReturnedNoRows))
 }
 
 /// Whose an event is.
