@@ -8,7 +8,8 @@ use super::failure::Failure;
 use super::reading::Reader;
 use super::types::{Update, UpdateId, WebhookInfo};
 use super::words::Myself;
-use insula_gateway::{Cursor, Envelope, Fault, Inbox, WebRequest};
+use bytes::Bytes;
+use insula_gateway::{Cursor, Envelope, Fault, Inbox, WebAnswer, WebRequest};
 use insula_world::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::value::RawValue;
@@ -170,28 +171,27 @@ impl Telegram {
         }
     }
 
-    /// Takes a request that says it comes from the platform, and says with which status to
-    /// answer.
+    /// Takes a request that says it comes from the platform.
     pub(super) async fn called(
         &self,
         request: &WebRequest,
         secret: &SecretString,
         inbox: &dyn Inbox,
-    ) -> u16 {
+    ) -> WebAnswer {
         let said = request.headers.iter().find(|(name, _)| &**name == SECRET_HEADER);
         // Hashes are compared in constant time, and have one length.
         let hash = |text: &str| blake3::hash(text.as_bytes());
         let is_right = said.is_some_and(|(_, said)| hash(said) == hash(secret.expose_secret()));
         if !is_right {
-            return 401;
+            return WebAnswer::refused();
         }
-        let Ok(myself) = self.myself().await else { return 503 };
+        let Ok(myself) = self.myself().await else { return WebAnswer::later() };
         inbox.alive();
-        let Some(envelope) = self.read(&request.body, &myself) else { return 200 };
-        match inbox.take(vec![envelope], None).await {
-            Ok(()) => 200,
-            Err(_) => 503,
+        let envelopes: Vec<Envelope> = self.read(&request.body, &myself).into_iter().collect();
+        if !envelopes.is_empty() && inbox.take(envelopes, None).await.is_err() {
+            return WebAnswer::later();
         }
+        WebAnswer { status: 200, body: Bytes::new() }
     }
 }
 

@@ -269,12 +269,11 @@ impl Adapter for Telegram {
     }
 
     async fn receive(&self, request: WebRequest, inbox: &dyn Inbox) -> WebAnswer {
-        let status = match &self.mode {
+        match &self.mode {
             // As to a request that shows no secret: whoever asks learns nothing.
-            Mode::Polling => 401,
+            Mode::Polling => WebAnswer::refused(),
             Mode::Webhook { secret, .. } => self.called(&request, secret, inbox).await,
-        };
-        WebAnswer { status, body: Bytes::new() }
+        }
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {

@@ -21,6 +21,7 @@ mod disk;
 mod echo_model;
 mod files;
 mod first_run;
+mod gateway;
 mod hooks;
 mod http;
 mod http_surface;

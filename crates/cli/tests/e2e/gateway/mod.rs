@@ -1,0 +1,4 @@
+//! The daemon on platforms, end to end.
+
+mod crash;
+mod telegram;

@@ -1,0 +1,191 @@
+//! The daemon on Telegram, against the fake platform: topics, bots, tokens, restarts.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch sockets and fail by panicking"
+)]
+
+use crate::support::*;
+use insula_testkit::Home;
+use insula_testkit::telegram::{Draft, Sent, Telegram, Trouble, User, Where};
+use insula_world::World;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+pub const ADA: &str = "7:ada-token";
+const BOB: &str = "8:bob-token";
+const FORUM: i64 = -1001;
+
+/// Whether a message says of itself that it may have been there before.
+pub fn is_repetition(text: &str) -> bool {
+    text.starts_with("(This may be a repetition")
+}
+
+/// The platform, on a runtime of its own, for tests that block.
+pub struct Platform {
+    runtime: Arc<Runtime>,
+    pub telegram: Telegram,
+    pub ann: User,
+}
+
+impl Platform {
+    pub fn start() -> Self {
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .unwrap();
+        let world = World::real().unwrap();
+        let telegram = runtime.block_on(Telegram::start(&world)).unwrap();
+        telegram.bot(ADA, "ada_bot");
+        telegram.bot(BOB, "bob_bot");
+        Self { runtime: Arc::new(runtime), telegram, ann: User::new(42, "Ann") }
+    }
+
+    /// A home whose agents are reached by both bots.
+    pub fn home(&self, agents: &str, bindings: &str) -> Home {
+        self.home_with("", agents, bindings)
+    }
+
+    /// The same, with more at the top.
+    pub fn home_with(&self, top: &str, agents: &str, bindings: &str) -> Home {
+        let url = self.telegram.url();
+        configured(&format!(
+            "{top}agents:\n{agents}\nbindings:\n{bindings}\nchannels:\n  telegram:\n    accounts:\n\
+             \x20     ada: {{token: \"{ADA}\", base_url: \"{url}\"}}\n\
+             \x20     bob: {{token: \"{BOB}\", base_url: \"{url}\"}}\n"
+        ))
+    }
+
+    pub fn say(&self, place: Where<'_>, text: &str) -> i64 {
+        self.telegram.say(place, &Draft::new(&self.ann, text))
+    }
+
+    /// Waits until a message is there, as it reads in the end.
+    pub fn until(&self, is_it: impl Fn(&Sent) -> bool) -> Sent {
+        let found = |platform: &Telegram| platform.sent().into_iter().find(|sent| is_it(sent));
+        self.runtime.block_on(self.telegram.until(found))
+    }
+}
+
+impl Platform {
+    /// The menu of commands, when there is one.
+    fn until_menu(&self) -> String {
+        let found = |platform: &Telegram| {
+            Some(platform.commands(ADA).to_string()).filter(|menu| menu != "null")
+        };
+        self.runtime.block_on(self.telegram.until(found))
+    }
+}
+
+#[test]
+fn one_bot_one_forum_three_topics_three_agents() {
+    let platform = Platform::start();
+    platform.telegram.forum(FORUM, "Forum", &[ADA]);
+    let topics = ["red", "green", "blue"].map(|name| platform.telegram.topic(FORUM, name));
+    let access = "access: {allow: [\"telegram:42\"]}, memory: true";
+    let agents = format!("  red: {{{access}}}\n  green: {{{access}}}\n  blue: {{{access}}}\n");
+    let bindings: String = ["red", "green", "blue"]
+        .iter()
+        .zip(topics)
+        .map(|(agent, topic)| {
+            format!("  - {{agent: {agent}, telegram: {FORUM}, topic: {topic}}}\n")
+        })
+        .collect();
+    let home = platform.home(&agents, &bindings);
+    let _daemon = start(&home);
+    for (name, topic) in ["red", "green", "blue"].iter().zip(topics) {
+        let place = Where::Topic(FORUM, topic);
+        platform.say(place, &format!("@ada_bot I call this place {name}"));
+        let sent = platform.until(|sent| sent.topic == Some(topic));
+        assert_eq!((sent.chat, sent.bot.as_str()), (FORUM, "ada_bot"));
+    }
+    for agent in ["red", "green", "blue"] {
+        let sessions = json(&home, &["sessions", "list", agent]);
+        assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions}");
+    }
+    let all = platform.telegram.sent();
+    assert!(all.iter().all(|sent| topics.contains(&sent.topic.unwrap())), "{all:?}");
+}
+
+#[test]
+fn two_bots_and_one_person_are_two_conversations_and_one_token_lost_is_one_bot_lost() {
+    let platform = Platform::start();
+    let agents = "  main: {default: true, access: {allow: [\"telegram:42\"]}}\n";
+    let home = platform.home(agents, "  - {agent: main, telegram: \"*\"}\n");
+    let _daemon = start(&home);
+    for (token, bot) in [(ADA, "ada_bot"), (BOB, "bob_bot")] {
+        platform.say(Where::Dm(token), &format!("say hello from {bot}"));
+        let wanted = format!("hello from {bot}");
+        let sent = platform.until(|sent| sent.text.contains(&wanted));
+        assert_eq!(sent.bot, bot, "the reply leaves by the bot it came in by");
+    }
+    let sessions = json(&home, &["sessions", "list", "main"]);
+    assert_eq!(sessions.as_array().unwrap().len(), 2, "{sessions}");
+
+    platform.telegram.revoke(BOB);
+    eventually("the state of the other is told", || {
+        let status = json(&home, &["status"]);
+        let accounts = status["accounts"].as_array().unwrap().clone();
+        accounts
+            .into_iter()
+            .find(|account| account["account"] == "bob" && account["state"] != "connected")
+    });
+    platform.say(Where::Dm(ADA), "say still here");
+    platform.until(|sent| sent.text.contains("still here"));
+}
+
+#[test]
+fn what_comes_again_is_answered_once_also_after_a_kill() {
+    let platform = Platform::start();
+    let agents = "  main: {default: true, access: {allow: [\"telegram:42\"]}}\n";
+    let home = platform.home(agents, "  - {agent: main, telegram: \"*\"}\n");
+    let daemon = start(&home);
+    platform.say(Where::Dm(ADA), "say one");
+    platform.until(|sent| sent.text == "one");
+    platform.telegram.redeliver(ADA);
+    platform.say(Where::Dm(ADA), "say two");
+    platform.until(|sent| sent.text == "two");
+    daemon.kill9().unwrap();
+    platform.telegram.redeliver(ADA);
+    platform.say(Where::Dm(ADA), "say three");
+    let _daemon = start(&home);
+    platform.until(|sent| sent.text == "three");
+    let texts = platform.telegram.sent().into_iter().map(|sent| sent.text);
+    // Whether the last one had arrived could not be known after the kill, and it says so.
+    let texts: Vec<String> = texts.filter(|text| !is_repetition(text)).collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+}
+
+#[test]
+fn strangers_reach_no_agent() {
+    let platform = Platform::start();
+    let agents = "  main: {default: true, access: {allow: [\"telegram:42\"]}}\n";
+    let home = platform.home(agents, "  - {agent: main, telegram: \"*\"}\n");
+    let _daemon = start(&home);
+    let mallory = User::new(666, "Mallory");
+    platform.telegram.say(Where::Dm(ADA), &Draft::new(&mallory, "say let me in"));
+    platform.say(Where::Dm(ADA), "say after that");
+    platform.until(|sent| sent.text == "after that");
+    assert!(platform.telegram.sent().iter().all(|sent| !sent.text.contains("let me in")));
+    let sessions = json(&home, &["sessions", "list", "main"]);
+    assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions}");
+}
+
+#[test]
+fn a_limit_is_waited_out_and_a_broken_answer_does_not_stop_the_rest() {
+    let platform = Platform::start();
+    let agents = "  main: {default: true, access: {allow: [\"telegram:42\"]}}\n";
+    let home = platform.home(agents, "  - {agent: main, telegram: \"*\"}\n");
+    let _daemon = start(&home);
+    let slow = Trouble::Refuse { code: 429, description: "slow".into(), retry_after: Some(1) };
+    platform.telegram.trouble(ADA, "sendMessage", slow);
+    platform.telegram.trouble(ADA, "getUpdates", Trouble::CutAt(30));
+    let menu = platform.until_menu();
+    assert!(menu.contains("help") && menu.contains("new"), "{menu}");
+    platform.say(Where::Dm(ADA), "say patience");
+    platform.until(|sent| sent.text == "patience");
+    assert_eq!(platform.telegram.sent().len(), 1);
+}
