@@ -59,6 +59,9 @@ impl Gateway {
     /// Brings the accounts in line with the configuration and the secrets as they are now.
     fn reload(&self) {
         self.accounts.settle(&self.takes);
+        for AccountState { platform, account, .. } in self.accounts.states() {
+            self.way_out.account_is_back(platform, &account);
+        }
     }
 
     /// The adapters that are there now.

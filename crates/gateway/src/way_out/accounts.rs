@@ -21,10 +21,18 @@ pub(super) struct Accounts(Mutex<HashMap<AccountKey, Account>>);
 #[derive(Default)]
 struct Account {
     busy: usize,
-    /// The moment until which it rests, on the clock that never goes back.
+    /// The moment until which its platform asked it to wait, on the clock that never goes back.
     rests_until: Duration,
+    /// The moment until which it is not tried again because it was refused.
+    refused_until: Duration,
     /// The agents that found no place.
     line: VecDeque<AgentId>,
+}
+
+impl Account {
+    fn rests(&self, now: Duration) -> Option<Duration> {
+        Some(self.rests_until.max(self.refused_until)).filter(|until| *until > now)
+    }
 }
 
 /// Whether an account has a place.
@@ -52,8 +60,8 @@ impl Accounts {
     ) -> Door {
         let mut accounts = self.lock();
         let account = accounts.entry(key.clone()).or_default();
-        if account.rests_until > now {
-            return Door::Rests(account.rests_until);
+        if let Some(until) = account.rests(now) {
+            return Door::Rests(until);
         }
         if account.busy >= AT_ONCE_MAX {
             if !account.line.contains(agent) {
@@ -68,7 +76,7 @@ impl Accounts {
     /// Until when an account rests, if it does.
     pub(super) fn rests(&self, key: &AccountKey, now: Duration) -> Option<Duration> {
         let accounts = self.lock();
-        accounts.get(key).map(|account| account.rests_until).filter(|until| *until > now)
+        accounts.get(key).and_then(|account| account.rests(now))
     }
 
     /// Lets an account rest.
@@ -78,11 +86,17 @@ impl Accounts {
         account.rests_until = account.rests_until.max(until);
     }
 
-    /// Ends the rest of an account: it was connected anew.
-    pub(super) fn wake(&self, key: &AccountKey) {
-        if let Some(account) = self.lock().get_mut(key) {
-            account.rests_until = Duration::ZERO;
-        }
+    /// Leaves an account alone that was refused.
+    pub(super) fn refuse(&self, key: &AccountKey, until: Duration) {
+        self.lock().entry(key.clone()).or_default().refused_until = until;
+    }
+
+    /// An account may be another than the one that was refused; whether it was. What its
+    /// platform asked for holds all the same.
+    pub(super) fn renew(&self, key: &AccountKey) -> bool {
+        let mut accounts = self.lock();
+        let account = accounts.get_mut(key);
+        account.is_some_and(|it| !std::mem::take(&mut it.refused_until).is_zero())
     }
 
     /// The agents that may come again: all that found no place, once many are free (looking
@@ -147,13 +161,16 @@ mod tests {
         assert_eq!(accounts.called(&key("one"), Whom::IfFree), []);
         places.truncate(AT_ONCE_MAX / 2);
         assert!(accounts.is_waited_for(&key("one")));
-        assert_eq!(accounts.called(&key("one"), Whom::IfFree), [agent.clone()]);
+        assert_eq!(accounts.called(&key("one"), Whom::IfFree).len(), 1);
         assert_eq!(accounts.called(&key("one"), Whom::Everybody), []);
         accounts.rest(&key("one"), Duration::from_secs(12));
         accounts.rest(&key("one"), Duration::from_secs(11));
         assert!(matches!(enter("one"), Door::Rests(until) if until.as_secs() == 12));
         assert!(matches!(enter("two"), Door::Open(_)));
-        accounts.wake(&key("one"));
-        assert!(matches!(enter("one"), Door::Open(_)));
+        accounts.refuse(&key("one"), Duration::from_secs(15));
+        assert!(matches!(enter("one"), Door::Rests(until) if until.as_secs() == 15));
+        assert!(accounts.renew(&key("one")) && !accounts.renew(&key("one")));
+        // What the platform asked for is another matter.
+        assert!(matches!(enter("one"), Door::Rests(until) if until.as_secs() == 12));
     }
 }

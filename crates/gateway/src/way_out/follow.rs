@@ -28,7 +28,8 @@ const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Stands below what is not complete.
 const GOES_ON: &str = "\n…";
 
-type Showing = Pin<Box<dyn Future<Output = Shown> + Send>>;
+type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Showing = Running<Shown>;
 
 /// How showing something ended.
 enum Shown {
@@ -163,7 +164,7 @@ impl View {
             tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a turn can't be read");
         }
         let mut typing_at = clock.elapsed();
-        let mut typing: Option<Pin<Box<dyn Future<Output = ()> + Send>>> = None;
+        let mut typing: Option<Running<()>> = None;
         let mut showing: Option<Showing> = None;
         loop {
             let now = clock.elapsed();
@@ -264,7 +265,7 @@ impl View {
     }
 
     /// Shows that something is being written; when to do so again.
-    fn typing(&self) -> (Option<Pin<Box<dyn Future<Output = ()> + Send>>>, Duration) {
+    fn typing(&self) -> (Option<Running<()>>, Duration) {
         let lasts = self.adapter().and_then(|it| it.features().typing.map(|lasts| (it, lasts)));
         let Some((adapter, lasts)) = lasts else { return (None, Duration::from_secs(5)) };
         let (way_out, target) = (self.way_out.clone(), self.place.target.clone());
@@ -409,7 +410,7 @@ fn later(way_out: &WayOut, place: &Place, error: PostError) -> Shown {
 }
 
 /// Waits for something that may be there; forever where it is not.
-async fn ready<T>(running: &mut Option<Pin<Box<dyn Future<Output = T> + Send>>>) -> T {
+async fn ready<T>(running: &mut Option<Running<T>>) -> T {
     match running {
         Some(running) => running.as_mut().await,
         None => std::future::pending().await,

@@ -360,9 +360,10 @@ impl WayOut {
                 Ok(Then::On)
             }
             PostError::Account { why } => {
-                self.accounts.rest(key, self.now() + REFUSED_WAIT);
+                // It rests, not what it has to send: that goes on when the account does.
+                self.accounts.refuse(key, self.now() + REFUSED_WAIT);
                 let why = format!("account `{}.{}` can't send: {why}", key.0, key.1);
-                self.put_off(agent, delivery, &why, REFUSED_WAIT).await?;
+                self.put_off(agent, delivery, &why, Duration::ZERO).await?;
                 Ok(Then::On)
             }
         }

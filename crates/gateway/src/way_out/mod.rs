@@ -139,11 +139,15 @@ impl WayOut {
         }
     }
 
-    /// An account was connected anew: what waits for it goes on at once.
+    /// An account may be another than before: one that was refused is tried again, and what
+    /// waits for it goes on at once.
     pub fn account_is_back(self: &Arc<Self>, platform: Platform, account: &AccountId) {
         let key = (platform, account.clone());
-        self.accounts.wake(&key);
-        let waiting = self.desk().away.remove(&key).unwrap_or_default();
+        let mut waiting = self.desk().away.remove(&key).unwrap_or_default();
+        if self.accounts.renew(&key) {
+            // Who waited for it is among those who wait for something.
+            waiting.extend(std::mem::take(&mut self.desk().later).into_keys());
+        }
         waiting.into_iter().for_each(|id| self.look(id));
     }
 
@@ -252,7 +256,10 @@ impl WayOut {
 
     async fn go_through(self: &Arc<Self>, id: &AgentId) {
         let Some(agent) = self.serving(id) else {
-            if self.house.snapshot().agents.contains_key(id) {
+            // One that is gone has nothing to send any more.
+            let snapshot = self.house.snapshot();
+            let known = snapshot.agents.get(id).map(|entry| &entry.state);
+            if known.is_some_and(|state| !matches!(state, State::Deleted)) {
                 self.look_at(id, self.now() + LOOK_AGAIN);
             }
             return;

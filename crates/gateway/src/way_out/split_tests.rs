@@ -1,3 +1,4 @@
+//! Cutting texts: examples, and what holds for any text and limit.
 #![allow(clippy::unwrap_used, reason = "a test")]
 
 use super::*;
