@@ -167,6 +167,18 @@ pub async fn with(
     again(insula_testkit::Home::empty().unwrap(), config, tools, script).await
 }
 
+/// The same with a server beside the model, which `HOOK` in the configuration stands for.
+pub async fn with_hook(
+    config: &str,
+    hook: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
+) -> Fixture {
+    let (world, handles) = world(7);
+    let hooks = Upstream::start(&world, hook).await.unwrap();
+    let config = config.replace("HOOK", &hooks.url("/hook"));
+    let files = insula_testkit::Home::empty().unwrap();
+    inside((world, handles), files, &config, insula_tools::BUILT_IN, echo).await
+}
+
 /// The same over a home that was there before.
 pub async fn again(
     files: insula_testkit::Home,
@@ -174,7 +186,16 @@ pub async fn again(
     tools: Tools,
     script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> Fixture {
-    let (world, handles) = world(7);
+    inside(world(7), files, config, tools, script).await
+}
+
+async fn inside(
+    (world, handles): (insula_world::World, Handles),
+    files: insula_testkit::Home,
+    config: &str,
+    tools: Tools,
+    script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
+) -> Fixture {
     let upstream = Upstream::start(&world, script).await.unwrap();
     let url = upstream.url("/v1");
     let config = format!(
