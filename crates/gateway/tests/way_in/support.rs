@@ -7,8 +7,8 @@ use insula_domain::{
 };
 use insula_gateway::{
     Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, Happening,
-    Identity, Inbox, Lines, Message, MessageId, Post, PostError, Posted, Quoted, Sender, Target,
-    WayIn, WayOut,
+    Identity, Inbox, Lines, Message, MessageId, Post, PostError, Posted, Press, Quoted, Sender,
+    Target, WayIn, WayOut,
 };
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
@@ -35,6 +35,10 @@ pub struct Platforms {
     posts: Mutex<Vec<Said>>,
     heard: Notify,
     pub joined: Mutex<Vec<String>>,
+    /// Buttons under what was posted: what they say, and what comes back.
+    pub buttons: Mutex<Vec<(String, String)>>,
+    /// What whoever pressed one was told.
+    pub pressed: Mutex<Vec<String>>,
     pub files: Mutex<BTreeMap<String, Bytes>>,
 }
 
@@ -59,7 +63,7 @@ impl Adapter for Line {
             text_units: 4_096,
             can_edit: None,
             is_idempotent: true,
-            has_buttons: false,
+            has_buttons: true,
             typing: None,
             silence_max: Duration::from_secs(120),
         }
@@ -76,6 +80,9 @@ impl Adapter for Line {
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
         let said =
             (self.account.to_string(), post.target.chat.to_string(), post.body.markdown.clone());
+        let buttons = post.body.buttons.iter().flatten();
+        let buttons = buttons.map(|it| (it.label.to_string(), it.data.to_string()));
+        self.all.buttons.lock().unwrap().extend(buttons);
         let mut posts = self.all.posts.lock().unwrap();
         posts.push(said);
         self.all.heard.notify_waiters();
@@ -84,6 +91,10 @@ impl Adapter for Line {
 
     async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Ok(())
+    }
+
+    async fn acknowledge(&self, _: &str, text: &str) {
+        self.all.pressed.lock().unwrap().push(text.to_owned());
     }
 
     async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
@@ -370,6 +381,14 @@ impl Fixture {
         let id = self.next();
         let said = Message { mentions_us: true, ..message(id, text) };
         self.take(self.envelope(from, id, Happening::Said(said))).await;
+    }
+
+    /// Presses a button; what whoever pressed is told.
+    pub async fn press(&self, from: &From, data: &str) -> String {
+        let (handle, message) = ("press".into(), MessageId("p1".into()));
+        let press = Press { handle, message, data: data.into() };
+        self.happens(from, Happening::Pressed(press)).await;
+        self.platforms.pressed.lock().unwrap().last().cloned().unwrap_or_default()
     }
 
     /// Waits until so many things were posted; all of them.
