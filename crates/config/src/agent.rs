@@ -10,7 +10,7 @@ use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
     Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible,
-    ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
+    Reset, ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
 };
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,6 +100,8 @@ pub struct Door {
     pub group: GroupRule,
     /// How long a message that seems to go on waits for the rest of it.
     pub burst: Duration,
+    /// When its conversations start afresh by themselves.
+    pub reset: Reset,
     /// Largest attachment that is taken in, in bytes.
     pub attachment_bytes: u64,
 }
@@ -111,6 +113,7 @@ impl Default for Door {
             unknown: Unknown::default(),
             group: GroupRule::default(),
             burst: Duration::from_millis(400),
+            reset: Reset::default(),
             attachment_bytes: 20_000_000,
         }
     }

@@ -38,7 +38,6 @@ pub static UNENFORCED: &[Unenforced] = &[
 /// Settings that are read and checked, and have no effect yet.
 pub static WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("links", "agents can't ask each other yet"),
-    ("sessions.reset", "sessions do not start afresh by themselves yet"),
     ("boards", "boards are not built yet"),
 ];
 

@@ -233,3 +233,50 @@ fn a_revoked_token_is_cut_at_once_and_a_room_with_its_binding() {
     daemon.terminate().unwrap();
     assert!(closed(&mut stays).is_none_or(|code| code == 1013));
 }
+
+#[test]
+fn somebody_unknown_is_let_in_by_their_code_and_out_again() {
+    let home = configured(&CONFIG.replace("a: {access: {allow: [\"web:*\"]}}", "a: {}"));
+    let daemon = start_still(&home);
+    eventually("the chat is open", || {
+        let status = json(&home, &["status"]);
+        (status["accounts"][0]["state"] == "connected").then_some(())
+    });
+    let (id, shown) = token(&home, "a");
+    let mut socket = with_token(&daemon, &shown);
+    say(&mut socket, &value!({ "type": "join" }));
+    wait_for(&mut socket, "joined");
+    let agent_says = |socket: &mut Socket| loop {
+        let frame = wait_for(socket, "message");
+        if frame["by"] == "agent" {
+            return frame["text"].as_str().unwrap().to_owned();
+        }
+    };
+    say(&mut socket, &value!({ "type": "say", "id": "1", "text": "hello" }));
+    let told = agent_says(&mut socket);
+    let (_, rest) = told.split_once("Your code is ").unwrap_or_else(|| panic!("{told}"));
+    let code: String = rest.chars().take(8).collect();
+    let who = format!("web:{id}");
+    let all = json(&home, &["pairing", "list"]);
+    assert_eq!((&all[0]["state"], &all[0]["who"]), (&value!("waiting"), &value!(who)));
+    assert!(!all.to_string().contains(&code), "{all}");
+    assert_eq!(json(&home, &["sessions", "list", "a"]), value!([]), "nothing was kept of it");
+
+    let wrong = insula(&home, &["pairing", "approve", "a", "AAAAAAAA"]);
+    assert!(
+        wrong.code == Some(1) && wrong.stderr.contains("no request has this code"),
+        "{wrong:?}"
+    );
+    assert_eq!(insula(&home, &["pairing", "approve", "b", &code]).code, Some(1), "another agent's");
+    let done = insula(&home, &["pairing", "approve", "a", &code]).ok().stdout;
+    assert_eq!(done.trim(), format!("{who} may talk to a now"));
+    say(&mut socket, &value!({ "type": "say", "id": "2", "text": "/whoami" }));
+    assert!(agent_says(&mut socket).contains(&who));
+
+    insula(&home, &["pairing", "revoke", "a", &who]).ok();
+    assert_eq!(json(&home, &["pairing", "list", "a"]), value!([]));
+    say(&mut socket, &value!({ "type": "say", "id": "3", "text": "/whoami" }));
+    wait_for(&mut socket, "taken");
+    let told = agent_says(&mut socket);
+    assert!(told.starts_with("I don't know you yet"), "{told}");
+}

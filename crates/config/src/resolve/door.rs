@@ -4,7 +4,9 @@ use super::Reader;
 use crate::agent::{Door, People};
 use crate::rules;
 use crate::yaml::Node;
-use insula_domain::{AllowList, ChatId, GroupRule, Platform, Respond, RoleId, Unknown, UserId};
+use insula_domain::{
+    AllowList, ChatId, GroupRule, Platform, Reset, Respond, RoleId, Unknown, UserId,
+};
 use std::time::Duration;
 
 /// Longest wait for the rest of a message: somebody waits for an answer meanwhile.
@@ -52,7 +54,20 @@ impl Reader<'_> {
             },
             group,
             burst: burst.unwrap_or(usual.burst),
+            reset: self.reset(),
             attachment_bytes: attachments.unwrap_or(usual.attachment_bytes),
+        }
+    }
+
+    fn reset(&self) -> Reset {
+        let idle = self.text("sessions.reset.idle").and_then(rules::duration);
+        let minute = |text: &str| -> Option<u16> {
+            let (hours, minutes) = text.split_once(':')?;
+            Some(hours.parse::<u16>().ok()? * 60 + minutes.parse::<u16>().ok()?)
+        };
+        Reset {
+            idle_ms: idle.and_then(|idle| u64::try_from(idle.as_millis()).ok()),
+            daily_minute: self.text("sessions.reset.daily").and_then(minute),
         }
     }
 

@@ -462,7 +462,7 @@ static RESET: Object = Object {
     required: &[],
     fields: &[
         Field::new("idle", Text(&rules::DURATION), "After this long without a message."),
-        Field::new("daily", Text(&rules::TIME_OF_DAY), "Every day at this time."),
+        Field::new("daily", Text(&rules::TIME_OF_DAY), "Every day at this time, UTC."),
     ],
 };
 

@@ -9,13 +9,17 @@ use crate::envelope::{Attachment, AttachmentKind};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
+use insula_domain::SessionKey;
 use insula_runtime::AgentContext;
 use insula_runtime::turn::Inbound;
 use insula_store::{Part, StoreError};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest wait for the content of one attachment.
 const FETCH_MAX: Duration = Duration::from_secs(60);
+/// How often it is looked whether an account is there.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Pictures of one message that the model is shown.
 const PICTURES_MAX: usize = 8;
 /// Bytes of pictures that one message shows: a message as a whole has a limit, and base64
@@ -92,14 +96,13 @@ impl WayIn {
             return Ok(Vec::new());
         }
         let key = &inbound.session;
-        let adapter = self.lines.adapter(key.platform, &key.account);
         let session = self.engine.open_session(inbound).await?;
         let files = agent.workspace.files(key, session, &self.house.world);
         let sees = agent.models.see_pictures();
         let (mut parts, mut shown) = (Vec::new(), (0, 0));
         for attachment in all {
             let what = format!("{} named \"{}\"", kind(attachment.kind), name(&attachment.name));
-            let fetched = self.fetch(agent, adapter.as_deref(), &attachment).await;
+            let fetched = self.fetch(agent, key, &attachment).await;
             let content = match fetched {
                 Ok(content) => content,
                 Err(why) => {
@@ -133,10 +136,21 @@ impl WayIn {
         Ok(parts)
     }
 
+    /// The adapter by which a conversation takes place, as soon as there is one: just after
+    /// the start none is there yet.
+    async fn line(&self, at: &SessionKey) -> Arc<dyn Adapter> {
+        loop {
+            if let Some(adapter) = self.lines.adapter(at.platform, &at.account) {
+                return adapter;
+            }
+            self.house.world.clock.sleep(LOOK_EVERY).await;
+        }
+    }
+
     async fn fetch(
         &self,
         agent: &AgentContext,
-        adapter: Option<&dyn Adapter>,
+        at: &SessionKey,
         attachment: &Attachment,
     ) -> Result<Bytes, String> {
         let limit = agent.door.attachment_bytes;
@@ -144,11 +158,12 @@ impl WayIn {
         if attachment.size.is_some_and(|size| size > limit) {
             return Err(too_large());
         }
-        let Some(adapter) = adapter else {
-            return Err("it could not be fetched: the account is gone".to_owned());
+        let fetching = async {
+            let adapter = self.line(at).await;
+            adapter.fetch(attachment, limit).await.map_err(|error| error.to_string())
         };
         let fetched = tokio::select! {
-            fetched = adapter.fetch(attachment, limit) => fetched.map_err(|error| error.to_string()),
+            fetched = fetching => fetched,
             () = self.house.world.clock.sleep(FETCH_MAX) => Err("it took too long".to_owned()),
         };
         match fetched {

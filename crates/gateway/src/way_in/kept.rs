@@ -33,6 +33,9 @@ pub(super) struct Kept {
     pub(super) attachments: Vec<KeptAttachment>,
     /// What it is a part of.
     pub(super) album: Option<String>,
+    /// Whether it looks cut off.
+    #[serde(default)]
+    pub(super) is_long: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +122,7 @@ impl Kept {
             quoted: message.quoted.as_ref().and_then(quote),
             attachments: attachments.map(KeptAttachment::from).collect(),
             album: message.group.as_deref().map(str::to_owned),
+            is_long: false,
         }
     }
 

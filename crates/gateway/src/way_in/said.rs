@@ -72,7 +72,7 @@ impl WayIn {
 
     /// Keeps a message as context for the next turn of its conversation.
     async fn observe(&self, visitor: &Visitor<'_>, message: &Message) -> Result<(), NotTaken> {
-        let Some(kept) = self.keep(visitor, message, false).await? else {
+        let Some(kept) = self.keep(visitor, message, None).await? else {
             self.house.visits.count(Visit::Repeated);
             return Ok(());
         };
@@ -82,21 +82,23 @@ impl WayIn {
     }
 
     /// Puts a message into the agent's inbox; its row, or none where it is there already.
+    /// `waits` is for one that a turn is to answer, and says whether it looks cut off.
     pub(super) async fn keep(
         &self,
         visitor: &Visitor<'_>,
         message: &Message,
-        waits: bool,
+        waits: Option<bool>,
     ) -> Result<Option<i64>, StoreError> {
         let Visitor { agent, guest, envelope, event } = visitor;
-        let kept = Kept::of(envelope, message, &guest.principal.user);
+        let mut kept = Kept::of(envelope, message, &guest.principal.user);
+        kept.is_long = waits == Some(true);
         let row = NewInbox {
             event: event.clone(),
             session: agent.session_key(&envelope.address).to_string().into(),
             chat: chat_name(&envelope.address),
             message: bounded(&message.id.0),
             sender: guest.name().into(),
-            waits,
+            waits: waits.is_some(),
             at: self.now(),
             content: kept.write(),
         };

@@ -8,7 +8,7 @@ use super::{Visitor, WayIn, ago, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
-use insula_domain::{Address, Audience, Label, SessionKey, UserId};
+use insula_domain::{Address, Audience, ChatType, Label, SessionKey, UserId};
 use insula_runtime::AgentContext;
 use insula_runtime::access::Visit;
 use insula_runtime::turn::{Acknowledge, Around, Inbound, SubmitError};
@@ -67,7 +67,7 @@ impl WayIn {
             self.say(visitor, "too much waits here already; this was not taken in").await;
             return Ok(());
         }
-        let Some(row) = self.keep(visitor, message, true).await? else {
+        let Some(row) = self.keep(visitor, message, Some(sign.is_long)).await? else {
             self.house.visits.count(Visit::Repeated);
             return Ok(());
         };
@@ -115,8 +115,7 @@ impl WayIn {
         let sign = Sign {
             session: row.session.clone(),
             sender: row.sender.clone(),
-            // What followed is there already, or never came.
-            is_long: true,
+            is_long: kept.is_long,
             album: kept.album.as_deref().map(Into::into),
             bytes: kept.text.len(),
         };
@@ -284,7 +283,7 @@ impl WayIn {
         let platform = session.platform.as_str();
         let mut gone = rows.to_vec();
         let mut context = Vec::new();
-        if agent.door.group.observe && session.user.is_none() {
+        if agent.door.group.observe && session.kind != ChatType::Dm {
             let heard = agent.store.inbox_context(&session.to_string(), CONTEXT_MAX).await?;
             gone.extend(heard.iter().map(|row| row.id));
             let heard: Vec<Kept> = heard.iter().filter_map(|it| Kept::read(&it.content)).collect();

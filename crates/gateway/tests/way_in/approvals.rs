@@ -106,3 +106,26 @@ async fn an_admins_bare_no_answers_what_waits_here() {
     }
     assert!(house.engine.approvals().list(&house.agent("a")).await.unwrap().is_empty());
 }
+
+#[tokio::test]
+async fn c11_a_button_counts_for_admins_alone() {
+    let house = with(CONFIG, &[&Shell], script).await;
+    let guest = group("-100", "1");
+    house.say(&guest, "rm it").await;
+    waiting(&house).await;
+    house.posts(1).await;
+    let buttons = house.platforms.buttons.lock().unwrap().clone();
+    let (_, data) = buttons.first().expect("an approval has buttons");
+    let told = house.press(&guest, data).await;
+    assert_eq!(told, "only an admin of agent `a` may answer");
+    assert_eq!(house.press(&group("-100", "9"), "forged").await, "this button is no longer good");
+    waiting(&house).await;
+    let told = house.press(&group("-100", "9"), data).await;
+    assert!(told.starts_with("allowed, "), "{told}");
+    loop {
+        if format!("{:?}", house.posts(1).await).contains("ran") {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+}

@@ -54,3 +54,16 @@ async fn stop_ends_what_one_began_oneself() {
     let house = house(CONFIG).await;
     assert_eq!(house.ask(&dm("1"), "/stop").await, "nothing of yours is running here");
 }
+
+#[tokio::test]
+async fn a_conversation_starts_afresh_after_a_quiet_time() {
+    let config = CONFIG.replace("memory: true", "memory: true, sessions: {reset: {idle: 2h}}");
+    let house = house(&config).await;
+    house.ask(&dm("1"), "one").await;
+    house.handles.clock.advance(std::time::Duration::from_secs(7_100)).await;
+    house.ask(&dm("1"), "two").await;
+    assert_eq!(house.journal("a", &dm("1")).await.len(), 4);
+    house.handles.clock.advance(std::time::Duration::from_secs(7_200)).await;
+    house.ask(&dm("1"), "three").await;
+    assert_eq!(house.journal("a", &dm("1")).await.len(), 2);
+}

@@ -1,8 +1,9 @@
 //! Where messages go, and that they go nowhere else.
 
-use crate::support::{dm, group, house};
+use crate::support::{dm, group, house, with_hook};
 use insula_domain::ChatId;
 use insula_runtime::access::Visit;
+use insula_testkit::upstream::{Seen, Step, answer};
 
 #[tokio::test]
 async fn c1_a_chat_is_the_same_as_a_number_and_as_a_text() {
@@ -91,10 +92,9 @@ async fn hooks_leave_messages_out_and_a_failure_is_a_no() {
 }
 
 /// What a server that is asked about messages answers, by what they say.
-fn judge(seen: &insula_testkit::upstream::Seen, _: usize) -> Vec<insula_testkit::upstream::Step> {
+fn judge(seen: &Seen, _: usize) -> Vec<Step> {
     let asked = seen.json();
-    let text = asked["text"].as_str().unwrap_or_default();
-    let answer = match text {
+    let said = match asked["text"].as_str().unwrap_or_default() {
         "for b" => r#"{"action":"route","agent":"b"}"#,
         "for c" => r#"{"action":"route","agent":"c"}"#,
         "rough" => r#"{"action":"rewrite","text":"polished"}"#,
@@ -102,5 +102,20 @@ fn judge(seen: &insula_testkit::upstream::Seen, _: usize) -> Vec<insula_testkit:
         "spam" => r#"{"action":"skip"}"#,
         _ => r#"{"action":"allow"}"#,
     };
-    vec![insula_testkit::upstream::answer(200, &[("content-type", "application/json")], answer)]
+    vec![answer(200, &[("content-type", "application/json")], said)]
+}
+
+#[tokio::test]
+async fn a_hook_rewrites_and_routes_within_what_the_rules_could_reach() {
+    let config = "hooks:\n  pre_gateway_dispatch: [{http: 'HOOK'}]\nagents:\n  a: {access: {allow: ['telegram:*']}}\n  b: {access: {allow: ['telegram:*']}}\n  c: {access: {allow: ['telegram:*']}}\nbindings:\n  - {agent: a, telegram: {chat: '1'}}\n  - {agent: b, telegram: '*'}\n  - {agent: c, telegram: {chat: '2'}}\n";
+    let house = with_hook(config, judge).await;
+    assert_eq!(house.ask(&dm("1"), "rough").await, "heard: polished");
+    house.ask(&dm("1"), "for b").await;
+    assert_eq!(house.journal("b", &dm("1")).await.len(), 2, "a less specific rule leads there");
+    for refused in ["for c", "odd", "spam"] {
+        house.say(&dm("1"), refused).await;
+    }
+    assert_eq!(house.asked(), 2);
+    assert_eq!(house.house.visits.of(Visit::Stopped), 3);
+    assert_eq!(house.journal("a", &dm("1")).await.len(), 2);
 }

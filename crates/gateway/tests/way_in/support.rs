@@ -7,8 +7,8 @@ use insula_domain::{
 };
 use insula_gateway::{
     Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, Happening,
-    Identity, Inbox, Lines, Message, MessageId, Post, PostError, Posted, Quoted, Sender, Target,
-    WayIn, WayOut,
+    Identity, Inbox, Lines, Message, MessageId, Post, PostError, Posted, Press, Quoted, Sender,
+    Target, WayIn, WayOut,
 };
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
@@ -35,6 +35,10 @@ pub struct Platforms {
     posts: Mutex<Vec<Said>>,
     heard: Notify,
     pub joined: Mutex<Vec<String>>,
+    /// Buttons under what was posted: what they say, and what comes back.
+    pub buttons: Mutex<Vec<(String, String)>>,
+    /// What whoever pressed one was told.
+    pub pressed: Mutex<Vec<String>>,
     pub files: Mutex<BTreeMap<String, Bytes>>,
 }
 
@@ -59,7 +63,7 @@ impl Adapter for Line {
             text_units: 4_096,
             can_edit: None,
             is_idempotent: true,
-            has_buttons: false,
+            has_buttons: true,
             typing: None,
             silence_max: Duration::from_secs(120),
         }
@@ -76,6 +80,9 @@ impl Adapter for Line {
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
         let said =
             (self.account.to_string(), post.target.chat.to_string(), post.body.markdown.clone());
+        let buttons = post.body.buttons.iter().flatten();
+        let buttons = buttons.map(|it| (it.label.to_string(), it.data.to_string()));
+        self.all.buttons.lock().unwrap().extend(buttons);
         let mut posts = self.all.posts.lock().unwrap();
         posts.push(said);
         self.all.heard.notify_waiters();
@@ -84,6 +91,10 @@ impl Adapter for Line {
 
     async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Ok(())
+    }
+
+    async fn acknowledge(&self, _: &str, text: &str) {
+        self.all.pressed.lock().unwrap().push(text.to_owned());
     }
 
     async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
@@ -167,6 +178,18 @@ pub async fn with(
     again(insula_testkit::Home::empty().unwrap(), config, tools, script).await
 }
 
+/// The same with a server beside the model, which `HOOK` in the configuration stands for.
+pub async fn with_hook(
+    config: &str,
+    hook: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
+) -> Fixture {
+    let (world, handles) = world(7);
+    let hooks = Upstream::start(&world, hook).await.unwrap();
+    let config = config.replace("HOOK", &hooks.url("/hook"));
+    let files = insula_testkit::Home::empty().unwrap();
+    inside((world, handles), files, &config, insula_tools::BUILT_IN, echo).await
+}
+
 /// The same over a home that was there before.
 pub async fn again(
     files: insula_testkit::Home,
@@ -174,7 +197,16 @@ pub async fn again(
     tools: Tools,
     script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
 ) -> Fixture {
-    let (world, handles) = world(7);
+    inside(world(7), files, config, tools, script).await
+}
+
+async fn inside(
+    (world, handles): (insula_world::World, Handles),
+    files: insula_testkit::Home,
+    config: &str,
+    tools: Tools,
+    script: impl Fn(&Seen, usize) -> Vec<Step> + Send + Sync + 'static,
+) -> Fixture {
     let upstream = Upstream::start(&world, script).await.unwrap();
     let url = upstream.url("/v1");
     let config = format!(
@@ -349,6 +381,14 @@ impl Fixture {
         let id = self.next();
         let said = Message { mentions_us: true, ..message(id, text) };
         self.take(self.envelope(from, id, Happening::Said(said))).await;
+    }
+
+    /// Presses a button; what whoever pressed is told.
+    pub async fn press(&self, from: &From, data: &str) -> String {
+        let (handle, message) = ("press".into(), MessageId("p1".into()));
+        let press = Press { handle, message, data: data.into() };
+        self.happens(from, Happening::Pressed(press)).await;
+        self.platforms.pressed.lock().unwrap().last().cloned().unwrap_or_default()
     }
 
     /// Waits until so many things were posted; all of them.

@@ -203,7 +203,22 @@ impl Engine {
         let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
         // Before anything is written: who is told to come back leaves nothing behind.
         let _door = self.lanes.door(&key).await.map_err(busy)?;
+        if self.is_over(&agent, &key).await? {
+            self.begin_anew(&agent, &key).await?;
+        }
         self.accept(inbound, around).await
+    }
+
+    /// Whether a conversation in which nothing runs is to start afresh with the next message.
+    async fn is_over(&self, agent: &AgentContext, key: &SessionKey) -> Result<bool, StoreError> {
+        let reset = agent.door.reset;
+        if !reset.is_ever() || self.live.first(key).is_some() {
+            return Ok(false);
+        }
+        let current = SessionRef::Key(key.to_string().into());
+        let now = self.shop.house.world.clock.now().as_millis();
+        let session = agent.store.session(current).await?;
+        Ok(session.is_some_and(|it| reset.is_due(it.active_at.as_millis(), now)))
     }
 
     /// The session that a message would be in: the current one, or one that begins now.
