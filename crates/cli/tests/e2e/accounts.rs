@@ -15,7 +15,7 @@ use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-const SECRET: &str = "0123456789abcdef0123456789abcdef";
+pub const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 const CONFIG: &str = r#"
 agents: {a: {default: true, access: {allow: ["webhook:ci"]}}}
@@ -41,7 +41,7 @@ fn wait_for(home: &Home, name: &str, state: &str) -> Value {
 }
 
 /// The headers of a signed request.
-fn signed(secret: &str, seconds_ago: i64, body: &str) -> [String; 2] {
+pub fn signed(secret: &str, seconds_ago: i64, body: &str) -> [String; 2] {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
     let moment = i64::try_from(now).unwrap() - seconds_ago;
     let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret.as_bytes());
@@ -53,7 +53,8 @@ fn signed(secret: &str, seconds_ago: i64, body: &str) -> [String; 2] {
     [format!("X-Insula-Timestamp: {moment}"), format!("X-Insula-Signature: sha256={hex}")]
 }
 
-fn hook(daemon: &Daemon, account: &str, headers: &[String], body: &str) -> Answer {
+/// Sends a request as a platform would.
+pub fn hook(daemon: &Daemon, account: &str, headers: &[String], body: &str) -> Answer {
     let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
     send(daemon.listen(), "POST", &format!("/hooks/{account}"), &headers, body)
 }
