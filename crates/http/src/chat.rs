@@ -63,6 +63,10 @@ pub async fn socket(
     headers: HeaderMap,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
+    let upgrade = match upgrade {
+        Ok(upgrade) => upgrade,
+        Err(rejection) => return ApiError::invalid(rejection.to_string()).into_response(),
+    };
     let makers = surface.platforms.makers.as_ref();
     let hub = makers.and_then(|it| it.webchats().find(query.get("account").map(String::as_str)));
     let Some(hub) = hub else {
@@ -78,10 +82,6 @@ pub async fn socket(
             "this page's origin may not open this chat; list it under `origins` of the account";
         return ApiError::new(StatusCode::FORBIDDEN, "foreign_origin", message).into_response();
     }
-    let upgrade = match upgrade {
-        Ok(upgrade) => upgrade,
-        Err(rejection) => return ApiError::invalid(rejection.to_string()).into_response(),
-    };
     let house = surface.house.clone();
     let shown = upgrade.requested_protocols().find_map(|protocol| {
         protocol.to_str().ok()?.trim().strip_prefix(TOKEN).map(|token| house.tokens.find(token))

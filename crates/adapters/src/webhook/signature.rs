@@ -127,7 +127,7 @@ mod tests {
         let other = Signer::new("fedcba9876543210", Duration::from_secs(300));
         assert_eq!(check(&now, &other.sign(NOW_S, body), body), Err(Stranger));
         for (at, expected) in
-            [(-300, Ok(())), (300, Ok(())), (-301, Err(NotNow)), (302, Err(NotNow))]
+            [(-299, Ok(())), (300, Ok(())), (-301, Err(NotNow)), (301, Err(NotNow))]
         {
             let at = NOW_S + at;
             assert_eq!(check(&at.to_string(), &signer.sign(at, body), body), expected, "{at}");

@@ -8,6 +8,7 @@
     reason = "tests touch sockets and fail by panicking"
 )]
 
+use crate::accounts::{SECRET, hook, signed};
 use crate::support::*;
 use insula_testkit::{Daemon, Home};
 use serde_json::{Value, json as value};
@@ -209,6 +210,60 @@ fn who_comes_back_hears_what_was_said_meanwhile() {
     // Said again it counts once: what comes next is new.
     say(&mut other, &value!({ "type": "say", "id": "3", "room": "family", "text": "word 3" }));
     assert_eq!(wait_for(&mut socket, "message")["text"], "word 3");
+}
+
+/// The next thing that the agent says.
+fn answer(socket: &mut Socket) -> Value {
+    loop {
+        let message = wait_for(socket, "message");
+        if message["by"] == "agent" {
+            return message;
+        }
+    }
+}
+
+#[test]
+fn an_agent_answers_where_it_was_asked() {
+    let (home, daemon) = served();
+    let (_, token) = token(&home, "a");
+    let mut socket = with_token(&daemon, &token);
+    let mut elsewhere = with_token(&daemon, &token);
+    say(&mut socket, &value!({ "type": "join" }));
+    say(&mut elsewhere, &value!({ "type": "join", "room": "family" }));
+    wait_for(&mut elsewhere, "joined");
+    say(&mut socket, &value!({ "type": "say", "id": "1", "text": "hello" }));
+    let said = answer(&mut socket);
+    assert_eq!((&said["room"], &said["topic"]), (&Value::Null, &Value::Null));
+    // In a room with others it answers whoever addresses it, there and nowhere else.
+    let asked = value!({
+        "type": "say", "id": "2", "room": "family", "text": "hello", "mention": true,
+    });
+    say(&mut socket, &asked);
+    assert_eq!(answer(&mut elsewhere)["room"], "family");
+}
+
+#[test]
+fn the_reply_to_a_webhook_goes_to_the_chat_that_the_operator_named() {
+    let channels = "channels: {web: {accounts: {site: {}}}, webhook: {accounts: {ci: \
+         {secret: 0123456789abcdef0123456789abcdef, template: '{{ word }}', \
+         deliver: 'web:site:builds'}}}}";
+    let agents = "agents: {a: {access: {allow: [\"webhook:ci\", \"web:*\"]}}}\n\
+         bindings: [{agent: a, web: \"*\"}, {agent: a, webhook: \"*\"}]";
+    let home = configured(&format!("{agents}\n{channels}\n"));
+    let daemon = start_still(&home);
+    eventually("both are open", || {
+        let accounts = json(&home, &["status"])["accounts"].clone();
+        let all = accounts.as_array().unwrap().clone();
+        all.iter().all(|account| account["state"] == "connected").then_some(())
+    });
+    let (_, token) = token(&home, "a");
+    let mut socket = with_token(&daemon, &token);
+    say(&mut socket, &value!({ "type": "join", "room": "builds" }));
+    wait_for(&mut socket, "joined");
+    let body = r#"{"word": "the build is red"}"#;
+    let taken = hook(&daemon, "webhook/ci", &signed(SECRET, 0, body), body);
+    assert_eq!(taken.status, 202);
+    assert_eq!(answer(&mut socket)["room"], "builds");
 }
 
 #[test]

@@ -24,7 +24,7 @@ pub async fn examine(house: &House, workshop: &dyn Workshop) -> Vec<Finding> {
 
 async fn examine_one(house: &House, workshop: &dyn Workshop, account: &Account) -> Finding {
     let (status, detail) = match wanted(house, account) {
-        Wanted::Off(why) if !account.enabled => (Status::Off, why),
+        Wanted::Off(why) if !account.enabled || !account.is_built() => (Status::Off, why),
         Wanted::Off(why) => (Status::Bad, why),
         Wanted::On(settings) => match make(workshop, &settings) {
             Err(fault) => told(&fault),
