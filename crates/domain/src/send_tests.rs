@@ -118,7 +118,7 @@ fn label() -> impl Strategy<Value = Label> {
 }
 
 proptest! {
-    #![proptest_config(cases(1000))]
+    #![proptest_config(cases(300))]
 
     #[test]
     fn to_have_seen_more_never_allows_more(

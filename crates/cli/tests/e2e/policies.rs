@@ -9,7 +9,7 @@
 
 use crate::support::*;
 use insula_testkit::{Daemon, Home};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::Path;
 
 /// A token and what it is called with.
@@ -151,23 +151,20 @@ fn the_policy_of_no_memory_works_as_written() {
 
 #[test]
 fn b04_a_scope_hook_that_goes_wrong_denies_and_nothing_is_global() {
-    let long = "x".repeat(600);
-    let config = format!(
-        r#"
+    let config = r#"
 agents:
-  main: {{default: true}}
-  crash: {{memory: true, hooks: {{memory:scope: [{{command: "echo oh dear >&2; exit 3", timeout: 30s}}]}}}}
-  hang: {{memory: true, hooks: {{memory:scope: [{{command: "sleep 600", timeout: 300ms}}]}}}}
-  nonsense: {{memory: true, hooks: {{memory:scope: [{{command: "echo here you go", timeout: 30s}}]}}}}
-  object: {{memory: true, hooks: {{memory:scope: [{{command: "echo '{{\"context_id\": {{\"a\": 1}}}}'", timeout: 30s}}]}}}}
-  empty: {{memory: true, hooks: {{memory:scope: [{{command: "echo '{{\"context_id\": \"\"}}'", timeout: 30s}}]}}}}
-  silent: {{memory: true, hooks: {{memory:scope: [{{command: "true", timeout: 30s}}]}}}}
-  long: {{memory: true, hooks: {{memory:scope: [{{command: "echo '{{\"context_id\": \"{long}\"}}'", timeout: 30s}}]}}}}
-  dots: {{memory: true, hooks: {{memory:scope: [{{command: "echo '{{\"context_id\": \"../..\"}}'", timeout: 30s}}]}}}}
-  forged: {{memory: true, hooks: {{memory:scope: [{{command: "echo '{{\"context_id\": \"chat:api:token:victim\"}}'", timeout: 30s}}]}}}}
-"#
-    );
-    let home = configured(&config);
+  main: {default: true}
+  crash: {memory: true, hooks: {memory:scope: [{command: "echo oh dear >&2; exit 3", timeout: 30s}]}}
+  hang: {memory: true, hooks: {memory:scope: [{command: "sleep 600", timeout: 300ms}]}}
+  nonsense: {memory: true, hooks: {memory:scope: [{command: "echo here you go", timeout: 30s}]}}
+  object: {memory: true, hooks: {memory:scope: [{command: "echo '{\"context_id\": {\"a\": 1}}'", timeout: 30s}]}}
+  empty: {memory: true, hooks: {memory:scope: [{command: "echo '{\"context_id\": \"\"}'", timeout: 30s}]}}
+  silent: {memory: true, hooks: {memory:scope: [{command: "true", timeout: 30s}]}}
+  long: {memory: true, hooks: {memory:scope: [{command: "printf '{\"context_id\": \"%0600d\"}' 0", timeout: 30s}]}}
+  dots: {memory: true, hooks: {memory:scope: [{command: "echo '{\"context_id\": \"../..\"}'", timeout: 30s}]}}
+  forged: {memory: true, hooks: {memory:scope: [{command: "echo '{\"context_id\": \"chat:api:token:victim\"}'", timeout: 30s}]}}
+"#;
+    let home = configured(config);
     let daemon = start_still(&home);
     for agent in ["crash", "hang", "nonsense", "object", "empty", "silent", "long"] {
         let ann = caller(&home, agent, &[]);
@@ -202,8 +199,6 @@ agents:
     let files: Vec<_> =
         holders.iter().filter(|path| path.extension().is_some_and(|it| it == "md")).collect();
     assert!(files.iter().all(|path| own(path)) && files.len() == 2, "{holders:?}");
-    let explained = crate::support::json(&home, &["tools", "dots"]);
-    assert!(matches!(explained, Value::Array(_)));
     daemon.terminate().unwrap();
     assert_chains_hold(&home);
 }

@@ -50,7 +50,9 @@ fn b05_nothing_is_sent_without_a_grant_and_all_attempts_are_on_record() {
     ] {
         assert_eq!(rule(&home, agent), (exposed, why.to_owned()), "{agent}");
     }
-    assert!(send(&home, "named").contains("you do not have the tool `send_message`"));
+    // Whoever does not have it can't call it, and nothing is tried.
+    assert!(!send(&home, "named").contains("on its way"));
+    assert!(attempts(&home, "named").is_empty());
     let said = send(&home, "closed");
     assert!(said.contains("not everyone in `telegram:main:-100` may read"), "{said}");
     let attempts_closed = attempts(&home, "closed");
