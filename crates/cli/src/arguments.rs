@@ -309,8 +309,9 @@ const CHAT_HELP: &str = "\
 At a terminal it is a conversation: Alt-Enter or a backslash at the end goes on in the next line,
 Ctrl-C stops a turn, Ctrl-D leaves, /help lists commands. Where standard input or output is no
 terminal, all of standard input is one message; with -m, what is piped in follows the message,
-as in `cat notes.txt | insula chat -m 'sum this up'`. Exit codes: 0 replied, 1 failed, 2 wrong use,
-130 stopped by Ctrl-C.";
+as in `cat notes.txt | insula chat -m 'sum this up'`. A message that is a command, such as /memory,
+is done and not said; //memory says it. Exit codes: 0 replied or done, 1 failed, 2 wrong use, 130
+stopped by Ctrl-C.";
 
 /// List, show, search and forget an agent's conversations.
 #[derive(Debug, Subcommand)]

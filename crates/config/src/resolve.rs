@@ -385,7 +385,12 @@ impl<'r> Reader<'r> {
     /// An expression about scopes; one that is wrong fails the agent.
     fn scope_expression(&mut self, node: &Node) -> Option<Expression> {
         let text = node.text()?;
-        match Expression::compile(text, SCOPE_VARIABLES) {
+        let compiled = Expression::compile(text, SCOPE_VARIABLES).map_err(|it| it.to_string());
+        let named = compiled.and_then(|expression| match expression.answers_no_name() {
+            None => Ok(expression),
+            Some(what) => Err(format!("it answers {what}, and must answer a name")),
+        });
+        match named {
             Ok(expression) => Some(expression),
             Err(error) => {
                 let message = format!("`{text}` is no scope: {error}");

@@ -1,9 +1,9 @@
 //! What an operator may do with all of an agent's memory: look, search, share, forget, check.
 
 use crate::entries::{Draft, draft};
+use crate::erase::Erased;
 use crate::error::MemoryError;
 use crate::memory::{List, Memory};
-use crate::text::render;
 use insula_domain::Scope;
 use insula_store::memory::MEMORY_PAGE_MAX;
 use insula_store::{
@@ -124,43 +124,17 @@ impl Memory {
         shared.map(|entry| entry.id).ok_or(MemoryError::Busy)
     }
 
-    /// Forgets for good, with what was made or shared from it: what that was.
-    pub async fn forget(
-        &self,
-        what: Forget,
-        origin: &Origin,
-    ) -> Result<Vec<Fragment>, MemoryError> {
-        // Words that people wrote since count as being in their scope.
-        if let Forget::Scope(scope) = &what
-            && let Ok(scope) = scope.parse::<Scope>()
-        {
-            for target in Target::ALL {
-                match self.entries(&List { scope: scope.clone(), target }).await {
-                    Ok(_) | Err(MemoryError::File { .. }) => {}
-                    Err(error) => return Err(error),
-                }
-            }
-        }
+    /// Forgets for good, with what was made or shared from it: what that was, and which files
+    /// may still have some of it.
+    pub async fn forget(&self, what: Forget, origin: &Origin) -> Result<Erased, MemoryError> {
+        // Words that people wrote since count: they may be of that scope, or come from what is
+        // meant. A file that can't be used is told below.
+        self.settle_all().await?;
         let affected = self.store.memory_affected(what).await?;
-        for some in affected.chunks(FORGOTTEN_AT_ONCE) {
-            self.erase(some, origin).await?;
-        }
-        Ok(affected)
-    }
-
-    /// Every list as its file has it.
-    pub async fn export(&self) -> Result<Vec<Exported>, MemoryError> {
-        let mut lists: BTreeSet<(Arc<str>, Target)> = BTreeSet::new();
-        for (fragment, _) in self.known().await? {
-            lists.insert((fragment.scope, fragment.target));
-        }
-        let mut exported = Vec::with_capacity(lists.len());
-        for (scope, target) in lists {
-            let page = self.store.memory_page(&scope, target).await?;
-            let text = render(page.fragments.iter().map(|fragment| fragment.text.as_str()));
-            exported.push(Exported { scope, target, text });
-        }
-        Ok(exported)
+        let lists = affected.lists.clone();
+        let mut erased = self.erase(affected, origin).await?;
+        erased.remains.extend(self.finish_due(&lists).await?);
+        Ok(erased)
     }
 
     /// Checks the chain of provenance and every fragment against it.
@@ -168,6 +142,3 @@ impl Memory {
         Ok(self.store.memory_verify().await?)
     }
 }
-
-/// Fragments forgotten in one commit: few enough that turns get their say between two.
-const FORGOTTEN_AT_ONCE: usize = 256;

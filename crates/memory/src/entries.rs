@@ -1,5 +1,6 @@
 //! What the operations of one call make of a list. Pure: all of them apply, or none does.
 
+use crate::block::together;
 use crate::error::MemoryError;
 use crate::text::{is_one_entry, length};
 use insula_domain::scan::{Use, scan};
@@ -113,6 +114,47 @@ pub(crate) fn draft(text: &str, parents: Vec<FragmentId>) -> NewFragment {
     NewFragment { text: text.to_owned(), blocked: objection(text), parents }
 }
 
+/// Whether whoever makes a change may read the list that is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// They may: errors show what there is.
+    Open,
+    /// They may not: nothing that is said depends on what there is.
+    Closed,
+}
+
+/// Most characters of a list that a message shows: more than a list of the usual size has.
+const SHOWN_CHARS_MAX: usize = 8_000;
+/// Most characters of one entry of it: enough to tell it from others.
+const ENTRY_CHARS_MAX: usize = 600;
+
+/// Entries as lines of a message, each after `mark`: scanned again, alone and together, and
+/// bounded.
+fn lines(entries: &[&str], mark: impl Fn(usize) -> String) -> String {
+    let (mut shown, mut chars, mut left) = (Vec::new(), 0, 0);
+    for entry in entries {
+        let length = entry.chars().count().min(ENTRY_CHARS_MAX);
+        if chars + length > SHOWN_CHARS_MAX {
+            left += 1;
+        } else if objection(entry).is_none() {
+            chars += length;
+            shown.push(*entry);
+        }
+    }
+    let mut text = String::new();
+    for (index, entry) in together(&shown).into_iter().map(|at| shown[at]).enumerate() {
+        let cut: String = entry.chars().take(ENTRY_CHARS_MAX).collect();
+        let more = if cut.len() < entry.len() { "…" } else { "" };
+        // Lines of one entry stay apart from the next.
+        let cut = cut.replace('\n', "\n   ");
+        text.push_str(&format!("\n{}{cut}{more}", mark(index)));
+    }
+    if left > 0 {
+        text.push_str(&format!("\n[{left} more are not shown; `memory_search` finds them]"));
+    }
+    text
+}
+
 /// The entries that a model may know of, numbered, and how full the list is.
 pub(crate) fn shown(drafts: &[Draft], target: Target, limits: &Limits) -> String {
     let visible: Vec<&str> = drafts.iter().filter(|it| !it.is_blocked()).map(Draft::text).collect();
@@ -120,12 +162,9 @@ pub(crate) fn shown(drafts: &[Draft], target: Target, limits: &Limits) -> String
         return format!("`{}` is empty.", target.as_str());
     }
     let used = length(visible.iter().copied());
-    let mut text =
-        format!("`{}` now has {used} of {} characters:", target.as_str(), limits.of(target));
-    for (index, entry) in visible.iter().enumerate() {
-        text.push_str(&format!("\n{}. {entry}", index + 1));
-    }
-    text
+    let (name, limit) = (target.as_str(), limits.of(target));
+    let entries = lines(&visible, |index| format!("{}. ", index + 1));
+    format!("`{name}` now has {used} of {limit} characters:{entries}")
 }
 
 /// Applies changes in order. What they take out is the parent of what they bring.
@@ -133,7 +172,13 @@ pub(crate) fn apply(
     lists: &mut Drafts,
     changes: &[Change],
     limits: &Limits,
+    sight: Sight,
 ) -> Result<(), MemoryError> {
+    // What is there could be found out by asking for it to be replaced.
+    let adds_only = changes.iter().all(|it| matches!(it.operation, Operation::Add { .. }));
+    if sight == Sight::Closed && !adds_only {
+        return Err(MemoryError::Unseen);
+    }
     let before = lists.clone();
     let now = |target: Target| {
         let drafts = before.get(&target).map(Vec::as_slice).unwrap_or_default();
@@ -169,11 +214,17 @@ pub(crate) fn apply(
         let was = length(had.iter().filter(|draft| !draft.is_blocked()).map(Draft::text));
         // A list that people made longer may be shortened step by step.
         if would > limit && would >= was && *list != had {
+            if sight == Sight::Closed {
+                return Err(MemoryError::NoRoom);
+            }
             return Err(MemoryError::Full { target: *target, would, limit, now: now(*target) });
         }
         let all = length(list.iter().map(Draft::text));
         if all > limit.saturating_mul(3) && all > length(had.iter().map(Draft::text)) {
-            return Err(MemoryError::TooManyBlocked { target: *target });
+            return Err(match sight {
+                Sight::Open => MemoryError::TooManyBlocked { target: *target },
+                Sight::Closed => MemoryError::NoRoom,
+            });
         }
         for draft in list.iter_mut() {
             if let Draft::New(new) = draft {
@@ -219,7 +270,11 @@ fn find(
             None => Err(MemoryError::Ambiguous {
                 target,
                 needle: needle.to_owned(),
-                matches: many.iter().map(|at| format!("- {}", list[*at].text())).collect(),
+                count: many.len(),
+                matches: {
+                    let texts: Vec<&str> = many.iter().map(|at| list[*at].text()).collect();
+                    lines(&texts, |_| "- ".to_owned())
+                },
             }),
         },
     }

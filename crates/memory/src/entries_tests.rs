@@ -38,7 +38,7 @@ fn remove(old_text: &str) -> Change {
 fn after(texts: &[&str], changes: &[Change]) -> Result<Vec<String>, String> {
     let mut lists = lists(texts);
     let limits = Limits { memory: 60, user: 10 };
-    apply(&mut lists, changes, &limits).map_err(|error| error.to_string())?;
+    apply(&mut lists, changes, &limits, Sight::Open).map_err(|error| error.to_string())?;
     Ok(lists[&Target::Memory].iter().map(|draft| draft.text().to_owned()).collect())
 }
 
@@ -54,7 +54,7 @@ fn operations_apply_in_order() {
 fn what_is_taken_out_is_the_parent_of_what_comes() {
     let mut lists = lists(&["one", "two", "three"]);
     let changes = [remove("one"), remove("two"), add("one and two")];
-    apply(&mut lists, &changes, &Limits::default()).unwrap();
+    apply(&mut lists, &changes, &Limits::default(), Sight::Open).unwrap();
     let Some(Draft::New(new)) = lists[&Target::Memory].last() else { panic!() };
     assert_eq!(new.parents, [FragmentId(1), FragmentId(2)]);
 }

@@ -10,7 +10,10 @@ pub enum MemoryError {
     #[error("{0}")]
     Wrong(String),
     /// no entry has these words
-    #[error("no entry of `{}` contains {needle:?}; nothing was changed. {now}", target.as_str())]
+    #[error(
+        "no entry of `{}` contains {:?}; nothing was changed. {now}",
+        target.as_str(), clip(needle)
+    )]
     NoMatch {
         /// The list.
         target: Target,
@@ -21,16 +24,18 @@ pub enum MemoryError {
     },
     /// several entries have these words
     #[error(
-        "{} entries of `{}` contain {needle:?}; nothing was changed. Give more of the one you mean:\n{}",
-        matches.len(), target.as_str(), matches.join("\n")
+        "{count} entries of `{}` contain {:?}; nothing was changed. Give more of the one you mean:{matches}",
+        target.as_str(), clip(needle)
     )]
     Ambiguous {
         /// The list.
         target: Target,
         /// What was looked for.
         needle: String,
-        /// The entries that have it.
-        matches: Vec<String>,
+        /// How many entries have it.
+        count: usize,
+        /// Some of them, one a line.
+        matches: String,
     },
     /// the list would be too long
     #[error(
@@ -56,13 +61,23 @@ pub enum MemoryError {
         /// The list.
         target: Target,
     },
+    /// the list can't be read from here
+    #[error(
+        "what is remembered from here goes where you can't read it, so that only `add` works; nothing was changed"
+    )]
+    Unseen,
+    /// the list can't be read from here, and is full
+    #[error(
+        "there is no room where this would be remembered, and you can't read what is there; nothing was changed"
+    )]
+    NoRoom,
     /// there is no such fragment
     #[error("there is no fragment {0}; `insula memory list` shows those there are")]
     NoFragment(i64),
     /// a mirror can't be used
     #[error("{} {fault}; nothing was changed", file.display())]
     File {
-        /// The file.
+        /// The file, below the agent's folder.
         file: PathBuf,
         /// What is wrong with it.
         fault: FileFault,
@@ -78,12 +93,53 @@ pub enum MemoryError {
     Stopped(#[from] insula_world::StorageStopped),
 }
 
+impl MemoryError {
+    /// What a model is told: nothing of the machine, nor of scopes by name.
+    pub fn for_model(&self) -> String {
+        match self {
+            Self::File { file, fault } => {
+                let name = file.file_name().unwrap_or_default().to_string_lossy();
+                format!(
+                    "the file `{name}` of this list {fault}; an operator has to do that. Nothing was changed"
+                )
+            }
+            Self::Store(
+                StoreError::Buried { .. }
+                | StoreError::MemoryChanged
+                | StoreError::TooLong { .. }
+                | StoreError::Overloaded { .. },
+            ) => self.to_string(),
+            Self::Store(_) | Self::Stopped(_) => {
+                "what is remembered can't be reached now; go on without it".to_owned()
+            }
+            other => other.to_string(),
+        }
+    }
+}
+
+/// Longest part of somebody's words that a message repeats, in characters.
+const CLIP_CHARS_MAX: usize = 120;
+
+/// As much of somebody's words as a message needs.
+fn clip(text: &str) -> String {
+    let mut clipped: String = text.chars().take(CLIP_CHARS_MAX).collect();
+    if clipped.len() < text.len() {
+        clipped.push('…');
+    }
+    clipped
+}
+
 /// Why a mirror can't be used. It is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileFault {
     /// it is a link
     #[error("is a link or lies behind one, and must be a file of its own: replace it by a file")]
     Link,
+    /// it has another name
+    #[error(
+        "has another name elsewhere (a hard link), and must be a file of its own: replace it by a copy"
+    )]
+    HardLink,
     /// it is no file
     #[error("is not a file: move it away")]
     NotAFile,

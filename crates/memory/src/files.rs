@@ -38,9 +38,10 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The whole path, for people.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.root.join(&self.folder).join(self.name)
+    /// The path below the agent's folder, for people. Where that folder is on this machine is
+    /// nobody's business who does not run it.
+    pub(crate) fn relative(&self) -> PathBuf {
+        self.folder.join(self.name)
     }
 
     fn staged(&self) -> String {
@@ -102,6 +103,10 @@ fn bytes(folder: impl AsFd, name: &str) -> Result<Option<Vec<u8>>> {
     let stat = fstat(&file).map_err(fault)?;
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(FileFault::NotAFile);
+    }
+    // Under its other name it may be somebody else's.
+    if stat.st_nlink > 1 {
+        return Err(FileFault::HardLink);
     }
     let mut bytes = Vec::new();
     let read = File::from(file).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
@@ -245,25 +250,46 @@ pub(crate) fn keep(place: &Place, millis: i64, bytes: &[u8]) -> Result<()> {
 }
 
 /// Changes the earlier versions: `change` says what becomes of the bytes of each, `None` for
-/// a version that goes.
-pub(crate) fn change_kept(place: &Place, change: impl Fn(&[u8]) -> Option<Vec<u8>>) -> Result<()> {
-    let Some(folder) = folder(place, false)? else { return Ok(()) };
+/// a version that goes. Answers those that could not be changed, and why.
+pub(crate) fn change_kept(
+    place: &Place,
+    change: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<Vec<(String, FileFault)>> {
+    let Some(folder) = folder(place, false)? else { return Ok(Vec::new()) };
+    let mut left = Vec::new();
     for name in kept_names(&folder, place)? {
-        let new = match bytes(&folder, &name) {
-            Ok(Some(bytes)) => match change(&bytes) {
-                Some(new) if new == bytes => continue,
-                new => new,
-            },
-            Ok(None) => continue,
-            // Whatever it is, we did not keep it.
-            Err(_) => continue,
-        };
-        remove(&folder, &name)?;
-        if let Some(new) = new {
-            put(&folder, &name, &new)?;
+        if let Err(fault) = change_one(&folder, &name, &change) {
+            left.push((name, fault));
         }
     }
-    Ok(())
+    Ok(left)
+}
+
+fn change_one(
+    folder: &OwnedFd,
+    name: &str,
+    change: impl Fn(&[u8]) -> Option<Vec<u8>>,
+) -> Result<()> {
+    let new = match bytes(folder, name) {
+        Ok(None) => return Ok(()),
+        Ok(Some(bytes)) => match change(&bytes) {
+            Some(new) if new == bytes => return Ok(()),
+            new => new,
+        },
+        // Not ours: a version of ours is a file of its own when it is kept.
+        Err(FileFault::Link | FileFault::NotAFile) => return Ok(()),
+        Err(FileFault::HardLink) => {
+            remove(folder, name)?;
+            return Err(FileFault::HardLink);
+        }
+        // What can't be read through can't be cleaned either.
+        Err(_) => None,
+    };
+    remove(folder, name)?;
+    match new {
+        Some(new) => put(folder, name, &new),
+        None => Ok(()),
+    }
 }
 
 /// The folders of contexts there are, relative to the agent's folder for memory.

@@ -1,15 +1,14 @@
 //! An agent's memory: the handle, and the one way in which its lists are changed.
 
 use crate::encode::folder_of;
-use crate::entries::{Draft, Limits};
+use crate::entries::{Draft, Limits, draft};
 use crate::error::MemoryError;
 use crate::files::{self, Place};
 use crate::mirror::{self, Due, Looked, bytes_of, digest};
 use crate::scoped::Scoped;
 use insula_domain::Scope;
 use insula_store::{
-    AgentCommand, AgentStore, Entry, Fence, Fragment, FragmentId, Origin, Remember, Source,
-    StoreError, Target,
+    AgentCommand, AgentStore, Entry, Fence, Fragment, Origin, Remember, Source, StoreError, Target,
 };
 use insula_world::World;
 use std::path::PathBuf;
@@ -47,6 +46,11 @@ pub(crate) struct List {
 }
 
 impl List {
+    /// The list that the store calls so. What is in the store was written by us, and parses.
+    pub(crate) fn named((scope, target): &insula_store::ListName) -> Option<Self> {
+        Some(Self { scope: scope.parse().ok()?, target: *target })
+    }
+
     fn name(&self) -> &'static str {
         match self.target {
             Target::Memory => "MEMORY.md",
@@ -96,7 +100,7 @@ impl Memory {
         self.lock.lock().await
     }
 
-    fn place(&self, list: &List) -> Place {
+    pub(crate) fn place(&self, list: &List) -> Place {
         let folder = std::path::Path::new("memories").join(folder_of(&list.scope));
         Place { root: self.root.clone(), folder, name: list.name() }
     }
@@ -128,26 +132,56 @@ impl Memory {
         self.store.commit(batch, &self.fence).await
     }
 
-    async fn on_disk<T: Send + 'static>(
+    pub(crate) async fn on_disk<T: Send + 'static>(
         &self,
         place: Place,
         work: impl FnOnce(&Place) -> Result<T, crate::error::FileFault> + Send + 'static,
     ) -> Result<T, MemoryError> {
-        let job =
-            move || work(&place).map_err(|fault| MemoryError::File { file: place.path(), fault });
+        let job = move || {
+            work(&place).map_err(|fault| MemoryError::File { file: place.relative(), fault })
+        };
         self.world.storage.run(job).await?
     }
 
     /// Looks at a list and its file. The lock is held.
-    async fn look(&self, list: &List) -> Result<Looked, MemoryError> {
+    pub(crate) async fn look(&self, list: &List) -> Result<Looked, MemoryError> {
         let place = self.place(list);
         let page = self.store.memory_page(&list.scope.to_string(), list.target).await?;
-        let (file, disk) = (place.path(), self.on_disk(place, files::read).await?);
+        let (file, disk) = (place.relative(), self.on_disk(place, files::read).await?);
         mirror::look(page, disk).map_err(|fault| MemoryError::File { file, fault })
     }
 
-    /// A list as it is, after people's edits of its file were taken in. The lock is held.
+    /// A list as it is, after people's edits of its file were taken in, and what is left of
+    /// earlier forgetting was tried again. The lock is held.
     async fn settled(&self, list: &List) -> Result<Looked, MemoryError> {
+        let looked = self.in_step(list).await?;
+        if looked.is_erasure_due {
+            self.finish(list).await?;
+        }
+        Ok(looked)
+    }
+
+    /// New entries that were forgotten here before are an old copy's, and left out.
+    pub(crate) async fn without_forgotten(
+        &self,
+        list: &List,
+        mut drafts: Vec<Draft>,
+    ) -> Result<Vec<Draft>, MemoryError> {
+        let is_new = |draft: &Draft| matches!(draft, Draft::New(_));
+        let new = drafts.iter().filter(|draft| is_new(draft));
+        let texts: Vec<String> = new.map(|draft| draft.text().to_owned()).collect();
+        if texts.is_empty() {
+            return Ok(drafts);
+        }
+        let scope = list.scope.to_string();
+        let mut forgotten =
+            self.store.memory_forgotten(&scope, list.target, texts).await?.into_iter();
+        drafts.retain(|draft| !is_new(draft) || !forgotten.next().unwrap_or(false));
+        Ok(drafts)
+    }
+
+    /// A list whose file says the same, after people's edits were taken in. The lock is held.
+    pub(crate) async fn in_step(&self, list: &List) -> Result<Looked, MemoryError> {
         for _ in 0..TRIES_MAX {
             let looked = self.look(list).await?;
             let drafts = match &looked.due {
@@ -157,7 +191,7 @@ impl Memory {
                     return Ok(Looked { has_leftover: false, ..looked });
                 }
                 Due::Write => looked.fragments.iter().cloned().map(Draft::Kept).collect(),
-                Due::TakeIn(drafts) => drafts.clone(),
+                Due::TakeIn(drafts) => self.without_forgotten(list, drafts.clone()).await?,
             };
             if matches!(looked.due, Due::TakeIn(_)) {
                 let before: Vec<Draft> =
@@ -248,13 +282,24 @@ impl Memory {
     /// Takes in what a person wrote in the moment between our look at the file and its end.
     async fn rescue(&self, step: &Step, bytes: Vec<u8>) -> Result<(), MemoryError> {
         let (list, base) = (&step.list, step.looked.ids());
-        let (at, kept) = (self.world.clock.now().as_millis(), bytes.clone());
+        let at = self.world.clock.now().as_millis();
+        let kept = self.keepable(list, &bytes).await?;
         self.on_disk(step.place.clone(), move |place| files::keep(place, at, &kept)).await?;
         let looked = self.look(list).await?;
         let drafts = mirror::rescue(&looked.fragments, &base, &bytes)
-            .map_err(|fault| MemoryError::File { file: step.place.path(), fault })?;
+            .map_err(|fault| MemoryError::File { file: step.place.relative(), fault })?;
+        let drafts = self.without_forgotten(list, drafts).await?;
         let next = self.step(list, looked, drafts);
         Box::pin(self.take(vec![next], Vec::new(), &self.origin_of_edit())).await
+    }
+
+    /// The bytes of an earlier version without what was forgotten here.
+    async fn keepable(&self, list: &List, bytes: &[u8]) -> Result<Vec<u8>, MemoryError> {
+        let Ok(entries) = mirror::entries_of(bytes) else { return Ok(bytes.to_vec()) };
+        let all: Vec<Draft> = entries.iter().map(|it| Draft::New(draft(it, Vec::new()))).collect();
+        let count = all.len();
+        let left = self.without_forgotten(list, all).await?;
+        Ok(if left.len() == count { bytes.to_vec() } else { bytes_of(&left, None) })
     }
 
     /// The entries of a list, after people's edits were taken in.
@@ -299,90 +344,22 @@ impl Memory {
         Err(MemoryError::Busy)
     }
 
-    /// Erases these fragments, with their words in files and in earlier versions of them.
-    pub(crate) async fn erase(
-        &self,
-        fragments: &[Fragment],
-        origin: &Origin,
-    ) -> Result<(), MemoryError> {
-        let _held = self.hold().await;
-        let mut lists: Vec<List> = Vec::new();
-        for fragment in fragments {
-            // What is in the store was written by us, and parses.
-            let Ok(scope) = fragment.scope.parse() else { continue };
-            let list = List { scope, target: fragment.target };
-            if !lists.contains(&list) {
-                lists.push(list);
-            }
-        }
-        let ids: Vec<FragmentId> = fragments.iter().map(|fragment| fragment.id).collect();
-        let mut batch = vec![AgentCommand::ForgetMemory {
-            fragments: ids.clone(),
-            origin: Box::new(origin.clone()),
-        }];
-        let mut staged = Vec::new();
-        for list in &lists {
-            // A file that can't be used is not ours to clean; the rest is forgotten all the same.
-            let looked = match self.settled(list).await {
-                Ok(looked) => looked,
-                Err(error @ MemoryError::File { .. }) => {
-                    tracing::warn!(%error, "a mirror was left as it is while something in it was forgotten");
-                    continue;
-                }
-                Err(error) => return Err(error),
-            };
-            let kept: Vec<Draft> = looked
-                .fragments
-                .iter()
-                .filter(|fragment| !ids.contains(&fragment.id))
-                .cloned()
-                .map(Draft::Kept)
-                .collect();
-            let step = self.step(list, looked, kept);
-            let bytes = step.bytes.clone();
-            let digest = digest(&bytes);
-            let fragments = step.drafts.iter().filter_map(|draft| match draft {
-                Draft::Kept(fragment) => Some(fragment.id),
-                Draft::New(_) => None,
-            });
-            batch.push(AgentCommand::MarkMirror {
-                scope: list.scope.to_string().into(),
-                target: list.target,
-                digest,
-                fragments: fragments.collect(),
-            });
-            self.on_disk(step.place.clone(), move |place| files::stage(place, &bytes)).await?;
-            staged.push(step);
-        }
-        if let Err(error) = self.commit(batch).await {
-            self.unstage(staged.into_iter().map(|step| step.place).collect()).await;
-            return Err(error.into());
-        }
-        let texts: Vec<String> = fragments.iter().map(|fragment| fragment.text.clone()).collect();
-        for step in staged {
-            let old = self.on_disk(step.place.clone(), files::swap).await?;
-            if old != step.looked.file
-                && let Some(bytes) = old
-            {
-                self.rescue(&step, bytes).await?;
-            }
-            let texts = texts.clone();
-            let clean = move |place: &Place| {
-                let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-                files::change_kept(place, |bytes| mirror::without(bytes, &texts))
-            };
-            self.on_disk(step.place, clean).await?;
-        }
-        Ok(())
+    /// The scopes that have a folder, and what is global.
+    pub(crate) async fn folders(&self) -> Result<Vec<Scope>, MemoryError> {
+        let root = self.folder();
+        let folders = self.world.storage.run(move || files::contexts(&root)).await?;
+        let contexts = folders.iter().filter_map(|folder| crate::encode::scope_of(folder));
+        Ok(contexts.chain([Scope::Global]).collect())
     }
 
     /// Looks at every file there is, also of scopes that nobody uses now.
     pub(crate) async fn settle_all(&self) -> Result<Vec<MemoryError>, MemoryError> {
-        let root = self.folder();
-        let job = move || files::contexts(&root);
-        let folders = self.world.storage.run(job).await?;
-        let contexts = folders.iter().filter_map(|folder| crate::encode::scope_of(folder));
-        let scopes: Vec<Scope> = contexts.chain([Scope::Global]).collect();
+        let mut scopes = self.folders().await?;
+        // A folder that was put out of reach is in none of them.
+        let due = self.store.memory_due().await?;
+        scopes.extend(due.iter().filter_map(|(scope, _)| scope.parse().ok()));
+        scopes.sort();
+        scopes.dedup();
         let _held = self.hold().await;
         let mut faults = Vec::new();
         for scope in scopes {

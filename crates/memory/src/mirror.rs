@@ -12,6 +12,7 @@ use crate::merge::merge;
 use crate::text::{parse, render};
 use insula_store::memory::{FRAGMENT_BYTES_MAX, FRAGMENTS_MAX};
 use insula_store::{Fragment, FragmentId, MemoryPage};
+use std::collections::BTreeSet;
 
 /// The hash of a file's bytes.
 pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
@@ -38,6 +39,8 @@ pub(crate) struct Looked {
     pub(crate) due: Due,
     /// Whether something staged is left over.
     pub(crate) has_leftover: bool,
+    /// Whether its files may still have what was forgotten.
+    pub(crate) is_erasure_due: bool,
 }
 
 impl Looked {
@@ -48,7 +51,7 @@ impl Looked {
 
 /// Compares a list with its file.
 pub(crate) fn look(page: MemoryPage, disk: OnDisk) -> Result<Looked, FileFault> {
-    let MemoryPage { fragments, mirror } = page;
+    let MemoryPage { fragments, mirror, erasure_due } = page;
     let OnDisk { file, staged } = disk;
     let has_leftover = staged.is_some();
     let is = |bytes: &Option<Vec<u8>>, hash: &[u8; 32]| {
@@ -81,7 +84,7 @@ pub(crate) fn look(page: MemoryPage, disk: OnDisk) -> Result<Looked, FileFault> 
     // An edit that changes no entry is none: blank lines, a line end at the end.
     let same: Vec<Draft> = fragments.iter().cloned().map(Draft::Kept).collect();
     let due = if due == Due::TakeIn(same) { Due::Nothing } else { due };
-    Ok(Looked { fragments, file, due, has_leftover })
+    Ok(Looked { fragments, file, due, has_leftover, is_erasure_due: erasure_due })
 }
 
 fn edited(now: &[Fragment], base: &[FragmentId], bytes: &[u8]) -> Result<Due, FileFault> {
@@ -128,21 +131,15 @@ pub(crate) fn rescue(
     Ok(merge(now, base, &entries_of(bytes)?))
 }
 
-/// An earlier version of a file without the entries that have one of these texts; `None` if
-/// it is best gone altogether.
-pub(crate) fn without(bytes: &[u8], texts: &[&str]) -> Option<Vec<u8>> {
-    let has = |bytes: &[u8]| {
-        texts.iter().any(|text| {
-            let needle = text.as_bytes();
-            !needle.is_empty() && bytes.windows(needle.len()).any(|window| window == needle)
-        })
-    };
-    if !has(bytes) {
-        return Some(bytes.to_vec());
-    }
+/// An earlier version of a file with nothing but these entries; `None` if it is best gone
+/// altogether.
+pub(crate) fn only(bytes: &[u8], live: &BTreeSet<&str>) -> Option<Vec<u8>> {
     let entries = entries_of(bytes).ok()?;
     let kept: Vec<&str> =
-        entries.iter().map(String::as_str).filter(|entry| !has(entry.as_bytes())).collect();
+        entries.iter().map(String::as_str).filter(|entry| live.contains(entry)).collect();
+    if kept.len() == entries.len() {
+        return Some(bytes.to_vec());
+    }
     let text = render(kept).into_bytes();
-    (!text.is_empty() && !has(&text)).then_some(text)
+    (!text.is_empty()).then_some(text)
 }

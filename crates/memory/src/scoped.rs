@@ -1,14 +1,15 @@
 //! Memory as one turn may use it: the scopes it reads, and the one it writes to.
 
 use crate::audience::{audience, audiences};
-use crate::block::{self, Section, clean};
-use crate::entries::{self, Change, Draft, Drafts};
+use crate::block::{self, Section, harmless, together};
+use crate::entries::{self, Change, Draft, Drafts, Sight};
+use crate::erase::Remains;
 use crate::error::MemoryError;
 use crate::memory::{List, Memory};
 use crate::text::length;
 use async_trait::async_trait;
 use insula_domain::{Label, Scope};
-use insula_store::{Fragment, Origin, Target};
+use insula_store::{Affected, Fragment, Origin, Target};
 use std::collections::BTreeMap;
 
 /// A handle on some scopes of one agent's memory. No method names another.
@@ -24,6 +25,8 @@ pub struct Scoped {
 pub struct Changed {
     /// The list.
     pub target: Target,
+    /// Whether whoever made the change may read the list; what follows is empty where not.
+    pub is_shown: bool,
     /// Its entries, without those that are blocked.
     pub entries: Vec<String>,
     /// How many characters they have.
@@ -108,7 +111,13 @@ impl Scoped {
         format!("{} > {}", reads.join(" "), self.writes)
     }
 
-    /// Applies changes to the scope it writes to, all or none.
+    /// Whether it reads what it writes to.
+    fn sight(&self) -> Sight {
+        if self.reads.contains(&self.writes) { Sight::Open } else { Sight::Closed }
+    }
+
+    /// Applies changes to the scope it writes to, all or none. Where that is none that it
+    /// reads, nothing that is answered depends on what is there.
     pub async fn apply(
         &self,
         changes: &[Change],
@@ -121,11 +130,11 @@ impl Scoped {
             .iter()
             .map(|target| List { scope: self.writes.clone(), target: *target })
             .collect();
-        let limits = *self.memory.limits();
+        let (limits, sight) = (*self.memory.limits(), self.sight());
         let change = |now: Vec<Vec<Fragment>>| {
             let kept = now.into_iter().map(|it| it.into_iter().map(Draft::Kept).collect());
             let mut drafts: Drafts = targets.iter().copied().zip(kept).collect();
-            entries::apply(&mut drafts, changes, &limits)?;
+            entries::apply(&mut drafts, changes, &limits, sight)?;
             Ok(drafts.into_values().collect())
         };
         let drafts = self.memory.change(&lists, &[], origin, change).await?;
@@ -135,12 +144,25 @@ impl Scoped {
                 Draft::New(new) => new.blocked.clone(),
                 Draft::Kept(_) => None,
             });
-            Changed {
-                target: *target,
-                used: length(visible.clone()),
-                limit: limits.of(*target),
-                entries: visible.map(str::to_owned).collect(),
-                blocked: blocked.collect(),
+            let (target, limit) = (*target, limits.of(*target));
+            let blocked = blocked.collect();
+            match sight {
+                Sight::Open => Changed {
+                    target,
+                    is_shown: true,
+                    used: length(visible.clone()),
+                    limit,
+                    entries: visible.map(str::to_owned).collect(),
+                    blocked,
+                },
+                Sight::Closed => Changed {
+                    target,
+                    is_shown: false,
+                    used: 0,
+                    limit,
+                    entries: Vec::new(),
+                    blocked,
+                },
             }
         });
         Ok(told.collect())
@@ -159,7 +181,7 @@ impl Scoped {
             self.look(scope).await?;
             for hit in self.memory.store.memory_search(&scope.to_string(), query, limit).await? {
                 let fragment = hit.fragment;
-                if !clean(std::slice::from_ref(&fragment)).is_empty() {
+                if !harmless(std::slice::from_ref(&fragment)).is_empty() {
                     let label = audience(&fragment);
                     let (target, text, score) = (fragment.target, fragment.text, hit.score);
                     found.push(Found { scope: scope.clone(), target, text, score, label });
@@ -168,6 +190,11 @@ impl Scoped {
         }
         let mut ranked = ranking.rank(query, found).await;
         ranked.truncate(limit);
+        // What is harmless one by one may be an instruction in the order it is shown in.
+        let texts: Vec<&str> = ranked.iter().map(|found| found.text.as_str()).collect();
+        let kept = together(&texts);
+        let mut place = 0..;
+        ranked.retain(|_| place.next().is_some_and(|at| kept.contains(&at)));
         Ok(ranked)
     }
 
@@ -215,6 +242,10 @@ impl Scoped {
     /// The audiences that the words in the scope it writes to came from: what a change of them
     /// tells, its errors included.
     pub async fn label(&self) -> Result<Label, MemoryError> {
+        // Where they can't be read they are not told either.
+        if self.sight() == Sight::Closed {
+            return Ok(Label::anyone());
+        }
         let lists = self.look(&self.writes).await?;
         Ok(audiences(lists.values().flatten()))
     }
@@ -225,28 +256,37 @@ impl Scoped {
         Ok(lists.into_iter().map(|(target, fragments)| ListView { target, fragments }).collect())
     }
 
-    /// Forgets entries of the scope it writes to, for good; what was there is given back. An
-    /// entry of another scope is, from here, one that does not exist.
+    /// Whether people here may see and change what is remembered from here.
+    pub fn is_open(&self) -> bool {
+        self.sight() == Sight::Open
+    }
+
+    /// Forgets entries of the scope it writes to, for good: how many, and which files may
+    /// still have some of them. An entry of another scope is, from here, one that does not
+    /// exist.
     pub async fn forget(
         &self,
         entries: &[Fragment],
         origin: &Origin,
-    ) -> Result<usize, MemoryError> {
+    ) -> Result<(usize, Vec<Remains>), MemoryError> {
         let own = self.writes.to_string();
-        let entries: Vec<Fragment> =
-            entries.iter().filter(|entry| *entry.scope == *own).cloned().collect();
-        let mut all: Vec<Fragment> = Vec::new();
-        for entry in &entries {
+        let (mut count, mut all) = (0, Affected::default());
+        for entry in entries.iter().filter(|entry| *entry.scope == *own) {
+            count += 1;
             let what = insula_store::Forget::Fragment(entry.id);
-            for affected in self.memory.store.memory_affected(what).await? {
-                if !all.contains(&affected) {
-                    all.push(affected);
-                }
-            }
+            let Affected { fragments, ids, lists } =
+                self.memory.store.memory_affected(what).await?;
+            all.fragments.extend(fragments);
+            all.ids.extend(ids);
+            all.lists.extend(lists);
         }
-        if !all.is_empty() {
-            self.memory.erase(&all, origin).await?;
+        all.ids.sort_unstable();
+        all.ids.dedup();
+        all.lists.sort();
+        all.lists.dedup();
+        match count {
+            0 => Ok((0, Vec::new())),
+            _ => Ok((count, self.memory.erase(all, origin).await?.remains)),
         }
-        Ok(entries.len())
     }
 }

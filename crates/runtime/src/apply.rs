@@ -212,9 +212,7 @@ impl Work<'_> {
             AgentContext::build(config, generation, store, &self.house.surroundings());
         if let Some(before) = before.and_then(|entry| entry.state.context()) {
             context.workspace.succeed(&before.workspace);
-            if let (Some(memory), Some(before)) = (&mut context.memory, &before.memory) {
-                memory.keeper.succeed(&before.keeper);
-            }
+            context.succeed_memory(before);
         }
         Entry { generation, state: state(lifecycle, Arc::new(context)) }
     }

@@ -5,7 +5,7 @@
 
 use crate::hooks::AgentHooks;
 use crate::mcp::Mcp;
-use crate::memory::{Memory, Whereabouts};
+use crate::memory::{Memory, Whereabouts, limits};
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
@@ -58,6 +58,8 @@ pub struct AgentContext {
     pub search: Option<SearchConfig>,
     /// How it remembers; `None` for agents that do not.
     pub memory: Option<Memory>,
+    /// What was ever remembered: its operator may see and erase that also where memory is off.
+    remembered: insula_memory::Memory,
     /// Where its files are.
     pub workspace: Workspace,
     /// Its skills.
@@ -188,6 +190,14 @@ impl AgentContext {
             &boundary.files,
         )
         .leaving(Floor::new(config.programs.disk.free_space));
+        let remembered = insula_memory::Memory::new(
+            store.clone(),
+            around.fence.clone(),
+            around.home.join("agents").join(config.id.as_str()),
+            config.memory.as_ref().map(limits).unwrap_or_default(),
+            generation.0,
+            around.world.clone(),
+        );
         Self {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
@@ -206,14 +216,8 @@ impl AgentContext {
             boundary,
             programs: config.programs,
             search: config.search,
-            memory: config.memory.map(|memory| {
-                let root = around.home.join("agents").join(config.id.as_str());
-                let (store, fence, world) =
-                    (store.clone(), around.fence.clone(), around.world.clone());
-                Memory::new(memory, |limits| {
-                    insula_memory::Memory::new(store, fence, root, limits, generation.0, world)
-                })
-            }),
+            memory: config.memory.map(|memory| Memory::new(memory, &remembered)),
+            remembered,
             workspace,
             skills: config.skills,
             models: ModelChain { models: config.models, children: config.child_model },
@@ -255,6 +259,7 @@ impl AgentContext {
             programs: self.programs.clone(),
             search: self.search.clone(),
             memory: None,
+            remembered: self.remembered.clone(),
             skills: self.skills.clone(),
             models: ModelChain { models, children: self.models.children.clone() },
             hooks: self.hooks.clone(),
@@ -265,6 +270,19 @@ impl AgentContext {
             door: self.door.clone(),
             origin: Some(self.clone()),
             one_off: AtomicU64::new(0),
+        }
+    }
+
+    /// What was ever remembered, for the operator alone: also where memory is off.
+    pub fn remembered(&self) -> &insula_memory::Memory {
+        &self.remembered
+    }
+
+    /// Goes on with memory where an earlier generation of the same agent still works.
+    pub(crate) fn succeed_memory(&mut self, before: &Self) {
+        self.remembered.succeed(&before.remembered);
+        if let Some(memory) = &mut self.memory {
+            memory.keeper.succeed(&before.remembered);
         }
     }
 

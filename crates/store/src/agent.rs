@@ -123,8 +123,9 @@ pub enum AgentCommand {
     /// Sets the entries of one scope's list of memory. Answers [`Outcome::Remembered`].
     Remember(Box<Remember>),
     /// Erases fragments of memory, for good, and everything they were found or shown by;
-    /// nothing is learned again from the messages they came from. Those that are not there
-    /// are no error. Answers [`Outcome::Forgotten`].
+    /// nothing is learned again from the messages they came from. Their lists' files are due
+    /// to be cleaned until [`AgentCommand::MirrorErased`]. Of those that are gone already the
+    /// messages and the words are buried all the same. Answers [`Outcome::Forgotten`].
     ForgetMemory {
         /// The fragments.
         fragments: Vec<FragmentId>,
@@ -141,6 +142,13 @@ pub enum AgentCommand {
         digest: [u8; 32],
         /// The fragments in it.
         fragments: Vec<FragmentId>,
+    },
+    /// Notes that nothing forgotten is left in the files of one scope's list.
+    MirrorErased {
+        /// The scope.
+        scope: Arc<str>,
+        /// The list.
+        target: Target,
     },
     /// Keeps what a session that reads these scopes is shown of memory.
     FreezeMemory {

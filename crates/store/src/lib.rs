@@ -49,8 +49,8 @@ pub use error::{Result, StoreError};
 pub use fence::Fence;
 pub use key::{AuditKey, KeyExposure};
 pub use memory::{
-    Entry, Forget, Fragment, FragmentHit, FragmentId, Frozen, MemoryPage, MemoryReport, Mirror,
-    NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,
+    Affected, Entry, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryPage,
+    MemoryReport, Mirror, NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,
 };
 pub use message::{MESSAGE_PAGE_MAX, Message, MessageSeq, NewMessage, Part, Role, Window};
 pub use outbox::{

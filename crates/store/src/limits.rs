@@ -82,6 +82,7 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("a scope", scope.len(), NAME_BYTES_MAX)?;
             within("a list of fragments", fragments.len(), FRAGMENTS_MAX)
         }
+        AgentCommand::MirrorErased { scope, .. } => within("a scope", scope.len(), NAME_BYTES_MAX),
         AgentCommand::FreezeMemory { chain, block, .. } => {
             within("a chain of scopes", chain.len(), CHAIN_BYTES_MAX)?;
             within("a label", block.label.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;

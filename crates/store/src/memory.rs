@@ -260,6 +260,22 @@ pub struct MemoryPage {
     pub fragments: Vec<Fragment>,
     /// The mirror's marks.
     pub mirror: Option<Mirror>,
+    /// Whether something that was forgotten may still be in its files.
+    pub erasure_due: bool,
+}
+
+/// A list: its scope and which of the two.
+pub type ListName = (Arc<str>, Target);
+
+/// What forgetting takes away.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Affected {
+    /// The fragments that are there.
+    pub fragments: Vec<Fragment>,
+    /// Those and the ones that are gone already: what was meant, and what they were made of.
+    pub ids: Vec<FragmentId>,
+    /// The lists that all of them are or were in.
+    pub lists: Vec<ListName>,
 }
 
 /// What is to be forgotten.
@@ -321,7 +337,21 @@ pub trait MemoryBackend: Send + Sync {
     async fn provenance_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Provenance>>;
 
     /// What forgetting would take away.
-    async fn memory_affected(&self, what: Forget) -> Result<Vec<Fragment>>;
+    async fn memory_affected(&self, what: Forget) -> Result<Affected>;
+
+    /// Which of some words were forgotten in a list.
+    async fn memory_forgotten(
+        &self,
+        scope: &str,
+        target: Target,
+        texts: Vec<String>,
+    ) -> Result<Vec<bool>>;
+
+    /// The lists whose files may still have what was forgotten.
+    async fn memory_due(&self) -> Result<Vec<ListName>>;
+
+    /// Whether anything was ever remembered in a scope.
+    async fn memory_knows(&self, scope: &str) -> Result<bool>;
 
     /// Fragments of one scope, by their words.
     async fn memory_search(
@@ -363,9 +393,29 @@ impl AgentStore {
         self.backend().provenance_after(after, limit).await
     }
 
-    /// The fragments that forgetting this would take away.
-    pub async fn memory_affected(&self, what: Forget) -> Result<Vec<Fragment>> {
+    /// What forgetting this would take away.
+    pub async fn memory_affected(&self, what: Forget) -> Result<Affected> {
         self.backend().memory_affected(what).await
+    }
+
+    /// Which of these words were forgotten in one scope's list, and not learned anew since.
+    pub async fn memory_forgotten(
+        &self,
+        scope: &str,
+        target: Target,
+        texts: Vec<String>,
+    ) -> Result<Vec<bool>> {
+        self.backend().memory_forgotten(scope, target, texts).await
+    }
+
+    /// The lists of which something was forgotten that may still be in their files.
+    pub async fn memory_due(&self) -> Result<Vec<ListName>> {
+        self.backend().memory_due().await
+    }
+
+    /// Whether anything was ever remembered in a scope.
+    pub async fn memory_knows(&self, scope: &str) -> Result<bool> {
+        self.backend().memory_knows(scope).await
     }
 
     /// Fragments of one scope that match some words of `query`, the best first, at most

@@ -86,8 +86,7 @@ async fn what_is_forgotten_is_in_no_byte_of_any_file() {
     };
     a.commit(vec![freeze], &fence).await.unwrap();
     let meant = a.memory_affected(Forget::Fragment(ids[1])).await.unwrap();
-    let fragments = meant.iter().map(|fragment| fragment.id).collect();
-    let forget = AgentCommand::ForgetMemory { fragments, origin: Box::new(origin()) };
+    let forget = AgentCommand::ForgetMemory { fragments: meant.ids, origin: Box::new(origin()) };
     a.commit(vec![forget], &fence).await.unwrap();
     // At once, with the database open, and after it was closed.
     for _ in 0..2 {
@@ -106,7 +105,22 @@ async fn checked_after(spoil: &str) -> Option<String> {
     let store: Store = open(home.path()).await;
     let fence = store.daemon().claim("test").await.unwrap();
     let a = store.agent(&agent("a"));
-    learn(&a, &fence, "chat:1", &["one", "two", "three"]).await;
+    let ids = learn(&a, &fence, "chat:1", &["one", "two", "three"]).await;
+    let blocked = NewFragment {
+        text: "ignore me".to_owned(),
+        blocked: Some("override".into()),
+        parents: ids[..1].to_vec(),
+    };
+    let entries = ids.iter().copied().map(Entry::Keep).chain([Entry::New(blocked)]).collect();
+    let change = Remember {
+        scope: "chat:1".into(),
+        target: Target::Memory,
+        expects: ids,
+        entries,
+        origin: origin(),
+        digest: [0; 32],
+    };
+    a.commit(vec![AgentCommand::Remember(Box::new(change))], &fence).await.unwrap();
     store.close_idle(Duration::ZERO).await;
     let sql = rusqlite::Connection::open(agent_db(home.path(), "a")).unwrap();
     sql.execute_batch(
@@ -130,10 +144,23 @@ async fn tampering_with_provenance_or_words_shows() {
         ("UPDATE provenance SET session = 2 WHERE seq = 1", "changed"),
         ("UPDATE provenance SET scope = 'global' WHERE seq = 3", "changed"),
         ("DELETE FROM provenance WHERE seq = 2", "missing"),
-        ("DELETE FROM provenance WHERE seq = 3", "cut off"),
+        ("DELETE FROM provenance WHERE seq = 4", "cut off"),
         ("UPDATE fragment SET text = 'other' WHERE id = 2", "does not say"),
         ("UPDATE scope SET name = 'chat:9' WHERE name = 'chat:1'", "does not say"),
         ("UPDATE fragment SET target = 1 WHERE id = 2", "does not say"),
+        ("DELETE FROM fragment WHERE id = 2", "fragment 2 is missing"),
+        ("DELETE FROM fragment", "fragment 1 is missing"),
+        ("UPDATE fragment SET blocked = 'harmless' WHERE id = 1", "does not say"),
+        ("UPDATE fragment SET blocked = NULL WHERE id = 4", "does not say"),
+        ("UPDATE fragment SET blocked = 'other' WHERE id = 4", "does not say"),
+        ("DELETE FROM fragment_posting WHERE term = 'two'", "index"),
+        ("UPDATE fragment_posting SET term = 'too' WHERE term = 'two'", "index"),
+        ("UPDATE fragment_posting SET weight = weight + 1 WHERE term = 'one'", "index"),
+        ("INSERT INTO fragment_posting VALUES (1, 'forged', 1, 1025)", "index"),
+        ("INSERT INTO fragment_posting VALUES (77, 'forged', 1, 1025)", "index"),
+        ("UPDATE fragment_scope SET documents = 9", "figures"),
+        ("DELETE FROM lineage", "came from others"),
+        ("INSERT INTO lineage VALUES (1, 2)", "came from others"),
     ] {
         let reason = checked_after(spoil).await.unwrap_or_default();
         assert!(reason.contains(why), "{spoil}: {reason}");

@@ -11,6 +11,8 @@ use serde_json::Value;
 const LIMIT: usize = 8;
 /// Most hits.
 const LIMIT_MAX: usize = 30;
+/// Most characters of a hit: an entry is short unless somebody wrote it by hand.
+const HIT_CHARS_MAX: usize = 2_000;
 /// Most operations of one call.
 const OPERATIONS_MAX: usize = 64;
 
@@ -137,6 +139,14 @@ impl Asked {
     }
 }
 
+/// What a call asks for, and where. The one reading of its arguments: who decides whether it
+/// may, and who does it, understand the same.
+fn understood(value: &Value) -> Result<(Place, Vec<Change>), ToolError> {
+    let asked: Asked = arguments(value)?;
+    let place = place(asked.scope.as_deref())?;
+    Ok((place, asked.changes()?))
+}
+
 #[async_trait]
 impl Tool for Remember {
     fn name(&self) -> &'static str {
@@ -152,32 +162,43 @@ impl Tool for Remember {
     }
 
     fn reaches_everywhere(&self, arguments: &Value) -> bool {
-        // Whatever is not plainly absent: the tool itself refuses what it can't read.
-        arguments.get("scope").is_some_and(|scope| !scope.is_null() && *scope != "")
+        // What the tool refuses by itself, a scope of somebody's own making say, reaches
+        // nowhere: nobody is asked about it.
+        understood(arguments).is_ok_and(|(place, _)| place == Place::Everywhere)
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
-        let asked: Asked = arguments(value)?;
-        let place = place(asked.scope.as_deref())?;
-        let changes = asked.changes()?;
+        let (place, changes) = understood(value)?;
         let told = hands.memory()?.change(place, &changes).await?;
         Ok(Output::Text(told.iter().map(told_of).collect::<Vec<_>>().join("\n")))
     }
 }
 
 fn told_of(changed: &Changed) -> String {
-    let Changed { target, used, limit, blocked, entries } = changed;
-    let mut text = format!(
-        "done: `{}` has {} entries, {used} of {limit} characters",
-        target.as_str(),
-        entries.len()
-    );
+    let Changed { target, is_shown, used, limit, blocked, entries } = changed;
+    let mut text = match is_shown {
+        true => format!(
+            "done: `{}` has {} entries, {used} of {limit} characters",
+            target.as_str(),
+            entries.len()
+        ),
+        false => "done: it is remembered where you can't read it".to_owned(),
+    };
     for why in blocked {
         text.push_str(&format!(
             "\nan entry was kept and blocked ({why}): nobody is shown it until an operator has looked at it"
         ));
     }
     text
+}
+
+/// An entry, as far as it is shown.
+fn cut(text: &str) -> String {
+    let mut cut: String = text.chars().take(HIT_CHARS_MAX).collect();
+    if cut.len() < text.len() {
+        cut.push('…');
+    }
+    cut
 }
 
 #[derive(Deserialize)]
@@ -211,7 +232,7 @@ impl Tool for MemorySearch {
         let line = |found: &Found| {
             let place =
                 if found.scope == insula_domain::Scope::Global { " everywhere" } else { "" };
-            format!("[{}{place}] {}", found.target.as_str(), found.text)
+            format!("[{}{place}] {}", found.target.as_str(), cut(&found.text))
         };
         Ok(Output::Text(found.iter().map(line).collect::<Vec<_>>().join("\n")))
     }

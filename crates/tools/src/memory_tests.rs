@@ -5,9 +5,7 @@ use super::*;
 use serde_json::json;
 
 fn read(value: &Value) -> Result<(Place, Vec<Change>), String> {
-    let asked: Asked = arguments(value).map_err(|error| error.to_string())?;
-    let place = place(asked.scope.as_deref()).map_err(|error| error.to_string())?;
-    Ok((place, asked.changes().map_err(|error| error.to_string())?))
+    understood(value).map_err(|error| error.to_string())
 }
 
 #[test]
@@ -29,7 +27,20 @@ fn one_action_or_many_operations() {
     assert_eq!(changes[2], add(Target::User, "Ann"));
     assert!(Remember.reaches_everywhere(&many));
     assert!(!Remember.reaches_everywhere(&one));
-    assert!(Remember.reaches_everywhere(&json!({"scope": ["global"]})));
+}
+
+#[test]
+fn nobody_is_asked_about_what_the_tool_refuses() {
+    for scope in [json!("chat:api:t:victim"), json!("Global"), json!(" global"), json!(["global"])]
+    {
+        let forged = json!({"action": "add", "target": "memory", "content": "a", "scope": scope});
+        assert!(read(&forged).is_err(), "{forged}");
+        assert!(!Remember.reaches_everywhere(&forged), "{forged}");
+    }
+    let wrong = json!({"action": "add", "target": "memory", "scope": "global"});
+    assert!(!Remember.reaches_everywhere(&wrong));
+    let right = json!({"action": "add", "target": "memory", "content": "a", "scope": "global"});
+    assert!(Remember.reaches_everywhere(&right));
 }
 
 #[test]

@@ -18,6 +18,9 @@ use serde_json::{Value, json};
 /// How many conversations `/sessions` lists.
 const SESSIONS_SHOWN: usize = 15;
 
+/// What `/forget` wants to know.
+pub const WHAT: &str = "say what: a number of /memory, words of one entry, or `all`";
+
 /// What comes after a line.
 enum Next {
     Line,
@@ -63,6 +66,20 @@ pub async fn hold(reach: &Reach, setting: &Setting, talk: Talk) -> Result<u8, Fa
             }
         }
     }
+}
+
+/// Does one command.
+pub async fn once(
+    reach: &Reach,
+    setting: &Setting,
+    talk: Talk,
+    command: Slash,
+) -> Result<u8, Failure> {
+    let turns = Turns::new(reach, &setting.world)?;
+    let quiet = Quiet::begin();
+    let mut conversation = Conversation { reach, setting, talk, turns, quiet };
+    conversation.command(command).await?;
+    Ok(0)
 }
 
 fn unreadable(error: ReadlineError) -> Failure {
@@ -195,7 +212,7 @@ impl Conversation<'_> {
 
     async fn forget(&self, what: Option<String>) -> Result<(), Failure> {
         let Some(what) = what else {
-            self.note("say what: a number of /memory, words of one entry, or `all`");
+            self.note(WHAT);
             return Ok(());
         };
         let body = json!({ "session": self.talk.session, "what": what });
@@ -210,6 +227,10 @@ impl Conversation<'_> {
             }
         } else {
             self.note(&format!("forgot {}", done["forgotten"]));
+        }
+        if done["unfinished"] == true {
+            let what = "a file may still have these words and could not be cleaned; `insula memory forget` says which, and it is tried again";
+            return Err(Failure::Failed(what.to_owned()));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ mod event;
 mod frames;
 mod history;
 pub mod markdown;
+mod once;
 mod slash;
 pub mod terminal;
 mod turn;
@@ -21,6 +22,7 @@ use crate::reach::{NO_DAEMON, Reach};
 use crate::setting::{Answer, Setting};
 use display::{Around, Display};
 use event::Status;
+use once::{Meant, Said};
 use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Read as _};
 use turn::{Ask, Outcome, Talk, Turns};
@@ -53,11 +55,27 @@ pub async fn run(reach: &Reach, setting: &Setting, chat: Chat) -> Result<u8, Fai
                 message = format!("{}\n\n{}", message.trim_end(), piped.trim_end());
             }
         }
-        return one_shot(reach, setting, &talk, &message).await;
+        return one_message(reach, setting, talk, &message).await;
     }
     match screen.filter(|_| std::io::stdin().is_terminal() && setting.answer == Answer::Text) {
         Some(_) => conversation::hold(reach, setting, talk).await,
-        None => one_shot(reach, setting, &talk, &standard_input()?).await,
+        None => one_message(reach, setting, talk, &standard_input()?).await,
+    }
+}
+
+/// One message: said and answered, or done where it is a command.
+async fn one_message(
+    reach: &Reach,
+    setting: &Setting,
+    talk: Talk,
+    message: &str,
+) -> Result<u8, Failure> {
+    match once::read(message)? {
+        Meant::Do(command) => once::run(reach, setting, talk, command).await,
+        Meant::Say(Said::Message(text)) => {
+            one_shot(reach, setting, &talk, Ask::Message(&text)).await
+        }
+        Meant::Say(Said::Again) => one_shot(reach, setting, &talk, Ask::Retry).await,
     }
 }
 
@@ -86,19 +104,15 @@ async fn one_shot(
     reach: &Reach,
     setting: &Setting,
     talk: &Talk,
-    message: &str,
+    ask: Ask<'_>,
 ) -> Result<u8, Failure> {
-    let message = message.trim();
-    if message.is_empty() {
-        return Err(Failure::WrongUse("there is nothing to say: the message is empty".to_owned()));
-    }
     let mut turns = Turns::new(reach, &setting.world)?;
     let screen = terminal::screen(&setting.environment);
     let screen = screen.filter(|_| setting.answer == Answer::Text);
     let now = setting.world.clock.elapsed();
     let display = screen.map(|screen| Display::new(screen, Around::OneShot, now));
     let quiet = screen.map(|_| terminal::Quiet::begin());
-    let outcome = turns.run(talk, Ask::Message(message), display).await;
+    let outcome = turns.run(talk, ask, display).await;
     drop(quiet);
     let outcome = outcome?;
     setting.answer.give(&told(talk, &outcome), |_| {

@@ -2,7 +2,7 @@
 
 use super::text;
 use crate::arguments::{Forgetting, Memory};
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::reach::{Reach, part};
 use crate::setting::Answer;
@@ -21,11 +21,11 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
     match command {
         Memory::List { agent, scope, provenance } => {
             let mut from = path(&agent, "memory");
-            if let Some(scope) = scope {
-                from += &format!("?scope={}", part(&scope));
+            if let Some(scope) = &scope {
+                from += &format!("?scope={}", part(scope));
             }
             let found = reach.get(&from).await?;
-            answer.give(&found, |found| table(found, provenance));
+            answer.give(&found, |found| table(found, scope.as_deref(), provenance));
         }
         Memory::Show { agent, fragment } => {
             let found = reach.get(&path(&agent, &format!("memory/{fragment}"))).await?;
@@ -34,11 +34,14 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
         Memory::Search { agent, words, scope, limit } => {
             let words = part(&words.join(" "));
             let mut from = path(&agent, &format!("memory-search?q={words}&limit={limit}"));
-            if let Some(scope) = scope {
-                from += &format!("&scope={}", part(&scope));
+            if let Some(scope) = &scope {
+                from += &format!("&scope={}", part(scope));
             }
             let found = reach.get(&from).await?;
-            answer.give(&found, |found| table(found, false));
+            answer.give(&found, |found| match found.as_array().is_some_and(Vec::is_empty) {
+                true => output::line("nothing was found"),
+                false => table(found, scope.as_deref(), false),
+            });
         }
         Memory::Share { agent, fragment, to } => {
             let body = json!({ "fragment": fragment, "to": to });
@@ -82,17 +85,33 @@ async fn forget(reach: &Reach, answer: Answer, asked: Forgetting) -> Result<u8, 
         confirm(&agent)?;
     }
     let done = reach.post(&path(&agent, "memory-forget"), Some(body)).await?;
+    let remains = done["remains"].as_array().map_or(&[][..], Vec::as_slice);
     answer.give(&done, |done| {
-        let count = done["forgotten"].as_array().map_or(0, Vec::len);
-        output::line(&format!("forgot {count} of {agent}"));
+        match done["forgotten"].as_array().map_or(0, Vec::len) {
+            0 => output::line(&format!("nothing of {agent} was there to forget")),
+            count => output::line(&format!("forgot {count} of {agent}")),
+        }
+        if !remains.is_empty() {
+            output::line("these files may still have words that were forgotten:");
+        }
+        for left in remains {
+            output::line(&format!("  agents/{agent}/{} {}", text(left, "file"), text(left, "why")));
+        }
+        if !remains.is_empty() {
+            output::line("it is tried again when their lists are next used, and by this command");
+        }
     });
-    Ok(0)
+    // Half done is not done.
+    Ok(if remains.is_empty() { 0 } else { FAILED })
 }
 
-fn table(found: &Value, with_provenance: bool) {
+fn table(found: &Value, scope: Option<&str>, with_provenance: bool) {
     let found = found.as_array().map_or(&[][..], Vec::as_slice);
     if found.is_empty() {
-        return output::line("nothing is remembered");
+        return match scope {
+            Some(scope) => output::line(&format!("nothing is remembered in {scope} now")),
+            None => output::line("nothing is remembered"),
+        };
     }
     let mut heads = vec!["id", "scope", "target", "blocked", "text"];
     if with_provenance {

@@ -108,3 +108,82 @@ fn an_agent_remembers_and_people_decide_what_stays() {
     assert_eq!(list(), json!([]));
     assert_chains_hold(&home);
 }
+
+#[test]
+fn an_operator_sees_and_erases_what_is_switched_off_edited_by_hand_or_stuck_in_a_file() {
+    let home = configured(CONFIG);
+    let daemon = start(&home);
+    let made = crate::support::json(&home, &["token", "create", "--agent", "main"]);
+    let token = made["token"].as_str().unwrap().to_owned();
+    let scope = format!("chat:api:{}:one", made["id"].as_str().unwrap());
+    say(&daemon, &token, "one", "remember that the cat is called Tomkin");
+
+    // A command is done, and nothing is said to the model.
+    let shown = insula(&home, &["chat", "-m", "/memory"]).ok().stdout;
+    assert!(shown.contains("nothing is remembered here"), "{shown}");
+    insula(&home, &["chat", "-m", "remember that tea is at five"]).ok();
+    let shown = insula(&home, &["chat", "-m", "/memory"]).ok().stdout;
+    assert!(shown.contains("1. [memory] tea is at five"), "{shown}");
+    let told = crate::support::json(&home, &["chat", "-m", "/forget tea"]);
+    assert_eq!((&told["forgotten"], &told["unfinished"]), (&json!(1), &json!(false)));
+    assert!(insula(&home, &["chat", "-m", "/help"]).ok().stdout.contains("/forget"));
+    let wrong = insula(&home, &["chat", "-m", "/memroy"]);
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    assert!(wrong.stderr.contains("did you mean `/memory`"), "{wrong:?}");
+    let sessions = crate::support::json(&home, &["sessions", "search", "main", "memory"]);
+    assert!(!sessions.to_string().contains("/memory"), "{sessions}");
+    daemon.terminate().unwrap();
+
+    // Off, and without a daemon: all of it is there, and what was written into the file since.
+    home.write("config.yaml", &CONFIG.replace("memory: true", "memory: false")).unwrap();
+    let folder = format!("agents/main/memories/contexts/{}", scope.replace(':', "="));
+    let file = home.path().join(&folder).join("MEMORY.md");
+    home.write(&format!("{folder}/MEMORY.md"), "the cat is called Tomkin\n§\nby hand\n").unwrap();
+    let listed = crate::support::json(&home, &["memory", "list", "main", "--scope", &scope]);
+    let of = |text: &str| (scope.clone(), text.to_owned());
+    assert_eq!(texts(&listed), [of("the cat is called Tomkin"), of("by hand")]);
+    assert_eq!(listed[1]["id"], Value::Null);
+    assert_eq!(listed[1]["provenance"]["source"], "external edit");
+    let exported = insula(&home, &["memory", "export", "main"]).ok().stdout;
+    assert!(exported.contains("by hand") && exported.contains("Tomkin"), "{exported}");
+
+    // What names no scope is an error, and says what is meant.
+    for (wrong, code, says) in [
+        ("custom:org:acme", 2, "did you mean `custom:org%3Aacme`"),
+        ("chta:api:x:one", 2, "not a scope"),
+        ("chat:api:x:nobody", 1, "nothing was ever remembered in"),
+    ] {
+        for command in [
+            &["memory", "list", "main", "--scope", wrong][..],
+            &["memory", "forget", "main", "--yes", "--scope", wrong][..],
+            &["memory", "search", "main", "cat", "--scope", wrong][..],
+        ] {
+            let output = insula(&home, command);
+            assert_eq!(output.code, Some(code), "{command:?}: {output:?}");
+            assert!(output.stderr.contains(says), "{command:?}: {output:?}");
+        }
+    }
+    for wrong in [["--user", "12345"], ["--session", "999"]] {
+        let output = insula(&home, &[&["memory", "forget", "main", "--yes"][..], &wrong].concat());
+        assert_ne!(output.code, Some(0), "{output:?}");
+    }
+
+    // A folder where the file should be: forgotten as far as it goes, and said where not.
+    std::fs::rename(&file, file.with_extension("aside")).unwrap();
+    std::fs::create_dir(&file).unwrap();
+    let forget = ["memory", "forget", "main", "--scope", &scope, "--yes"];
+    let output = insula(&home, &forget);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.stdout.contains(&format!("{folder}/MEMORY.md is not a file")), "{output:?}");
+    assert!(!output.stdout.contains(home.path().to_str().unwrap()), "{output:?}");
+    std::fs::remove_dir(&file).unwrap();
+    std::fs::rename(file.with_extension("aside"), &file).unwrap();
+    let again = insula(&home, &forget).ok();
+    assert!(again.stdout.contains("forgot 1 of main"), "{again:?}");
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("Tomkin"));
+    let empty = insula(&home, &["memory", "list", "main", "--scope", &scope]).ok().stdout;
+    assert!(empty.contains("nothing is remembered in"), "{empty}");
+    let empty = insula(&home, &forget).ok().stdout;
+    assert!(empty.contains("nothing of main was there to forget"), "{empty}");
+    assert_chains_hold(&home);
+}

@@ -21,6 +21,18 @@ pub const FORM: &[Case] = &[
         CODER,
     ),
     Case(
+        "agents: {main: {}, coder: {memory: {scope: \"true\"}}}",
+        "1:44",
+        "`true` is no scope: it answers true or false, and must answer a name",
+        CODER,
+    ),
+    Case(
+        "agents: {main: {}, coder: {memory: {also_read: [\"['a']\"]}}}",
+        "1:49",
+        "`['a']` is no scope: it answers a list, and must answer a name",
+        CODER,
+    ),
+    Case(
         "agents: {main: {}, coder: {mcp_servers: {github: {comand: x}}}}",
         "1:51",
         "unknown key `comand` in `mcp_servers.github` of agent `coder`",

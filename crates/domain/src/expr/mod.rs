@@ -8,6 +8,7 @@
 //! is called behind a wall that a panic does not pass.
 
 mod check;
+mod kind;
 mod value;
 
 #[cfg(test)]

@@ -64,10 +64,12 @@ fn is_pictograph(character: char) -> bool {
 
 const BIDIRECTIONAL: &str = "characters that change the direction of the text";
 const UNSEEN: &str = "characters that can't be seen";
+const CONTROL: &str = "control characters";
 const TAGS: &str = "text written in tag characters, which can't be seen";
 
 /// Notes what can't be seen and has no honest reason to be there.
 pub(super) fn look(text: &str, found: &mut Found) {
+    controls(text, found);
     let mut note = |what, at| found.note(Uses::ALL, Category::InvisibleText, what, at);
     let right_to_left = text.chars().any(from_the_right);
     let mut before = None;
@@ -99,6 +101,23 @@ pub(super) fn look(text: &str, found: &mut Found) {
         let keeps = matches!(character, '\u{fe0f}' | '\u{e0020}'..='\u{e007f}');
         before = keeps.then_some(character);
         flag = flag && keeps;
+    }
+}
+
+/// Notes characters that move a cursor or end a text for some readers and not for others.
+fn controls(text: &str, found: &mut Found) {
+    let mut characters = text.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let after = characters.peek().map(|&(_, next)| next);
+        let uses = match character {
+            '\n' | '\t' => continue,
+            '\r' if after == Some('\n') => continue,
+            // Ends a line where nobody sees one.
+            '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => Uses::MEMORY,
+            control if control.is_control() => Uses::ALL,
+            _ => continue,
+        };
+        found.note(uses, Category::InvisibleText, CONTROL, at);
     }
 }
 

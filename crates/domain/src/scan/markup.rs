@@ -94,7 +94,43 @@ pub(super) fn look(folded: &Folded, found: &mut Found) {
     comments(folded, found);
     hidden_attribute(folded, found);
     speakers(folded, found);
+    headings(folded, found);
     images(folded, found);
+}
+
+/// How the block of memory in a prompt begins, and how a find in memory does.
+const BLOCK_HEADS: &[&str] =
+    &["what you remember, as of", "[memory]", "[user]", "[memory everywhere]", "[user everywhere]"];
+
+/// Lines that look as if another list of memory, or another find, began there.
+fn headings(folded: &Folded, found: &mut Found) {
+    let mut start = 0;
+    for line in folded.text.split_inclusive('\n') {
+        let said = line.trim_start_matches([' ', '>', '-', '*', '#', '`', '=', '_']);
+        let is_head = BLOCK_HEADS.iter().any(|head| said.starts_with(head));
+        if is_head || is_list_heading(said) {
+            let what = "looks like a heading of memory itself";
+            found.note(Uses::MEMORY, RoleHijack, what, folded.origin(start));
+        }
+        start += line.len();
+    }
+}
+
+/// `MEMORY (here) [12%: …`, or the same with less of it.
+fn is_list_heading(line: &str) -> bool {
+    let name = ["memory", "user"].iter().find_map(|name| line.strip_prefix(name));
+    let Some(rest) = name.map(|rest| rest.trim_start_matches([' ', '*', '_'])) else {
+        return false;
+    };
+    let place = rest.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+    let (place, rest) = place.map_or(("", rest), |(place, rest)| (place.trim(), rest));
+    let rest = rest.trim_start_matches([' ', '*', '_']);
+    let figure = beginning(rest, 8).strip_prefix('[').and_then(|rest| rest.split_once('%'));
+    let has_figure = figure.is_some_and(|(number, _)| {
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let ends = rest.trim().is_empty() || rest.starts_with([':', '[']);
+    has_figure || (matches!(place, "everywhere" | "here") && ends)
 }
 
 /// The first place of a piece that does not go on as a longer number (`font-size:0.9em`).

@@ -15,6 +15,7 @@ mod confusable;
 mod fold;
 mod invisible;
 mod markup;
+mod named_secret;
 mod phrases;
 mod secret;
 mod words;

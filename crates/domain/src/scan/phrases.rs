@@ -223,3 +223,8 @@ pub(super) const SQUEEZED: &[&str] = &[
     "newinstructions",
     "jailbreak",
 ];
+
+/// Verbs that set something aside, and what a model was told, for letters run together.
+pub(super) const SQUEEZED_DROPS: &[&str] = &["ignore", "disregard", "forget", "override", "bypass"];
+pub(super) const SQUEEZED_ORDERS: &[&str] =
+    &["instruction", "prompt", "rules", "guideline", "directive", "restriction", "guardrail"];

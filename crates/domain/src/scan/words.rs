@@ -2,7 +2,7 @@
 //! words between. Each place looks a bounded way ahead, so the time is in proportion.
 
 use super::fold::Folded;
-use super::phrases::{LISTS, PHRASES, SQUEEZED};
+use super::phrases::{LISTS, PHRASES, SQUEEZED, SQUEEZED_DROPS, SQUEEZED_ORDERS};
 use super::{Category, Found, Uses};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -37,6 +37,10 @@ impl Step {
 
 /// Single letters in a row that make a spaced-out word.
 const SPACED_LETTERS_MIN: usize = 6;
+/// Longest piece of a word that was cut into pieces, in letters.
+const PIECE_LETTERS_MAX: usize = 3;
+/// How far behind a verb its object is looked for where letters were run together, in bytes.
+const SQUEEZED_BYTES_MAX: usize = 48;
 /// A sentence of fewer words than this does not end a phrase: `Ignore. All. Rules.` is one.
 const SENTENCE_WORDS_MIN: usize = 3;
 
@@ -173,22 +177,33 @@ fn ends_sentence(text: &str, at: usize, character: char) -> bool {
     }
 }
 
-/// Looks at letters that stand apart (`i g n o r e`), run together.
+/// Looks at letters that stand apart (`i g n o r e`), and at pieces of words (`ig no re`), run
+/// together. Where a sentence ends inside makes no difference.
 fn look_in_spaced_letters(words: &[Word<'_>], folded: &Folded, found: &mut Found) {
-    let is_letter = |word: &Word<'_>| word.text.chars().take(2).count() == 1;
-    for run in words.chunk_by(|one, next| is_letter(one) && is_letter(next)) {
-        if run.len() < SPACED_LETTERS_MIN {
-            continue;
-        }
-        let text: String = run.iter().map(|word| &*word.text).collect();
-        for phrase in SQUEEZED {
-            if text.contains(phrase)
-                && let Some(first) = run.first()
-            {
+    let words: Vec<&Word<'_>> = words.iter().filter(|word| !word.text.is_empty()).collect();
+    for (letters_max, phrases) in [(1, SQUEEZED), (PIECE_LETTERS_MAX, &[][..])] {
+        let is_piece =
+            |word: &Word<'_>| word.text.chars().take(letters_max + 1).count() <= letters_max;
+        for run in words.chunk_by(|one, next| is_piece(one) && is_piece(next)) {
+            if run.len() < SPACED_LETTERS_MIN {
+                continue;
+            }
+            let text: String = run.iter().map(|word| &*word.text).collect();
+            let says = phrases.iter().any(|phrase| text.contains(phrase)) || drops_orders(&text);
+            if says && let Some(first) = run.first() {
                 let what = "letters spaced out to hide an instruction";
                 let category = Category::InstructionOverride;
                 found.note(Uses::ALL, category, what, folded.origin(first.at));
             }
         }
     }
+}
+
+/// Whether letters run together ask to set instructions aside.
+fn drops_orders(text: &str) -> bool {
+    SQUEEZED_DROPS.iter().flat_map(|drop| text.match_indices(drop)).any(|(at, _)| {
+        let rest = text.get(at..).unwrap_or_default();
+        let near = rest.get(..rest.floor_char_boundary(SQUEEZED_BYTES_MAX)).unwrap_or_default();
+        SQUEEZED_ORDERS.iter().any(|orders| near.contains(orders))
+    })
 }

@@ -193,6 +193,10 @@ impl WayIn {
             Ok(Forgot::Entries(0)) => "nothing here is like that".to_owned(),
             Ok(Forgot::Entries(1)) => "forgotten".to_owned(),
             Ok(Forgot::Entries(count)) => format!("forgotten: {count} entries"),
+            Ok(Forgot::Partly(_)) => {
+                "forgotten; a file may still have the words, which an operator has to put right"
+                    .to_owned()
+            }
             Ok(Forgot::Unclear(texts)) => {
                 let texts = texts.iter().map(|text| format!("- {text}"));
                 format!("several entries are like that:\n{}", texts.collect::<Vec<_>>().join("\n"))

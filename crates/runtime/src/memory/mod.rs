@@ -25,9 +25,13 @@ pub struct Memory {
 }
 
 impl Memory {
-    pub(crate) fn new(config: MemoryConfig, keeper: impl FnOnce(Limits) -> Keeper) -> Self {
-        let MemoryConfig { also_read, global_writes, memory_chars, user_chars } = config;
-        let keeper = keeper(Limits { memory: memory_chars, user: user_chars });
-        Self { also_read, global_writes, keeper }
+    pub(crate) fn new(config: MemoryConfig, keeper: &Keeper) -> Self {
+        let MemoryConfig { also_read, global_writes, .. } = config;
+        Self { also_read, global_writes, keeper: keeper.clone() }
     }
+}
+
+/// How much an agent's lists may hold.
+pub(crate) fn limits(config: &MemoryConfig) -> Limits {
+    Limits { memory: config.memory_chars, user: config.user_chars }
 }

@@ -1,7 +1,7 @@
 //! What people may ask in their own conversation: what is remembered here, and to have it
 //! forgotten. One place for every surface.
 
-use super::{Act, Whereabouts};
+use super::{Act, Resolved, Whereabouts};
 use crate::context::AgentContext;
 use crate::hooks::Occasion;
 use crate::house::House;
@@ -38,6 +38,9 @@ pub enum Forgot {
     Off,
     /// So many entries.
     Entries(usize),
+    /// So many entries, and a file that may still have their words could not be cleaned. The
+    /// operator was told, and it is tried again.
+    Partly(usize),
     /// Nothing: these match, and it is not clear which one is meant.
     Unclear(Vec<String>),
 }
@@ -51,6 +54,11 @@ pub enum AskError {
     /// a hook does not allow it
     #[error("{0}")]
     Refused(String),
+    /// what is written from here is not what is read here
+    #[error(
+        "what is remembered from here can't be read here, so it can't be forgotten here either; an operator of the agent can"
+    )]
+    Apart,
     /// memory can't be read or changed
     #[error(transparent)]
     Memory(#[from] MemoryError),
@@ -64,8 +72,10 @@ impl House {
     ) -> Result<Option<Scoped>, AskError> {
         let Some(memory) = &asking.agent.memory else { return Ok(None) };
         let Asking { agent, session, at, principal } = asking;
-        let resolved = self.memory_scope(agent, at, session, operation).await?;
-        let scoped = memory.keeper.scoped(resolved.reads, resolved.writes);
+        let Resolved { reads, .. } =
+            self.memory_scope(agent, at, session, MemoryOperation::Read).await?;
+        let Resolved { writes, .. } = self.memory_scope(agent, at, session, operation).await?;
+        let scoped = memory.keeper.scoped(reads, writes);
         let key = session.to_string();
         let known = agent.store.session(SessionRef::Key(key.as_str().into())).await;
         let id = known.map_err(MemoryError::from)?.map_or(SessionId(0), |session| session.id);
@@ -100,6 +110,9 @@ impl House {
         let Some(scoped) = self.own(asking, MemoryOperation::Write).await? else {
             return Ok(Forgot::Off);
         };
+        if !scoped.is_open() {
+            return Err(AskError::Apart);
+        }
         let lists = scoped.own().await?;
         let entries: Vec<Fragment> = lists.into_iter().flat_map(|list| list.fragments).collect();
         let what = what.trim();
@@ -130,6 +143,14 @@ impl House {
             approved_by: None,
             label: None,
         };
-        Ok(Forgot::Entries(scoped.forget(&meant, &origin).await?))
+        let (count, remains) = scoped.forget(&meant, &origin).await?;
+        if remains.is_empty() {
+            return Ok(Forgot::Entries(count));
+        }
+        let files: Vec<String> = remains.iter().map(ToString::to_string).collect();
+        let content = serde_json::json!({ "files": files });
+        let noted = asking.agent.audit.append(asking.principal, "memory.left", content).await;
+        noted.map_err(MemoryError::from)?;
+        Ok(Forgot::Partly(count))
     }
 }

@@ -11,7 +11,7 @@ use crate::house::House;
 use crate::turn::engine::{Engine, Inbound, SubmitError};
 use crate::turn::event::TurnHandle;
 use crate::turn::lanes::Work;
-use insula_domain::{AgentId, SessionKey};
+use insula_domain::{AgentId, ContextId, Scope, SessionKey};
 use insula_store::session::SESSION_PAGE_MAX;
 use insula_store::{AgentCommand, Fence, SessionId, SessionRef, SessionState, StoreError};
 use insula_world::Timestamp;
@@ -32,6 +32,21 @@ const KEPT: Duration = Duration::from_secs(24 * 60 * 60);
 const LOOK_EVERY: Duration = Duration::from_secs(60 * 60);
 /// Pages of conversations looked through at a time.
 const PAGES_MAX: usize = 20;
+
+/// Whether a scope is that of a conversation of one turn itself, under whatever name: what is
+/// remembered there nobody could ever read again.
+pub(super) fn is_of_itself(scope: &Scope, key: &SessionKey) -> bool {
+    let chat = key.chat.as_str();
+    chat.starts_with(PREFIX)
+        && match scope {
+            Scope::Context(
+                ContextId::Chat { chat: of, .. } | ContextId::Topic { chat: of, .. },
+            ) => of == &key.chat,
+            // The name is random: whatever has it is about this conversation.
+            Scope::Context(ContextId::Custom(custom)) => custom.as_str().contains(chat),
+            Scope::Context(ContextId::User { .. } | ContextId::Person(_)) | Scope::Global => false,
+        }
+}
 
 impl Engine {
     /// Takes a message in a conversation that is for this turn only and forgotten after it;

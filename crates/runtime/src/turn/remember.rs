@@ -4,13 +4,14 @@
 use super::run::{Broken, Turn, TurnContext};
 use crate::approvals::Question;
 use crate::house::House;
-use crate::memory::Act;
+use crate::memory::{Act, Resolved};
 use crate::turn::gate::{Admitted, Denial};
+use crate::turn::one_off;
 use crate::turn::seen::text_of;
 use async_trait::async_trait;
 use insula_config::agent::GlobalWrites;
 use insula_domain::{Label, MemoryOperation, Scope};
-use insula_memory::{AsFound, Change, Changed, Found, Operation, Scoped, Shown};
+use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
 use insula_models::{CacheHint, SystemBlock};
 use insula_store::{AgentCommand, Frozen, Origin, Source};
 use insula_tools::hands::HandError;
@@ -72,7 +73,7 @@ impl Turn<'_> {
             Some(block) => block,
             None => {
                 let read = scoped.block().await;
-                let Shown { text, label } = read.map_err(|it| Broken::Said(it.to_string()))?;
+                let Shown { text, label } = read.map_err(|it| Broken::Said(told(&it)))?;
                 let text = self.redaction().kept(text.unwrap_or_default());
                 let block = Frozen { text, label: Some((*text_of(&label)).into()) };
                 let (session, chain) = (cx.session, chain.as_str().into());
@@ -191,21 +192,40 @@ impl<'c> TurnMemory<'c> {
         Some(Self { house, cx, memory, call, approved_by })
     }
 
-    async fn scoped(&self, operation: MemoryOperation) -> Result<Scoped, HandError> {
+    async fn resolved(&self, operation: MemoryOperation) -> Result<Resolved, HandError> {
         let TurnContext { agent, from, key, .. } = self.cx;
         let resolved = self.house.memory_scope(agent, from, key, operation).await;
-        let resolved = resolved.map_err(|denied| HandError(denied.to_string()))?;
-        Ok(self.memory.keeper.scoped(resolved.reads, resolved.writes))
+        resolved.map_err(|denied| HandError(denied.to_string()))
+    }
+
+    async fn scoped(&self, operation: MemoryOperation) -> Result<Scoped, HandError> {
+        let Resolved { reads, writes } = self.resolved(operation).await?;
+        Ok(self.memory.keeper.scoped(reads, writes))
+    }
+
+    /// A handle that writes where a write goes and reads what a read sees, which a rule may
+    /// answer differently.
+    async fn changing(&self, place: Place) -> Result<Scoped, HandError> {
+        let Resolved { writes, .. } = self.resolved(MemoryOperation::Write).await?;
+        let writes = match place {
+            Place::Here if one_off::is_of_itself(&writes, &self.cx.key) => {
+                let what = "this request has no conversation of its own, so nothing is remembered here; with a session it would be";
+                return Err(HandError(what.to_owned()));
+            }
+            Place::Here => writes,
+            Place::Everywhere => Scope::Global,
+        };
+        // Where nothing may be read, nothing is shown.
+        let reads = self.resolved(MemoryOperation::Read).await;
+        let reads = reads.map(|resolved| resolved.reads).unwrap_or_default();
+        Ok(self.memory.keeper.scoped(reads, writes))
     }
 }
 
 #[async_trait]
 impl insula_tools::Memory for TurnMemory<'_> {
     async fn change(&self, place: Place, changes: &[Change]) -> Result<Vec<Changed>, HandError> {
-        let mut scoped = self.scoped(MemoryOperation::Write).await?;
-        if place == Place::Everywhere {
-            scoped = self.memory.keeper.scoped(vec![Scope::Global], Scope::Global);
-        }
+        let scoped = self.changing(place).await?;
         let redaction =
             super::redaction::Redaction::of(&self.cx.agent.id, &self.house.secrets.known());
         let kept = |text: &String| redaction.kept(text.clone());
@@ -241,7 +261,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
         // What became of it is told with the entries that are there, and so is what went wrong.
         let label = scoped.label().await.unwrap_or_else(|_| Label::nobody());
         self.cx.seen.add(&label);
-        changed.map_err(|error| HandError(error.to_string()))
+        changed.map_err(|error| HandError(told(&error)))
     }
 
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError> {
@@ -253,8 +273,14 @@ impl insula_tools::Memory for TurnMemory<'_> {
         let asked = self.house.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
         let found = scoped.search(query, limit, &AsFound).await;
-        let found = found.map_err(|error| HandError(error.to_string()))?;
+        let found = found.map_err(|error| HandError(told(&error)))?;
         found.iter().for_each(|found| self.cx.seen.add(&found.label));
         Ok(found)
     }
+}
+
+/// What a model is told of an error; the operator's log has all of it.
+fn told(error: &MemoryError) -> String {
+    tracing::warn!(%error, "an operation on memory failed");
+    error.for_model()
 }

@@ -10,6 +10,7 @@ mod control;
 mod hook_events;
 mod hooks;
 mod memory;
+mod memory_edges;
 mod play;
 mod rules;
 mod sending;

@@ -29,11 +29,11 @@ pub fn puppet(seen: &Seen, number: usize) -> Vec<Step> {
     }
 }
 
-async fn open(agents: &str) -> Fixture {
+pub async fn open(agents: &str) -> Fixture {
     with_tools(None, agents, insula_tools::BUILT_IN, puppet).await
 }
 
-fn context(fixture: &Fixture, agent: &str) -> Arc<AgentContext> {
+pub fn context(fixture: &Fixture, agent: &str) -> Arc<AgentContext> {
     let id = AgentId::new(agent).unwrap();
     fixture.house.snapshot().agents[&id].state.context().unwrap().clone()
 }
@@ -72,11 +72,11 @@ async fn say_at(fixture: &Fixture, agent: &str, address: &Address, text: &str) -
     reply(fixture.engine.submit(inbound(fixture, agent, address, text)).await.unwrap()).await
 }
 
-fn add(content: &str) -> String {
+pub fn add(content: &str) -> String {
     format!("call memory {}", json!({"action": "add", "target": "memory", "content": content}))
 }
 
-fn add_everywhere(content: &str) -> String {
+pub fn add_everywhere(content: &str) -> String {
     let arguments =
         json!({"action": "add", "target": "memory", "content": content, "scope": "global"});
     format!("call memory {arguments}")
@@ -95,7 +95,7 @@ fn system(seen: &Seen) -> Vec<Value> {
 }
 
 /// Scope and text of everything that an agent remembers.
-async fn fragments(fixture: &Fixture, agent: &str) -> Vec<(String, String)> {
+pub async fn fragments(fixture: &Fixture, agent: &str) -> Vec<(String, String)> {
     let store = &context(fixture, agent).store;
     let all = store.fragments_after(FragmentId::START, 1_000).await.unwrap();
     all.into_iter().map(|it| (it.scope.to_string(), it.text)).collect()
@@ -274,7 +274,7 @@ async fn b04_a_scope_that_fails_closes_memory_and_nothing_else() {
     let fixture = open(
         &r#"agents:
   missing: {memory: {scope: "'org:' + metadata.org_id"}}
-  list: {memory: {scope: "['a']"}}
+  list: {memory: {scope: "metadata.tags"}, metadata: {tags: ""}}
   empty: {memory: {scope: "''"}}
   long: {memory: {scope: "'LONG'"}}
   dots: {memory: {scope: "'../..'"}}

@@ -15,6 +15,7 @@ pub(super) async fn run(opener: &dyn Opener) {
     a_search_sees_one_scope_and_its_figures_alone(opener).await;
     what_is_forgotten_is_gone_and_not_learned_again(opener).await;
     what_was_made_of_it_is_forgotten_with_it(opener).await;
+    forgotten_words_are_known_for_such_until_they_are_said_anew(opener).await;
     a_session_is_shown_what_it_was_shown(opener).await;
     memory_survives_a_restart_and_its_chain_holds(opener).await;
 }
@@ -154,7 +155,9 @@ async fn what_is_forgotten_is_gone_and_not_learned_again(opener: &dyn Opener) {
     let a = store.agent(&agent("a"));
     let ids =
         set(&a, &fence, remember("chat:1", &[], vec![new("alpha"), new("beta")], 1)).await.unwrap();
-    let meant = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
+    let affected = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
+    assert_eq!(affected.lists, [("chat:1".into(), Target::Memory)]);
+    let meant = affected.fragments;
     assert_eq!(meant.iter().map(|it| it.id).collect::<Vec<_>>(), [ids[0]]);
     let by = Box::new(Origin { session: None, message: None, ..origin(9) });
     let forget = AgentCommand::ForgetMemory { fragments: vec![ids[0], FragmentId(77)], origin: by };
@@ -176,7 +179,7 @@ async fn what_is_forgotten_is_gone_and_not_learned_again(opener: &dyn Opener) {
         (Forget::Scope("chat:1".into()), 2),
         (Forget::Scope("chat:2".into()), 0),
     ] {
-        let affected = a.memory_affected(what.clone()).await.unwrap();
+        let affected = a.memory_affected(what.clone()).await.unwrap().fragments;
         assert_eq!(affected.len(), count, "{what:?}");
     }
     assert!(a.memory_verify().await.unwrap().ok);
@@ -199,8 +202,57 @@ async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
     shared.origin.session = None;
     let third = set(&a, &fence, shared).await.unwrap();
     let affected = a.memory_affected(Forget::Session(SessionId(1))).await.unwrap();
-    let ids: Vec<FragmentId> = affected.iter().map(|fragment| fragment.id).collect();
+    assert_eq!(affected.ids, [first[0], second[0], third[0]]);
+    assert_eq!(affected.lists.len(), 2);
+    let ids: Vec<FragmentId> = affected.fragments.iter().map(|fragment| fragment.id).collect();
     assert_eq!(ids, [second[0], third[0]]);
+    // A copy is forgotten without its original, and with what it was made of that is gone.
+    let affected = a.memory_affected(Forget::Fragment(third[0])).await.unwrap();
+    assert_eq!(affected.ids, [third[0]]);
+    let affected = a.memory_affected(Forget::Fragment(second[0])).await.unwrap();
+    assert_eq!(affected.ids, [first[0], second[0], third[0]]);
+    store.shutdown().await;
+}
+
+/// Which of these words were forgotten in a scope.
+async fn forgotten(a: &AgentStore, scope: &str, texts: &[&str]) -> Vec<bool> {
+    let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+    a.memory_forgotten(scope, Target::Memory, texts).await.unwrap()
+}
+
+async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dyn Opener) {
+    let store = opener.open("memory-words").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    assert_eq!(forgotten(&a, "chat:1", &["x"]).await, [false]);
+    let first = set(&a, &fence, remember("chat:1", &[], vec![new("old")], 1)).await.unwrap();
+    let made = NewFragment { text: "new words".into(), blocked: None, parents: first.clone() };
+    let change = remember("chat:1", &first, vec![Entry::New(made)], 2);
+    let second = set(&a, &fence, change).await.unwrap();
+    assert!(a.memory_due().await.unwrap().is_empty());
+    let affected = a.memory_affected(Forget::Fragment(second[0])).await.unwrap();
+    let forget =
+        AgentCommand::ForgetMemory { fragments: affected.ids, origin: Box::new(origin(9)) };
+    a.commit(vec![forget], &fence).await.unwrap();
+    let texts = ["new  words", "old", "other"];
+    assert_eq!(forgotten(&a, "chat:1", &texts).await, [true, true, false]);
+    assert_eq!(forgotten(&a, "chat:2", &texts).await, [false; 3]);
+    let list = ("chat:1".into(), Target::Memory);
+    assert_eq!(a.memory_due().await.unwrap(), [list]);
+    assert!(a.memory_page("chat:1", Target::Memory).await.unwrap().erasure_due);
+    // Both messages taught something that is forgotten.
+    for message in [1, 2] {
+        let again = set(&a, &fence, remember("chat:1", &[], vec![new("x")], message)).await;
+        assert!(matches!(again, Err(StoreError::Buried { .. })), "{again:?}");
+    }
+    let erased = AgentCommand::MirrorErased { scope: "chat:1".into(), target: Target::Memory };
+    a.commit(vec![erased], &fence).await.unwrap();
+    assert!(a.memory_due().await.unwrap().is_empty());
+    set(&a, &fence, remember("chat:1", &[], vec![new("new words")], 3)).await.unwrap();
+    assert_eq!(forgotten(&a, "chat:1", &texts).await, [false, true, false]);
+    assert!(a.memory_knows("chat:1").await.unwrap());
+    assert!(!a.memory_knows("chat:9").await.unwrap());
+    assert!(a.memory_verify().await.unwrap().ok);
     store.shutdown().await;
 }
 
@@ -214,23 +266,25 @@ async fn a_session_is_shown_what_it_was_shown(opener: &dyn Opener) {
         chain: chain.into(),
         block: Frozen { text: text.to_owned(), label: Some("anyone".into()) },
     };
-    let batch = vec![freeze(1, "x", "a needle here"), freeze(1, "y", "hay"), freeze(2, "x", "hay")];
+    // One that reads the scope, one that does not, and one whose name only begins so.
+    let (x, y, z) = ("global chat:1 > chat:1", "global chat:2 > chat:2", "chat:12 > chat:12");
+    let batch = vec![freeze(1, x, "a ■ here"), freeze(1, y, "hay"), freeze(2, z, "hay")];
     a.commit(batch, &fence).await.unwrap();
     let block = async |session, chain| {
         let frozen = a.memory_block(SessionId(session), chain).await.unwrap()?;
         assert_eq!(frozen.label.as_deref(), Some("anyone"));
         Some(frozen.text)
     };
-    assert_eq!(block(1, "x").await.as_deref(), Some("a needle here"));
-    assert_eq!(block(3, "x").await, None);
+    assert_eq!(block(1, x).await.as_deref(), Some("a ■ here"));
+    assert_eq!(block(3, x).await, None);
     let by = Box::new(origin(9));
     let forget = AgentCommand::ForgetMemory { fragments: ids, origin: by };
     a.commit(vec![forget], &fence).await.unwrap();
-    assert_eq!(block(1, "x").await, None);
-    assert_eq!(block(1, "y").await.as_deref(), Some("hay"));
+    assert_eq!(block(1, x).await, None);
+    assert_eq!(block(1, y).await.as_deref(), Some("hay"));
     a.commit(vec![AgentCommand::ThawMemory { session: SessionId(1) }], &fence).await.unwrap();
-    assert_eq!(block(1, "y").await, None);
-    assert_eq!(block(2, "x").await.as_deref(), Some("hay"));
+    assert_eq!(block(1, y).await, None);
+    assert_eq!(block(2, z).await.as_deref(), Some("hay"));
     store.shutdown().await;
 }
 

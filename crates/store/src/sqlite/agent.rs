@@ -3,9 +3,7 @@
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
-use super::{
-    approvals, audit, find, lineage, memory, messages, queue, sessions, turn_reads, usage,
-};
+use super::{approvals, audit, find, lineage, messages, queue, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
@@ -13,7 +11,6 @@ use crate::backend::AgentBackend;
 use crate::chain::{Chain, Head, Walk};
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
-use crate::memory::MemoryReport;
 use crate::message::{Message, MessageSeq, Window};
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
@@ -150,14 +147,16 @@ impl SqliteAgent {
 }
 
 impl SqliteAgent {
-    /// Checks the chain of memory.
-    pub(super) async fn verify_memory(&self) -> Result<MemoryReport> {
-        let verify = |file: &mut AgentFile| {
+    /// A read that needs the key of the agent's chains; `None` where there is no file.
+    pub(super) async fn read_with_chain<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection, &Chain) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<Option<T>> {
+        let read = |file: &mut AgentFile| {
             let chain = &file.chain;
-            file.db.read(|sql| memory::chain::verify(sql, chain))
+            file.db.read(|sql| work(sql, chain))
         };
-        let checked = self.run(Absent::Leave, verify).await?;
-        Ok(checked.map_or(MemoryReport::EMPTY, |(report, _)| report))
+        Ok(self.run(Absent::Leave, read).await?.map(|(result, _)| result))
     }
 }
 

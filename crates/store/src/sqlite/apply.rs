@@ -91,6 +91,7 @@ impl Traits {
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
                 | AgentCommand::MarkMirror { .. }
+                | AgentCommand::MirrorErased { .. }
                 | AgentCommand::FreezeMemory { .. }
                 | AgentCommand::ThawMemory { .. }
                 | AgentCommand::PruneIdempotency { .. } => {}
@@ -187,6 +188,9 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         }
         AgentCommand::MarkMirror { scope, target, digest, fragments } => {
             memory::mark_mirror(sql, scope, *target, digest, fragments)?;
+        }
+        AgentCommand::MirrorErased { scope, target } => {
+            memory::mirror_erased(sql, scope, *target)?;
         }
         AgentCommand::FreezeMemory { session, chain, block } => {
             memory::freeze(sql, *session, chain, block)?;

@@ -1,13 +1,11 @@
-//! The chain of provenance: its links, its records, and the walk that checks them.
+//! The chain of provenance: its links and its records.
 //!
 //! Each link is a keyed hash over all fields of a record and the link before it. Where the
 //! chain ends is written to the audit trail with every change, whose own end is anchored
 //! outside of this file: so a cut tail shows too.
 
 use crate::chain::{Bytes32, Chain};
-use crate::memory::{
-    FragmentId, MEMORY_PAGE_MAX, MemoryReport, Origin, Provenance, RecordKind, Source, Target,
-};
+use crate::memory::{FragmentId, MEMORY_PAGE_MAX, Origin, Provenance, RecordKind, Source, Target};
 use crate::message::MessageSeq;
 use crate::session::SessionId;
 use crate::sqlite::sql::bad_value;
@@ -17,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 /// The kind of audit record that says where the chain ends.
 pub(crate) const AUDIT_KIND: &str = "memory.linked";
 
-const COLUMNS: &str = "seq, kind, about, scope, target, source, principal, platform, session, \
+pub(super) const COLUMNS: &str = "seq, kind, about, scope, target, source, principal, platform, session, \
     message, call, generation, at, approved_by, parents, commitment, prev, mac, label";
 
 /// The newest record: its place and its link.
@@ -28,9 +26,17 @@ pub(crate) fn head(sql: &Connection) -> rusqlite::Result<(i64, Bytes32)> {
         .map(|head| head.unwrap_or((0, [0; 32])))
 }
 
-/// The salted hash of words.
-pub(crate) fn commitment(salt: &Bytes32, text: &str) -> Bytes32 {
-    *blake3::Hasher::new().update(salt).update(text.as_bytes()).finalize().as_bytes()
+/// What no text has: it ends the words where something follows them.
+const NO_TEXT: [u8; 1] = [0xff];
+
+/// The salted hash of words, and of why no model gets to see them.
+pub(crate) fn commitment(salt: &Bytes32, text: &str, blocked: Option<&str>) -> Bytes32 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(salt).update(text.as_bytes());
+    if let Some(blocked) = blocked {
+        hasher.update(&NO_TEXT).update(blocked.as_bytes());
+    }
+    *hasher.finalize().as_bytes()
 }
 
 fn kind(kind: RecordKind) -> (i64, Option<i64>) {
@@ -84,7 +90,7 @@ pub(crate) fn append(
 }
 
 /// The link of a record: over everything it says.
-fn link(chain: &Chain, record: &Provenance) -> Bytes32 {
+pub(super) fn link(chain: &Chain, record: &Provenance) -> Bytes32 {
     let (kind, about) = kind(record.kind);
     let origin = &record.origin;
     let mut bytes = Vec::with_capacity(256);
@@ -134,7 +140,8 @@ pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<FragmentId>> {
     rest.is_empty().then(|| ids.iter().map(|id| FragmentId(i64::from_le_bytes(*id))).collect())
 }
 
-fn read(row: &Row<'_>) -> rusqlite::Result<Provenance> {
+/// A record as a row has it.
+pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Provenance> {
     let about = row.get::<_, Option<i64>>(2)?.map(FragmentId);
     let kind = match (row.get::<_, i64>(1)?, about) {
         (0, None) => RecordKind::Learned,
@@ -184,66 +191,8 @@ pub(crate) fn after(
     .collect()
 }
 
-/// Checks every record and every fragment.
-pub(crate) fn verify(sql: &Connection, chain: &Chain) -> rusqlite::Result<MemoryReport> {
-    let mut report =
-        MemoryReport { ok: false, records: 0, fragments: 0, broken_at: None, reason: None };
-    let anchored: Option<(i64, String)> = anchored(sql)?;
-    let mut statement = sql.prepare(&format!("SELECT {COLUMNS} FROM provenance ORDER BY seq"))?;
-    let mut rows = statement.query([])?;
-    let (mut seq, mut mac) = (0, [0; 32]);
-    let broken = |mut report: MemoryReport, at: i64, reason: String| {
-        report.broken_at = Some(at.cast_unsigned());
-        report.reason = Some(reason);
-        Ok(report)
-    };
-    while let Some(row) = rows.next()? {
-        seq += 1;
-        let record = match read(row) {
-            Ok(record) if record.seq.0 == seq => record,
-            Ok(_) => return broken(report, seq, format!("record {seq} is missing")),
-            Err(_) => return broken(report, seq, format!("record {seq} is unreadable")),
-        };
-        if record.prev != mac || record.mac != link(chain, &record) {
-            let reason = format!("record {seq} was changed, moved or put in");
-            return broken(report, seq, reason);
-        }
-        mac = record.mac;
-        if let Some((at, link)) = &anchored
-            && *at == seq
-            && blake3::Hash::from_bytes(mac).to_hex().as_str() != link
-        {
-            let reason = format!("record {seq} is not the one that the audit trail names");
-            return broken(report, seq, reason);
-        }
-        report.records += 1;
-    }
-    if let Some((at, _)) = anchored.filter(|(at, _)| *at > seq) {
-        let reason = format!("the end is cut off: the audit trail names record {at}");
-        return broken(report, seq + 1, reason);
-    }
-    let mut statement = sql.prepare(
-        "SELECT fragment.id, fragment.salt, fragment.text, provenance.commitment
-         FROM fragment JOIN scope ON scope.id = fragment.scope
-         LEFT JOIN provenance ON provenance.seq = fragment.id AND provenance.kind = 0
-             AND provenance.target = fragment.target AND provenance.scope = scope.name
-         ORDER BY fragment.id",
-    )?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (id, salt, text): (i64, Bytes32, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        if row.get::<_, Option<Bytes32>>(3)? != Some(commitment(&salt, &text)) {
-            let reason = format!("fragment {id} does not say what record {id} stands for");
-            return broken(report, id, reason);
-        }
-        report.fragments += 1;
-    }
-    report.ok = true;
-    Ok(report)
-}
-
 /// Where the audit trail says that the chain ends: a place and a link.
-fn anchored(sql: &Connection) -> rusqlite::Result<Option<(i64, String)>> {
+pub(super) fn anchored(sql: &Connection) -> rusqlite::Result<Option<(i64, String)>> {
     let content: Option<String> = sql
         .prepare("SELECT content FROM audit WHERE kind = ?1 AND content NOT NULL ORDER BY seq DESC LIMIT 1")?
         .query_row([AUDIT_KIND], |row| row.get(0))

@@ -1,15 +1,18 @@
 //! Memory in SQLite: fragments, the chain of their provenance, marks of mirrors, the index.
 
+mod affected;
+pub(crate) mod buried;
 pub(crate) mod chain;
 pub(crate) mod find;
 pub(crate) mod read;
+mod verify;
 pub(crate) mod write;
 
 use super::agent::SqliteAgent;
 use crate::error::Result;
 use crate::memory::{
-    Forget, Fragment, FragmentHit, FragmentId, Frozen, MemoryBackend, MemoryPage, MemoryReport,
-    Provenance, Target,
+    Affected, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryBackend,
+    MemoryPage, MemoryReport, Provenance, Target,
 };
 use crate::session::SessionId;
 use async_trait::async_trait;
@@ -33,8 +36,30 @@ impl MemoryBackend for SqliteAgent {
         self.read(move |sql| chain::after(sql, after, limit)).await
     }
 
-    async fn memory_affected(&self, what: Forget) -> Result<Vec<Fragment>> {
-        self.read(move |sql| read::affected(sql, &what)).await
+    async fn memory_affected(&self, what: Forget) -> Result<Affected> {
+        self.read(move |sql| affected::affected(sql, &what)).await
+    }
+
+    async fn memory_forgotten(
+        &self,
+        scope: &str,
+        target: Target,
+        texts: Vec<String>,
+    ) -> Result<Vec<bool>> {
+        let count = texts.len();
+        let scope = scope.to_owned();
+        let found = self
+            .read_with_chain(move |sql, chain| buried::texts(sql, chain, &scope, target, &texts));
+        Ok(found.await?.unwrap_or_else(|| vec![false; count]))
+    }
+
+    async fn memory_due(&self) -> Result<Vec<ListName>> {
+        self.read(buried::due).await
+    }
+
+    async fn memory_knows(&self, scope: &str) -> Result<bool> {
+        let scope = scope.to_owned();
+        self.read(move |sql| read::knows(sql, &scope)).await
     }
 
     async fn memory_search(
@@ -53,6 +78,7 @@ impl MemoryBackend for SqliteAgent {
     }
 
     async fn memory_verify(&self) -> Result<MemoryReport> {
-        self.verify_memory().await
+        let report = self.read_with_chain(verify::verify).await?;
+        Ok(report.unwrap_or(MemoryReport::EMPTY))
     }
 }

@@ -1,14 +1,12 @@
-//! Reading memory: one list, all fragments by id, what forgetting would take away.
+//! Reading memory: one list, and all fragments by id.
 
+use super::buried;
 use super::chain::unpack;
-use crate::memory::{
-    Forget, Fragment, FragmentId, Frozen, MEMORY_PAGE_MAX, MemoryPage, Mirror, Target,
-};
+use crate::memory::{Fragment, FragmentId, Frozen, MEMORY_PAGE_MAX, MemoryPage, Mirror, Target};
 use crate::session::SessionId;
 use crate::sqlite::scopes;
 use crate::sqlite::sql::bad_value;
 use rusqlite::{Connection, OptionalExtension as _, Row};
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const SELECT: &str = "SELECT fragment.id, scope.name, fragment.target, fragment.blocked, \
@@ -58,7 +56,8 @@ pub(crate) fn page(sql: &Connection, scope: &str, target: Target) -> rusqlite::R
             Ok(Mirror { now: (row.get(0)?, ids(row, 1)?), before: (row.get(2)?, ids(row, 3)?) })
         })
         .optional()?;
-    Ok(MemoryPage { fragments, mirror })
+    let erasure_due = buried::is_due(sql, number, target)?;
+    Ok(MemoryPage { fragments, mirror, erasure_due })
 }
 
 /// Fragments of every scope, by id.
@@ -87,32 +86,9 @@ pub(crate) fn one(sql: &Connection, id: FragmentId) -> rusqlite::Result<Option<F
     .optional()
 }
 
-/// What forgetting would take away: what is meant, and what was made or shared from it.
-pub(crate) fn affected(sql: &Connection, what: &Forget) -> rusqlite::Result<Vec<Fragment>> {
-    let ids = |condition: &str, value: &dyn rusqlite::ToSql| -> rusqlite::Result<Vec<i64>> {
-        sql.prepare(&format!("SELECT seq FROM provenance WHERE kind = 0 AND {condition}"))?
-            .query_map([value], |row| row.get(0))?
-            .collect()
-    };
-    let mut open = match what {
-        Forget::Fragment(id) => ids("seq = ?1", &id.0)?,
-        Forget::Session(session) => ids("session = ?1", &session.0)?,
-        Forget::Principal(principal) => ids("principal = ?1", principal)?,
-        Forget::Scope(scope) => ids("scope = ?1", scope)?,
-    };
-    let mut seen: BTreeSet<i64> = open.iter().copied().collect();
-    while let Some(parent) = open.pop() {
-        let children: Vec<i64> = sql
-            .prepare_cached("SELECT child FROM lineage WHERE parent = ?1")?
-            .query_map([parent], |row| row.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        open.extend(children.into_iter().filter(|child| seen.insert(*child)));
-    }
-    let mut found = Vec::new();
-    for id in seen {
-        found.extend(one(sql, FragmentId(id))?);
-    }
-    Ok(found)
+/// Whether anything was ever remembered in a scope.
+pub(crate) fn knows(sql: &Connection, scope: &str) -> rusqlite::Result<bool> {
+    sql.prepare("SELECT 1 FROM provenance WHERE scope = ?1 LIMIT 1")?.exists([scope])
 }
 
 /// What a session was shown.

@@ -1,20 +1,21 @@
 //! What changes memory: setting a list, forgetting, marking a mirror, freezing a block.
 
+use super::affected::list_of;
 use super::chain::{self, AUDIT_KIND};
-use super::{find, read};
+use super::{buried, find, read};
 use crate::agent::Outcome;
 use crate::audit::AuditEntry;
 use crate::chain::Bytes32;
 use crate::error::StoreError;
 use crate::memory::{
     Entry, Fragment, FragmentId, Frozen, NewFragment, Origin, Provenance, RecordKind, Remember,
-    Target,
+    Source, Target,
 };
 use crate::session::SessionId;
 use crate::sqlite::apply::Means;
 use crate::sqlite::sql::Fault;
 use crate::sqlite::{audit, scopes};
-use rusqlite::{Connection, OptionalExtension as _};
+use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -46,11 +47,12 @@ pub(crate) fn remember(
         return Err(StoreError::MemoryChanged.into());
     }
     if new.entries.iter().any(|entry| matches!(entry, Entry::New(_))) {
-        refuse_buried(sql, &new.origin)?;
+        buried::refuse(sql, &new.origin)?;
     }
     let mut head = chain::head(sql)?;
     let first = head.0;
     for (id, _) in places.iter().filter(|(id, _)| !kept.contains(id)) {
+        list.note_removed(*id)?;
         list.take_out(&mut head, *id, RecordKind::Removed(*id))?;
     }
     let before: BTreeMap<FragmentId, i64> = places.into_iter().collect();
@@ -104,19 +106,6 @@ fn places(
     .collect()
 }
 
-/// Refuses to learn from a message of which something was forgotten.
-fn refuse_buried(sql: &Connection, origin: &Origin) -> Result<(), Fault> {
-    let (Some(session), Some(message)) = (origin.session, origin.message) else { return Ok(()) };
-    let buried = sql
-        .prepare_cached("SELECT 1 FROM tombstone WHERE session = ?1 AND message = ?2")?
-        .query_row((session.0, message.0.cast_signed()), |_| Ok(()))
-        .optional()?;
-    match buried {
-        Some(()) => Err(StoreError::Buried { session, message }.into()),
-        None => Ok(()),
-    }
-}
-
 impl List<'_> {
     fn record(&self, kind: RecordKind, parents: Vec<FragmentId>, hash: Bytes32) -> Provenance {
         Provenance {
@@ -142,7 +131,7 @@ impl List<'_> {
         let before = blake3::Hash::from_bytes(head.1).to_hex();
         let purpose = ["memory", self.name, &(head.0 + 1).to_string(), &before];
         let salt: Bytes32 = self.means.random.stream(&purpose).bytes();
-        let hash = chain::commitment(&salt, &new.text);
+        let hash = chain::commitment(&salt, &new.text, new.blocked.as_deref());
         let record = self.record(RecordKind::Learned, new.parents.clone(), hash);
         chain::append(self.sql, self.means.chain, head, record)?;
         let id = head.0;
@@ -162,10 +151,21 @@ impl List<'_> {
                 .prepare_cached("INSERT OR IGNORE INTO lineage VALUES (?1, ?2)")?
                 .execute((parent.0, id))?;
         }
+        if self.origin.source != Source::ExternalEdit {
+            let tag = buried::tag(self.means.chain, self.name, self.target, &new.text);
+            buried::unbury_text(self.sql, self.scope, self.target, &tag)?;
+        }
         if new.blocked.is_none() {
             find::add(self.sql, self.scope, id, &new.text)?;
         }
         Ok(FragmentId(id))
+    }
+
+    /// Notes what the words of a fragment are known by, before it is taken out.
+    fn note_removed(&self, id: FragmentId) -> rusqlite::Result<()> {
+        let Some(fragment) = read::one(self.sql, id)? else { return Ok(()) };
+        let tag = buried::tag(self.means.chain, self.name, self.target, &fragment.text);
+        buried::note_removed(self.sql, id, &tag)
     }
 
     fn take_out(
@@ -219,24 +219,38 @@ pub(crate) fn forget(
     let mut head = chain::head(sql)?;
     let mut forgotten: Vec<Fragment> = Vec::new();
     for id in ids {
-        let Some(fragment) = read::one(sql, *id)? else { continue };
-        let scope = scopes::intern(sql, &fragment.scope)?;
-        let (name, target) = (&fragment.scope, fragment.target);
-        let list = List { sql, means, scope, name, target, origin };
+        let Some((name, target)) = list_of(sql, *id)? else { continue };
+        let scope = scopes::intern(sql, &name)?;
+        buried::bury_message(sql, *id)?;
+        buried::erasure_due(sql, scope, target)?;
+        thaw_all(sql, &name)?;
+        let Some(fragment) = read::one(sql, *id)? else {
+            buried::bury_removed(sql, scope, target, *id)?;
+            continue;
+        };
+        let list = List { sql, means, scope, name: &name, target, origin };
         list.take_out(&mut head, *id, RecordKind::Forgotten(*id))?;
-        sql.prepare_cached(
-            "INSERT OR IGNORE INTO tombstone SELECT session, message FROM provenance
-             WHERE seq = ?1 AND session NOT NULL AND message NOT NULL",
-        )?
-        .execute([id.0])?;
-        sql.prepare_cached("DELETE FROM memory_block WHERE instr(text, ?1) > 0")?
-            .execute([&fragment.text])?;
+        let tag = buried::tag(means.chain, &name, target, &fragment.text);
+        buried::bury_text(sql, scope, target, &tag)?;
         forgotten.push(fragment);
     }
     if !forgotten.is_empty() {
         anchor(sql, means, head, origin)?;
     }
     Ok(Outcome::Forgotten(forgotten))
+}
+
+/// Drops what every session is shown that reads a scope: what was shown may be what is
+/// forgotten, in words that were changed on the way.
+fn thaw_all(sql: &Connection, scope: &str) -> rusqlite::Result<()> {
+    sql.prepare_cached("DELETE FROM memory_block WHERE instr(' ' || chain || ' ', ?1) > 0")?
+        .execute([format!(" {scope} ")])
+        .map(drop)
+}
+
+/// Notes that nothing forgotten is left in a list's files.
+pub(crate) fn mirror_erased(sql: &Connection, scope: &str, target: Target) -> rusqlite::Result<()> {
+    buried::erased(sql, scope, target)
 }
 
 /// Notes what a mirror is made of.

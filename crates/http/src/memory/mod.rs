@@ -1,23 +1,28 @@
 //! What an agent remembers: for operators all of it, with where it came from; for people what
-//! is remembered in their own conversation.
+//! is remembered in their own conversation (`people`).
+
+pub mod people;
+mod view;
+
+pub use view::{FragmentView, ProvenanceView};
 
 use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
-use crate::id::{Id, kept, ready};
+use crate::id::{Id, kept};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use insula_domain::Scope;
-use insula_memory::{Memory, MemoryError, Share};
+use insula_domain::{Scope, ScopeError, scope_rule};
+use insula_memory::{MemoryError, Seen, Share};
 use insula_runtime::AgentContext;
-use insula_runtime::memory::{AskError, Asking, Forgot, Remembered};
-use insula_store::{Forget, Fragment, FragmentId, Origin, Provenance, SessionId, Source};
+use insula_store::{Forget, FragmentId, Origin, SessionId, SessionRef, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use utoipa::{IntoParams, ToSchema};
+use view::{seen, view};
 
 /// Finds in one answer, where nobody says how many.
 const FINDS: usize = 20;
@@ -62,57 +67,6 @@ pub struct Forgetting {
     scope: Option<String>,
 }
 
-/// A conversation of one's own.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Own {
-    session: String,
-}
-
-/// What to forget in a conversation of one's own.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct OwnForgetting {
-    session: String,
-    /// The number of an entry, words that only it has, or `all`.
-    what: String,
-}
-
-/// Where a fragment came from.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ProvenanceView {
-    record: i64,
-    source: &'static str,
-    principal: String,
-    platform: String,
-    session: Option<i64>,
-    message: Option<u64>,
-    call: Option<String>,
-    generation: u64,
-    at: String,
-    approved_by: Option<String>,
-    /// The audiences that the words came from, where a turn wrote them.
-    audience: Option<String>,
-    /// The fragments whose words went into it.
-    from: Vec<i64>,
-    hash: String,
-    previous: String,
-}
-
-/// Something remembered.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct FragmentView {
-    id: i64,
-    scope: String,
-    target: &'static str,
-    text: String,
-    /// Whether it is kept from every model.
-    blocked: bool,
-    blocked_reason: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    provenance: Option<ProvenanceView>,
-}
-
 /// A fragment and all it came from, the newest first.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Shown {
@@ -142,38 +96,24 @@ pub struct Checked {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Gone {
     forgotten: Vec<i64>,
+    /// Files that may still have words that were forgotten, now or before; it is tried again
+    /// with every use of their lists, and by the next request to forget.
+    remains: Vec<RemainsView>,
+}
+
+/// A file that may still have words that were forgotten.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct RemainsView {
+    /// The file, below the agent's folder.
+    file: String,
+    /// Why it could not be cleaned, and what to do.
+    why: String,
 }
 
 /// What is new.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Shared {
     fragment: i64,
-}
-
-/// One entry, for the people of its conversation.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct EntryView {
-    number: usize,
-    target: &'static str,
-    text: String,
-    blocked: bool,
-}
-
-/// What is remembered in a conversation.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct RememberedHere {
-    /// Whether the agent remembers at all.
-    memory: bool,
-    entries: Vec<EntryView>,
-}
-
-/// What became of a request to forget.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct ForgotHere {
-    memory: bool,
-    forgotten: usize,
-    /// What matches, where it is not clear which one is meant.
-    unclear: Vec<String>,
 }
 
 impl From<MemoryError> for ApiError {
@@ -189,69 +129,26 @@ impl From<MemoryError> for ApiError {
     }
 }
 
-impl From<AskError> for ApiError {
-    fn from(error: AskError) -> Self {
-        match error {
-            AskError::Memory(error) => error.into(),
-            error @ (AskError::Denied(_) | AskError::Refused(_)) => {
-                Self::new(StatusCode::CONFLICT, "memory_closed", error.to_string())
-            }
-        }
-    }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-impl From<Provenance> for ProvenanceView {
-    fn from(record: Provenance) -> Self {
-        let origin = record.origin;
-        Self {
-            record: record.seq.0,
-            source: origin.source.as_str(),
-            principal: origin.principal.to_string(),
-            platform: origin.platform.into(),
-            session: origin.session.map(|session| session.0),
-            message: origin.message.map(|message| message.0),
-            call: origin.call.map(Into::into),
-            generation: origin.generation,
-            at: origin.at.to_string(),
-            approved_by: origin.approved_by.map(Into::into),
-            audience: origin.label.map(Into::into),
-            from: record.parents.iter().map(|id| id.0).collect(),
-            hash: hex(&record.mac),
-            previous: hex(&record.prev),
-        }
-    }
-}
-
-fn view(
-    surface: &Surface,
-    agent: &AgentContext,
-    fragment: Fragment,
-    record: Option<Provenance>,
-) -> FragmentView {
-    FragmentView {
-        id: fragment.id.0,
-        scope: fragment.scope.to_string(),
-        target: fragment.target.as_str(),
-        text: surface.house.secrets.known().told(&agent.id, fragment.text),
-        blocked: fragment.blocked.is_some(),
-        blocked_reason: fragment.blocked.map(Into::into),
-        provenance: record.map(Into::into),
-    }
-}
-
-/// The memory of an agent, which must have one.
-fn memory(agent: &AgentContext) -> Result<&Memory, ApiError> {
-    agent.memory.as_ref().map(|memory| &memory.keeper).ok_or_else(|| {
-        let message = format!(
-            "agent `{}` does not remember; `memory: true` in its configuration turns it on",
-            agent.id
-        );
-        ApiError::new(StatusCode::CONFLICT, "no_memory", message)
+/// A scope that somebody names. One that is misspelt is an error, never an empty one.
+fn scope(text: &str) -> Result<Scope, ApiError> {
+    text.parse().map_err(|error: ScopeError| {
+        let meant = text.strip_prefix("custom:").and_then(scope_rule::custom);
+        let meant = meant.map(|scope| format!("; did you mean `{scope}`?")).unwrap_or_default();
+        ApiError::invalid(format!("`{text}`: {error}{meant}"))
     })
+}
+
+/// The same, where something must have been remembered there once.
+async fn known_scope(agent: &AgentContext, text: &str) -> Result<Scope, ApiError> {
+    let scope = scope(text)?;
+    if agent.remembered().knows(&scope).await? {
+        return Ok(scope);
+    }
+    let id = &agent.id;
+    let message = format!(
+        "nothing was ever remembered in `{scope}`; `insula memory list {id}` shows the scopes there are"
+    );
+    Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_scope", message))
 }
 
 fn number(text: &str) -> Result<FragmentId, ApiError> {
@@ -269,24 +166,26 @@ pub async fn list(
 ) -> Result<Json<Vec<FragmentView>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(Which { scope }) = which?;
-    let Some(memory) = agent.memory.as_ref().map(|memory| &memory.keeper) else {
-        return Ok(Json(Vec::new()));
+    let scope = match scope {
+        Some(text) => Some(known_scope(&agent, &text).await?.to_string()),
+        None => None,
     };
-    let all = if surface.engine.is_some() {
+    let memory = agent.remembered();
+    // Where memory is off, or no daemon runs, a look changes nothing: what people wrote into
+    // files is shown, and waits to be taken in.
+    let takes_in = surface.engine.is_some() && agent.memory.is_some();
+    let (all, faults) = if takes_in {
         let (all, faults) = memory.all().await?;
-        for error in faults {
-            tracing::warn!(agent = %agent.id, %error, "a memory file can't be used");
-        }
-        all
+        (all.into_iter().map(|(fragment, record)| Seen::Known(fragment, record)).collect(), faults)
     } else {
-        // Without a daemon a look changes nothing, so edits of files wait.
-        memory.known().await?
+        memory.seen().await?
     };
-    let wanted = all
-        .into_iter()
-        .filter(|(fragment, _)| scope.as_deref().is_none_or(|scope| *fragment.scope == *scope));
-    let views = wanted.map(|(fragment, record)| view(&surface, &agent, fragment, Some(record)));
-    Ok(Json(views.collect()))
+    for error in faults {
+        tracing::warn!(agent = %agent.id, %error, "a memory file can't be used");
+    }
+    let wanted =
+        all.into_iter().filter(|it| scope.as_deref().is_none_or(|scope| it.scope() == scope));
+    Ok(Json(wanted.map(|it| seen(&surface, &agent, it)).collect()))
 }
 
 /// One fragment, and all it came from.
@@ -298,7 +197,7 @@ pub async fn show(
     Path((id, fragment)): Path<(String, String)>,
 ) -> Result<Json<Shown>, ApiError> {
     let agent = kept(&surface, &id)?;
-    let (fragment, records) = memory(&agent)?.show(number(&fragment)?).await?;
+    let (fragment, records) = agent.remembered().show(number(&fragment)?).await?;
     let provenance = records.into_iter().map(Into::into).collect();
     Ok(Json(Shown { fragment: view(&surface, &agent, fragment, None), provenance }))
 }
@@ -314,9 +213,9 @@ pub async fn search(
     let agent = kept(&surface, &id)?;
     let Query(Wanted { q, scope, limit }) = wanted?;
     let limit = limit.unwrap_or(FINDS);
-    let memory = memory(&agent)?;
+    let memory = agent.remembered();
     let scopes: BTreeSet<Arc<str>> = match scope {
-        Some(scope) => BTreeSet::from([scope.into()]),
+        Some(text) => BTreeSet::from([known_scope(&agent, &text).await?.to_string().into()]),
         None => memory.known().await?.into_iter().map(|(fragment, _)| fragment.scope).collect(),
     };
     let mut hits = Vec::new();
@@ -356,13 +255,11 @@ pub async fn share(
 ) -> Result<Json<Shared>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Json(Sharing { fragment, to }) = body?;
-    let to: Scope = to
-        .parse()
-        .map_err(|error: insula_domain::ScopeError| ApiError::invalid(error.to_string()))?;
+    let to = scope(&to)?;
     let origin = origin(&surface, &agent, &caller, Source::Shared);
     let told = to.to_string();
     let share = Share { fragment: FragmentId(fragment), to };
-    let new = memory(&agent)?.share(&share, &origin).await?;
+    let new = agent.remembered().share(&share, &origin).await?;
     let content = serde_json::json!({ "fragment": fragment, "to": told, "as": new.0 });
     agent.audit.append(&caller.principal(), "memory.shared", content).await?;
     Ok(Json(Shared { fragment: new.0 }))
@@ -384,13 +281,15 @@ pub async fn forget(
             Forget::Fragment(FragmentId(id))
         }
         Forgetting { fragment: None, session: Some(id), user: None, scope: None } => {
+            known_session(&agent, id).await?;
             Forget::Session(SessionId(id))
         }
         Forgetting { fragment: None, session: None, user: Some(user), scope: None } => {
+            who(&user)?;
             Forget::Principal(user.into())
         }
         Forgetting { fragment: None, session: None, user: None, scope: Some(scope) } => {
-            Forget::Scope(scope.into())
+            Forget::Scope(known_scope(&agent, &scope).await?.to_string().into())
         }
         _ => {
             let message = "say what to forget by one of `fragment`, `session`, `user` and `scope`";
@@ -409,11 +308,39 @@ pub async fn forget(
         return Err(MemoryError::NoFragment(id.0).into());
     }
     let origin = origin(&surface, &agent, &caller, Source::Said);
-    let gone = memory(&agent)?.forget(what, &origin).await?;
-    let forgotten: Vec<i64> = gone.iter().map(|fragment| fragment.id.0).collect();
-    let content = serde_json::json!({ "by": by, "fragments": forgotten });
+    let erased = agent.remembered().forget(what, &origin).await?;
+    let forgotten: Vec<i64> = erased.fragments.iter().map(|fragment| fragment.id.0).collect();
+    let remains: Vec<RemainsView> = erased
+        .remains
+        .iter()
+        .map(|it| RemainsView { file: it.file.display().to_string(), why: it.why.to_string() })
+        .collect();
+    let files: Vec<&str> = remains.iter().map(|it| it.file.as_str()).collect();
+    let content = serde_json::json!({ "by": by, "fragments": forgotten, "left_in": files });
     agent.audit.append(&caller.principal(), "memory.forgotten", content).await?;
-    Ok(Json(Gone { forgotten }))
+    Ok(Json(Gone { forgotten, remains }))
+}
+
+/// A person as records name one.
+fn who(user: &str) -> Result<(), ApiError> {
+    match user.split_once(':') {
+        Some((platform, id)) if !platform.is_empty() && !id.is_empty() => Ok(()),
+        _ => {
+            let message =
+                format!("`{user}` names nobody: say the platform too, as `telegram:12345`");
+            Err(ApiError::invalid(message))
+        }
+    }
+}
+
+/// A session that there is or was.
+async fn known_session(agent: &AgentContext, id: i64) -> Result<(), ApiError> {
+    if agent.store.session(SessionRef::Id(SessionId(id))).await?.is_some() {
+        return Ok(());
+    }
+    let message =
+        format!("there is no session {id}; `insula sessions list {}` shows them", agent.id);
+    Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_session", message))
 }
 
 /// Every list as its file has it.
@@ -425,7 +352,7 @@ pub async fn export(
 ) -> Result<Json<Vec<ExportedList>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let known = surface.house.secrets.known();
-    let lists = memory(&agent)?.export().await?.into_iter().map(|list| ExportedList {
+    let lists = agent.remembered().export().await?.into_iter().map(|list| ExportedList {
         scope: list.scope.to_string(),
         target: list.target.as_str(),
         text: known.told(&agent.id, list.text),
@@ -446,65 +373,4 @@ pub async fn verify(State(surface): State<Surface>, Id(id): Id) -> Result<Json<C
         broken_at: report.broken_at,
         reason: report.reason,
     }))
-}
-
-/// What is remembered in a conversation of one's own.
-#[utoipa::path(post, path = "/api/agents/{id}/remembered", params(("id" = String, Path)), request_body = Own,
-    responses((status = 200, body = RememberedHere), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn remembered(
-    State(surface): State<Surface>,
-    caller: Caller,
-    Id(id): Id,
-    body: Result<Json<Own>, JsonRejection>,
-) -> Result<Json<RememberedHere>, ApiError> {
-    let agent = ready(&surface, &id)?;
-    let Json(Own { session }) = body?;
-    let wrong = |error: insula_domain::IdError| ApiError::invalid(error.to_string());
-    let address = caller.address(session).map_err(wrong)?;
-    let asking = Asking {
-        agent: &agent,
-        session: &agent.session_key(&address),
-        at: &agent.scope(&address),
-        principal: &caller.principal(),
-    };
-    let lists = match surface.house.remembered(&asking).await? {
-        Remembered::Off => return Ok(Json(RememberedHere { memory: false, entries: Vec::new() })),
-        Remembered::Lists(lists) => lists,
-    };
-    let known = surface.house.secrets.known();
-    let all = lists.into_iter().flat_map(|list| list.fragments);
-    let entries = all.enumerate().map(|(at, fragment)| EntryView {
-        number: at + 1,
-        target: fragment.target.as_str(),
-        text: known.told(&agent.id, fragment.text),
-        blocked: fragment.blocked.is_some(),
-    });
-    Ok(Json(RememberedHere { memory: true, entries: entries.collect() }))
-}
-
-/// Forgets something in a conversation of one's own.
-#[utoipa::path(post, path = "/api/agents/{id}/forget", params(("id" = String, Path)), request_body = OwnForgetting,
-    responses((status = 200, body = ForgotHere), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn forget_here(
-    State(surface): State<Surface>,
-    caller: Caller,
-    Id(id): Id,
-    body: Result<Json<OwnForgetting>, JsonRejection>,
-) -> Result<Json<ForgotHere>, ApiError> {
-    let agent = ready(&surface, &id)?;
-    let Json(OwnForgetting { session, what }) = body?;
-    let wrong = |error: insula_domain::IdError| ApiError::invalid(error.to_string());
-    let address = caller.address(session).map_err(wrong)?;
-    let asking = Asking {
-        agent: &agent,
-        session: &agent.session_key(&address),
-        at: &agent.scope(&address),
-        principal: &caller.principal(),
-    };
-    let told = match surface.house.forget_here(&asking, &what).await? {
-        Forgot::Off => ForgotHere { memory: false, forgotten: 0, unclear: Vec::new() },
-        Forgot::Entries(forgotten) => ForgotHere { memory: true, forgotten, unclear: Vec::new() },
-        Forgot::Unclear(unclear) => ForgotHere { memory: true, forgotten: 0, unclear },
-    };
-    Ok(Json(told))
 }
