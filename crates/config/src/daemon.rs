@@ -8,6 +8,7 @@ use crate::resolve::check_hook;
 use crate::rules::{self, Reference, references};
 use crate::sensitive::looks_like_credential;
 use crate::shape::quoted;
+use crate::source::Span;
 use crate::suggest::nearest;
 use crate::yaml::{Node, Value};
 use insula_domain::AgentId;
@@ -126,7 +127,13 @@ pub fn read(report: &mut Report, top: &Node, env: &BTreeMap<String, String>) -> 
     }
     for event in top.get("hooks").map(Node::entries).unwrap_or_default() {
         for hook in event.value.items() {
-            if let Some(problem) = check_hook(hook, &event.key) {
+            let within = |inner: Span| {
+                let outer = hook.span;
+                inner.source == outer.source && outer.start <= inner.start && inner.end <= outer.end
+            };
+            // A way that is written wrongly was said before, and is none.
+            let is_said = reader.report.errors().any(|found| within(found.span));
+            if let (false, Some(problem)) = (is_said, check_hook(hook, &event.key)) {
                 reader.report.push(Diagnostic::error(&Owner::Shared, hook.span, problem));
             }
         }

@@ -294,11 +294,12 @@ fn exactly_the_tools_of_the_design_fall_out_of_a_child() {
     assert_eq!(
         gone(Role::Leaf),
         "clarify cronjob delegate_task execute_code memory memory_search message_agent \
-         send_message skill_manage"
+         send_message session_search skill_manage"
     );
     assert_eq!(
         gone(Role::Orchestrator),
-        "clarify cronjob execute_code memory memory_search message_agent send_message skill_manage"
+        "clarify cronjob execute_code memory memory_search message_agent send_message \
+         session_search skill_manage"
     );
     let leaf = parent.child(&ChildRequest::default()).unwrap();
     assert!(MCP_NAMES.iter().all(|it| parent.tools.verdict(it).is_in()));

@@ -76,6 +76,12 @@ impl Lines {
     async fn line(&mut self) -> Option<Vec<u8>> {
         loop {
             let end = self.pending[self.looked..].iter().position(|byte| *byte == b'\n');
+            // What came last may hold the end of a line that is too long all the same.
+            let len = end.map_or(self.pending.len(), |end| self.looked + end);
+            if len > FRAME_BYTES_MAX {
+                self.ending.note(format!("it sent a line of more than {FRAME_BYTES_MAX} bytes"));
+                return None;
+            }
             if let Some(end) = end {
                 let rest = self.pending.split_off(self.looked + end + 1);
                 let line = std::mem::replace(&mut self.pending, rest);
@@ -83,10 +89,6 @@ impl Lines {
                 return Some(line);
             }
             self.looked = self.pending.len();
-            if self.pending.len() > FRAME_BYTES_MAX {
-                self.ending.note(format!("it sent a line of more than {FRAME_BYTES_MAX} bytes"));
-                return None;
-            }
             match self.read.read(&mut self.chunk).await {
                 Ok(0) => {
                     self.ending.note("it closed its output".to_owned());

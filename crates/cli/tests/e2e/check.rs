@@ -183,7 +183,7 @@ fn another_file_can_be_checked_in_its_place() {
     assert_eq!((output.code, &output.json()["ok"]), (Some(2), &json!(false)));
     insula(&home, &["check"]).ok();
     let missing = insula(&home, &["check", "--config", "/nowhere.yaml"]);
-    assert_eq!(missing.code, Some(2), "{missing:?}");
+    assert_eq!(missing.code, Some(1), "{missing:?}");
     assert!(missing.stderr.contains("/nowhere.yaml"), "{missing:?}");
 }
 

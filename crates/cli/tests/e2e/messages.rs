@@ -85,7 +85,7 @@ fn what_was_said_can_be_read_searched_and_forgotten() {
     assert_eq!(gone.status, 204);
     assert_eq!(get("/api/agents/a/sessions-search?q=attic").json(), json!([]));
     assert_eq!(get("/api/agents/a/sessions/999").status, 404);
-    assert_eq!(get("/api/agents/a/sessions/x").status, 400);
+    assert_eq!(get("/api/agents/a/sessions/x").status, 404);
     assert_eq!(get("/api/agents/a/sessions?colour=red").status, 400);
     drop(daemon);
     assert!(holders(&home, "attic").is_empty());

@@ -269,8 +269,9 @@ fn wrong_use_is_explained() {
     ] {
         let output = explain(&home, message);
         assert_eq!(output.code, Some(2), "{message}: {output:?}");
-        assert!(output.stderr.contains(says), "{message}: {output:?}");
-        assert_eq!(output.stdout, "", "{message}");
+        let told = output.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(told.contains(says), "{message}: {output:?}");
+        assert_eq!(output.stderr, "", "{message}");
     }
 }
 

@@ -29,7 +29,11 @@ impl Reader<'_> {
 
     fn hook(&mut self, event: HookEvent, node: &Node) -> Option<Hook> {
         if let Some(problem) = check_hook(node, event.as_str()) {
-            self.error(node.span, problem, Some("keep one of them".to_owned()));
+            // A way that is written wrongly was said before, and is none.
+            if !self.has_error_within(node.span) {
+                let help = node.get("expr").or(node.get("command")).or(node.get("http"));
+                self.error(node.span, problem, help.map(|_| "keep one of them".to_owned()));
+            }
             return None;
         }
         let way = self.way(event, node)?;
@@ -101,10 +105,6 @@ impl Reader<'_> {
         }
         if let Some(http) = node.get("http") {
             let url = http.text()?;
-            // What is no web address at all was said before.
-            if self.has_error_within(http.span) {
-                return None;
-            }
             if url.contains("${") {
                 let message = format!("the address of a hook of `{event}` has a reference in it");
                 let help = "references are not followed there: let the server know its callers by where they come from".to_owned();
