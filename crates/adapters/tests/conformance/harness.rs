@@ -17,6 +17,12 @@ pub trait Harness: Sized + Send + Sync + 'static {
     /// An adapter for our account, as new after a restart.
     fn adapter(&self) -> Arc<dyn Adapter>;
 
+    /// Where an account begins to listen that has heard nothing yet of what the suite says:
+    /// nothing, where a platform keeps everything for an account that never listened.
+    fn cursor(&self) -> Option<Cursor> {
+        None
+    }
+
     /// The person's chat.
     fn target(&self) -> Target;
 
@@ -74,8 +80,9 @@ struct Kept {
 }
 
 impl Tray {
-    pub fn new() -> Arc<Self> {
-        Arc::new(Self { kept: Mutex::default(), count: watch::channel(0).0 })
+    pub fn new(cursor: Option<Cursor>) -> Arc<Self> {
+        let kept = Kept { cursor, ..Kept::default() };
+        Arc::new(Self { kept: Mutex::new(kept), count: watch::channel(0).0 })
     }
 
     /// From now on takes nothing, or takes again.

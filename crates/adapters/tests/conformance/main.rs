@@ -11,5 +11,6 @@
 )]
 
 mod harness;
+mod matrix;
 mod suite;
 mod telegram;

@@ -44,7 +44,8 @@ fn post<H: Harness>(harness: &H, key: &str, markdown: &str) -> Post {
 }
 
 pub async fn what_is_said_is_heard_in_order<H: Harness>() {
-    let (harness, tray) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let tray = Tray::new(harness.cursor());
     harness.say("one").await;
     let listening = Listening::start(&harness.adapter(), &tray);
     harness.say("two").await;
@@ -63,15 +64,16 @@ pub async fn what_is_said_is_heard_in_order<H: Harness>() {
 }
 
 pub async fn an_event_that_comes_again_has_the_same_id<H: Harness>() {
-    let (harness, first) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let first = Tray::new(harness.cursor());
     harness.say("one").await;
     harness.say("two").await;
     let listening = Listening::start(&harness.adapter(), &first);
     first.until_said(2).await;
     listening.stop().await.unwrap();
     harness.redeliver().await;
-    // A tray that has no cursor: everything comes.
-    let second = Tray::new();
+    // A tray that has heard nothing: everything comes.
+    let second = Tray::new(harness.cursor());
     let listening = Listening::start(&harness.adapter(), &second);
     second.until_said(2).await;
     listening.stop().await.unwrap();
@@ -79,7 +81,8 @@ pub async fn an_event_that_comes_again_has_the_same_id<H: Harness>() {
 }
 
 pub async fn nothing_is_acknowledged_before_it_is_taken<H: Harness>() {
-    let (harness, tray) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let tray = Tray::new(harness.cursor());
     harness.say("one").await;
     tray.refuse(true);
     let fault = Listening::start(&harness.adapter(), &tray).failed().await;
@@ -93,7 +96,8 @@ pub async fn nothing_is_acknowledged_before_it_is_taken<H: Harness>() {
 }
 
 pub async fn listening_goes_on_where_it_stopped<H: Harness>() {
-    let (harness, tray) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let tray = Tray::new(harness.cursor());
     for (number, text) in ["one", "two", "three"].into_iter().enumerate() {
         harness.say(text).await;
         let listening = Listening::start(&harness.adapter(), &tray);
@@ -104,13 +108,15 @@ pub async fn listening_goes_on_where_it_stopped<H: Harness>() {
 }
 
 pub async fn listening_stops_when_told<H: Harness>() {
-    let (harness, tray) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let tray = Tray::new(harness.cursor());
     let listening = Listening::start(&harness.adapter(), &tray);
     assert_eq!(listening.stop().await, Ok(()));
 }
 
 pub async fn nonsense_is_left_out_and_holds_nothing_up<H: Harness>() {
-    let (harness, tray) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let tray = Tray::new(harness.cursor());
     let listening = Listening::start(&harness.adapter(), &tray);
     for nonsense in [
         json!({}),
@@ -132,7 +138,8 @@ pub async fn nonsense_is_left_out_and_holds_nothing_up<H: Harness>() {
 }
 
 pub async fn refused_credentials_are_told_as_such<H: Harness>() {
-    let (harness, tray) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let tray = Tray::new(harness.cursor());
     harness.revoke().await;
     let fault = Listening::start(&harness.adapter(), &tray).failed().await;
     assert!(matches!(fault, Fault::Refused(_)), "{fault:?}");
@@ -221,7 +228,8 @@ pub async fn a_message_can_be_changed_and_changed_to_the_same<H: Harness>() {
 }
 
 pub async fn a_file_is_fetched_within_the_limit_and_not_beyond<H: Harness>() {
-    let (harness, tray) = (H::start().await, Tray::new());
+    let harness = H::start().await;
+    let tray = Tray::new(harness.cursor());
     let adapter = harness.adapter();
     let listening = Listening::start(&adapter, &tray);
     let content = b"twelve bytes".as_slice();
