@@ -9,8 +9,8 @@ use crate::skills::Shelf;
 use crate::web::SearchConfig;
 use insula_domain::expr::Expression;
 use insula_domain::{
-    Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible,
-    Reset, ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
+    Admins, AgentId, AllowList, Boundary, GroupRule, Metadata, PersonId, Platform, Possible, Reset,
+    ScopeRule, SessionRule, ToolPolicy, Unknown, UserId,
 };
 use std::sync::Arc;
 use std::time::Duration;
