@@ -157,7 +157,7 @@ fn killed_at_every_moment_what_is_said_twice_says_so_where_it_does_not() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 10, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn killed_again_and_again(points in prop::collection::vec(1_usize..40, 1..6)) {
