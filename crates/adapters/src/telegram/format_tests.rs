@@ -117,6 +117,12 @@ fn markish() -> impl Strategy<Value = String> {
     prop::collection::vec(pieces, 0..60).prop_map(|pieces| pieces.concat())
 }
 
+#[test]
+fn emphasis_in_a_link_within_the_same_emphasis_is_said_once() {
+    let html = html("*[a *b*](https://e.org/)*").unwrap();
+    assert_eq!(html, r#"<i><a href="https://e.org/">a b</a></i>"#);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 

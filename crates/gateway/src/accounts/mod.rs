@@ -217,7 +217,35 @@ impl Accounts {
     /// How every account stands, by platform and name.
     pub(crate) fn states(&self) -> Vec<AccountState> {
         let lines = self.lines.load();
-        lines.values().map(|line| line.health.state(line.platform, &line.name)).collect()
+        let state = |line: &Arc<Line>| line.health.state(line.platform, &line.name);
+        let mut states: Vec<AccountState> = lines.values().map(state).collect();
+        // Between the start and the first look at the configuration nobody keeps them yet.
+        let snapshot = self.house.snapshot();
+        for account in &snapshot.daemon.accounts {
+            if !lines.contains_key(&(account.platform, account.name.clone())) {
+                states.push(self.unkept(account));
+            }
+        }
+        states.sort_by(|one, other| {
+            (one.platform.as_str(), &one.account).cmp(&(other.platform.as_str(), &other.account))
+        });
+        states
+    }
+
+    fn unkept(&self, account: &Account) -> AccountState {
+        let (state, reason) = match wanted(&self.house, account) {
+            Wanted::On(_) => (Connection::Connecting, None),
+            Wanted::Off(why) => (Connection::Off, Some(why)),
+        };
+        AccountState {
+            platform: account.platform,
+            account: account.name.clone(),
+            state,
+            reason,
+            since: self.house.world.clock.now(),
+            events: 0,
+            errors: 0,
+        }
     }
 
     /// Hands a request that reached the daemon's listener to the account it is for. Whether

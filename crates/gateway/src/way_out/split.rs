@@ -145,7 +145,8 @@ pub fn next(text: &str, from: usize, limit: usize) -> Option<Piece> {
         head.push_str(GUARD);
     }
     let room = limit.saturating_sub(units(&head)).max(1);
-    let (len, open) = cut(rest, open, room, limit >= FENCED_UNITS_MIN);
+    let way = Way { is_fenced: limit >= FENCED_UNITS_MIN, is_cut_line };
+    let (len, open) = cut(rest, open, room, way);
     let body = &rest[..len];
     let mut said = head;
     match &open {
@@ -168,15 +169,34 @@ pub fn next(text: &str, from: usize, limit: usize) -> Option<Piece> {
     Some(Piece { text: said, upto: if is_last { text.len() } else { from + len }, is_last })
 }
 
+/// How a text is read on.
+#[derive(Clone, Copy)]
+struct Way {
+    /// Whether fences are kept whole.
+    is_fenced: bool,
+    /// Whether it begins with what is left of a line, which opens and closes nothing.
+    is_cut_line: bool,
+}
+
+impl Way {
+    /// What is open after a line that begins at `at`.
+    fn after(self, open: Option<Fence>, at: usize, line: &str) -> Option<Fence> {
+        match self {
+            Self { is_fenced: false, .. } => None,
+            Self { is_cut_line: true, .. } if at == 0 => open,
+            _ => after(open, line),
+        }
+    }
+}
+
 /// How much of `rest` goes into `room`, and what is open there.
-fn cut(rest: &str, before: Option<Fence>, room: usize, is_fenced: bool) -> (usize, Option<Fence>) {
-    let follow = |open: Option<Fence>, line: &str| if is_fenced { after(open, line) } else { None };
+fn cut(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Option<Fence>) {
     let mut best: [Option<(usize, usize, Option<Fence>)>; 3] = [None, None, None];
     let (mut at, mut used, mut open) = (0, 0, before.clone());
     let mut lines = rest.split_inclusive('\n').peekable();
     while let Some(line) = lines.next() {
         let bare = line.trim_end_matches(['\n', '\r']);
-        let next = follow(open.clone(), bare);
+        let next = way.after(open.clone(), at, bare);
         let opens = open.is_none() && next.is_some();
         used += units(line);
         at += line.len();
@@ -213,7 +233,7 @@ fn cut(rest: &str, before: Option<Fence>, room: usize, is_fenced: bool) -> (usiz
             }
         }
     }
-    within_line(rest, before, room, is_fenced)
+    within_line(rest, before, room, way)
 }
 
 /// A cut inside the first line, which is too long; or after the first lines, where the first
@@ -222,13 +242,13 @@ fn within_line(
     rest: &str,
     before: Option<Fence>,
     room: usize,
-    is_fenced: bool,
+    way: Way,
 ) -> (usize, Option<Fence>) {
     let mut skipped = 0;
     let mut open = before.clone();
     let mut left = room;
     // An opening line goes along with a part of what it opens.
-    if is_fenced && before.is_none() {
+    if way.is_fenced && !way.is_cut_line && before.is_none() {
         let first = rest.split_inclusive('\n').next().unwrap_or_default();
         let fence = Fence::opened(first.trim_end_matches(['\n', '\r']));
         if first.len() < rest.len()
@@ -243,7 +263,7 @@ fn within_line(
     let line = &rest[skipped..];
     let line = &line[..line.find('\n').unwrap_or(line.len())];
     // The line may itself open one, or close the one that is open.
-    let open = if skipped > 0 || !is_fenced { open } else { after(open, line) };
+    let open = if skipped > 0 { open } else { way.after(open, 0, line) };
     let closing = open.as_ref().map_or(0, Fence::closing_units);
     let left = left.saturating_sub(closing).max(1);
     let (mut fits, mut word, mut used) = (0, 0, 0);

@@ -79,6 +79,17 @@ fn a_text_that_ends_with_its_fence_needs_no_empty_block() {
 }
 
 #[test]
+fn the_rest_of_a_line_that_was_cut_closes_nothing() {
+    let text = format!("```{}\n{}```\nlast\n```", "a".repeat(100), "b".repeat(90));
+    let all = pieces(&text, 160);
+    assert!(all.iter().all(|piece| is_balanced(&piece.text)), "{all:#?}");
+    // Cut right before the three marks at the end of the long line.
+    let from = text.find("b```").unwrap() + 1;
+    let piece = next(&text, from, 160).unwrap();
+    assert_eq!(piece.text, format!("```\n{GUARD}```\nlast\n```"));
+}
+
+#[test]
 fn neither_surrogates_nor_clusters_are_torn() {
     let family = "👨‍👩‍👧‍👦";
     let text = family.repeat(50);

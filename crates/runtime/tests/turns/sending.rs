@@ -176,17 +176,12 @@ async fn without_a_place_to_send_to_there_is_no_tool() {
 }
 
 #[tokio::test]
-async fn what_memory_history_and_children_show_keeps_its_audience() {
+async fn what_memory_and_history_show_keeps_its_audience() {
     let add = json!({ "action": "add", "target": "memory", "content": "the canary sings" });
     let add = format!("call memory {add}");
     for (agent, secret, look) in [
         ("u", add.as_str(), r#"call memory_search {"query": "canary"}"#),
         ("h", "the canary sings", r#"call session_search {"query": "canary"}"#),
-        (
-            "h",
-            "the canary sings",
-            r#"call delegate_task {"goal": "call session_search {\"query\": \"canary\"}"}"#,
-        ),
     ] {
         let fixture = open().await;
         // The conversation in the group begins with nothing to remember.

@@ -48,9 +48,7 @@ struct Opener {
 
 /// Renders `text`. Inside something bold, bold is not begun again.
 pub(super) fn inline(text: &str, is_bold: bool) -> String {
-    let mut line = Line { pieces: vec![], openers: vec![], waiting: [0; 8] };
-    line.read(text, is_bold);
-    render(&line.pieces, is_bold)
+    render(&Line::of(text).pieces, is_bold)
 }
 
 struct Line {
@@ -61,19 +59,28 @@ struct Line {
 }
 
 impl Line {
-    fn read(&mut self, text: &str, is_bold: bool) {
+    fn of(text: &str) -> Self {
+        let mut line = Self { pieces: vec![], openers: vec![], waiting: [0; 8] };
+        line.read(text);
+        line
+    }
+
+    fn read(&mut self, text: &str) {
         let mut at = 0;
         let mut plain = 0;
         while let Some(character) = text[at..].chars().next() {
             let rest = &text[at..];
-            let (piece, taken) = match character {
+            let (pieces, taken) = match character {
                 '\\' => match rest[1..].chars().next().filter(char::is_ascii_punctuation) {
-                    Some(escaped) => (Some(escape(&escaped.to_string())), 2),
+                    Some(escaped) => (Some(one(escape(&escaped.to_string()))), 2),
                     None => (None, 1),
                 },
-                '`' => code(rest),
-                '[' => link(rest, is_bold),
-                '!' if rest[1..].starts_with('[') => match link(&rest[1..], is_bold) {
+                '`' => {
+                    let (code, taken) = code(rest);
+                    (code.map(one), taken)
+                }
+                '[' => link(rest),
+                '!' if rest[1..].starts_with('[') => match link(&rest[1..]) {
                     (Some(picture), taken) => (Some(picture), taken + 1),
                     (None, _) => (None, 1),
                 },
@@ -87,9 +94,9 @@ impl Line {
                 }
                 other => (None, other.len_utf8()),
             };
-            if let Some(piece) = piece {
+            if let Some(pieces) = pieces {
                 self.text(&text[plain..at]);
-                self.pieces.push(Piece::Html(piece));
+                self.pieces.extend(pieces);
                 plain = at + taken;
             }
             at += taken;
@@ -160,6 +167,10 @@ impl Line {
     }
 }
 
+fn one(html: String) -> Vec<Piece> {
+    vec![Piece::Html(html)]
+}
+
 fn kind(mark: char, width: usize) -> usize {
     let mark = match mark {
         '*' => 0,
@@ -212,8 +223,9 @@ fn code(rest: &str) -> (Option<String>, usize) {
     (None, width)
 }
 
-/// A link, or a picture without its `!`.
-fn link(rest: &str, is_bold: bool) -> (Option<String>, usize) {
+/// A link, or a picture without its `!`. Marks in its label find their partners there, and what
+/// they become is told apart from what stands around the link only when all of it is written.
+fn link(rest: &str) -> (Option<Vec<Piece>>, usize) {
     let none = (None, 1);
     let Some(label_end) = bracketed(rest, b'[', b']', LABEL_LEN_MAX) else { return none };
     let behind = &rest[label_end + 1..];
@@ -228,15 +240,16 @@ fn link(rest: &str, is_bold: bool) -> (Option<String>, usize) {
     if label.trim().is_empty() || url.is_empty() {
         return none;
     }
-    let mut line = Line { pieces: vec![], openers: vec![], waiting: [0; 8] };
     // No link inside a link: brackets in a label are text.
-    line.read(&label.replace(['[', ']', '`'], ""), is_bold);
-    let label = render(&line.pieces, is_bold);
+    let label = Line::of(&label.replace(['[', ']', '`'], "")).pieces;
     let is_web = ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme));
-    if is_web {
-        return (Some(format!("<a href=\"{}\">{label}</a>", escape(url))), taken);
-    }
-    (Some(format!("{label} ({})", escape(url))), taken)
+    let (before, behind) = if is_web {
+        (format!("<a href=\"{}\">", escape(url)), "</a>".to_owned())
+    } else {
+        (String::new(), format!(" ({})", escape(url)))
+    };
+    let pieces = one(before).into_iter().chain(label).chain(one(behind));
+    (Some(pieces.collect()), taken)
 }
 
 /// Where the bracket that `text` begins with ends, on the same line and within `len_max`.
