@@ -27,6 +27,7 @@ mod http;
 mod http_surface;
 mod lifecycle;
 mod lifecycle_delete;
+mod matrix;
 mod mcp;
 mod mcp_server;
 mod memory;
