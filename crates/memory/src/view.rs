@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 /// Something remembered, as a look finds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "most are the large one")]
 pub enum Seen {
     /// It was taken in, with the record that brought it.
     Known(Fragment, Provenance),

@@ -135,7 +135,7 @@ fn an_operator_sees_and_erases_what_is_switched_off_edited_by_hand_or_stuck_in_a
     daemon.terminate().unwrap();
 
     // Off, and without a daemon: all of it is there, and what was written into the file since.
-    home.write("config.yaml", &CONFIG.replace("memory: true", "memory: false")).unwrap();
+    home.write("config.yaml", CONFIG.replace("memory: true", "memory: false")).unwrap();
     let folder = format!("agents/main/memories/contexts/{}", scope.replace(':', "="));
     let file = home.path().join(&folder).join("MEMORY.md");
     home.write(&format!("{folder}/MEMORY.md"), "the cat is called Tomkin\n§\nby hand\n").unwrap();

@@ -29,7 +29,7 @@ impl Reader<'_> {
         for (flow, node) in grants.flows.iter().zip(self.nodes("send.flows")) {
             let is_target = match flow.to.named() {
                 Some(place) => grants.to.iter().any(|to| to.has(&place)),
-                None => grants.to.iter().any(|to| *to == flow.to),
+                None => grants.to.contains(&flow.to),
             };
             if !is_target {
                 let message = format!(

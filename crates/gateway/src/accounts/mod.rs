@@ -25,7 +25,7 @@ use cursor::Notes;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use inbox::AccountInbox;
-use insula_config::Uncertain;
+use insula_config::{Account, Uncertain};
 use insula_domain::{AccountId, Platform};
 use insula_runtime::House;
 use lanes::Lanes as ChatLanes;

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// What becomes of a message.
+#[expect(clippy::large_enum_variant, reason = "most are the large one, for a moment")]
 pub(super) enum Dispatched {
     /// This agent gets it, as it reads now.
     Go(Arc<AgentContext>, Envelope),

@@ -238,12 +238,7 @@ fn cut(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Opti
 
 /// A cut inside the first line, which is too long; or after the first lines, where the first
 /// opens a fence that its content does not fit into.
-fn within_line(
-    rest: &str,
-    before: Option<Fence>,
-    room: usize,
-    way: Way,
-) -> (usize, Option<Fence>) {
+fn within_line(rest: &str, before: Option<Fence>, room: usize, way: Way) -> (usize, Option<Fence>) {
     let mut skipped = 0;
     let mut open = before.clone();
     let mut left = room;

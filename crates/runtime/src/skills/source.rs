@@ -1,10 +1,6 @@
 //! Where skills are installed from: a folder, an archive, or a git repository. This runs with
 //! the rights of whoever types the command, never on behalf of somebody far away.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::disallowed_types,
-    reason = "reads what an operator names on the command line"
-)]
+#![expect(clippy::disallowed_methods, reason = "reads what an operator names on the command line")]
 
 use super::package::Package;
 use super::{archive, git};
