@@ -152,9 +152,9 @@ impl Rooms {
             .map(|kept| kept.frame.clone())
             .collect();
         let opening: Arc<str> = joined(place, &cursor, gap).to_string().into();
-        let told = std::iter::once(opening).chain(missed);
+        let mut told = std::iter::once(opening).chain(missed);
         let kept_up = match self.members.get(&member) {
-            Some(page) => told.map(|frame| page.tell(frame)).all(|sent| sent),
+            Some(page) => told.all(|frame| page.tell(frame)),
             None => true,
         };
         if !kept_up {
