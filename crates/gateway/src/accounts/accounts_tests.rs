@@ -271,7 +271,7 @@ async fn one_accounts_trouble_is_its_own() {
     assert_eq!(scene.theatre.listened("fine"), 1);
     assert!(scene.theatre.listened("breaks") > 3 && scene.theatre.listened("panics") > 3);
     scene.accounts.close().await;
-    assert!(scene.accounts.states().is_empty());
+    assert!(scene.accounts.lines.load().is_empty());
 }
 
 #[tokio::test]
