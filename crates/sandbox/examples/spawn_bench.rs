@@ -1,7 +1,7 @@
 //! Measures how long a confined process takes to start and to end:
-//! `cargo run --release -p insula-sandbox --example spawn_bench -- [RUNS]`.
+//! `cargo run --release -p insula-sandbox --example spawn_bench -- [RUNS [HELPER]]`.
 //!
-//! It is its own helper, as the daemon is.
+//! It is its own helper, as a daemon without `insula-confine` beside it is; HELPER is another.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measuring program")]
 
 use insula_sandbox::{Helper, Owner, Sandbox, Spec};
@@ -13,17 +13,18 @@ fn main() -> ExitCode {
         return code;
     }
     let runs = std::env::args().nth(1).and_then(|runs| runs.parse().ok()).unwrap_or(300);
+    let helper = std::env::args().nth(2).map_or_else(Helper::found, Helper::at);
     tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .unwrap()
-        .block_on(measure(runs));
+        .block_on(measure(runs, helper));
     ExitCode::SUCCESS
 }
 
-async fn measure(runs: usize) {
+async fn measure(runs: usize, helper: Helper) {
     let world = insula_world::World::real().unwrap();
-    let sandbox = Sandbox::new(world.clock.clone(), Helper::itself()).unwrap();
+    let sandbox = Sandbox::new(world.clock.clone(), helper).unwrap();
     let started = Instant::now();
     let machine = sandbox.machine().await;
     println!("root: {}; machine tried in {:?}", machine.is_root(), started.elapsed());

@@ -4,6 +4,9 @@
 //! worker of the runtime would be ended whenever that worker is. So this thread lives as long
 //! as the sandbox, and only it forks. It also does the little blocking work around that:
 //! making cgroups, waiting for helpers that have ended.
+//!
+//! While children are being started it keeps a spare helper: one that has left the host's
+//! namespaces and waits to be told for whom. Whoever asks next does not wait for that.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_types,
@@ -11,55 +14,103 @@
 )]
 
 use crate::cgroup::{Group, Hierarchies};
+use crate::channel;
+use crate::conversation::Conversation;
 use crate::error::Error;
+use crate::helper::{BUILD, OUTER, SAME};
+use crate::plan::OuterPlan;
 use crate::spec::Limits;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 use tokio::sync::oneshot;
 
 /// The program that becomes the helper when its first argument says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Helper {
-    program: PathBuf,
+    program: Program,
 }
 
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Program {
+    /// Whichever of the two is there, found out by the launcher.
+    Found,
+    At(PathBuf),
+}
+
+/// The running program, even if its file was replaced meanwhile.
+const ITSELF: &str = "/proc/self/exe";
+
+/// The helper as a program of its own.
+const BESIDE: &str = "insula-confine";
+
 impl Helper {
-    /// The running program itself, even if its file was replaced meanwhile. Its `main` must
-    /// call [`helper_main`](crate::helper_main) first.
-    pub fn itself() -> Self {
-        Self { program: PathBuf::from("/proc/self/exe") }
+    /// The small program beside the running one, if it was built from the same sources, else
+    /// the running one. Starting a large program costs milliseconds, twice for each child; that
+    /// is all the difference between the two. The running program's `main` must call
+    /// [`helper_main`](crate::helper_main) first.
+    pub fn found() -> Self {
+        Self { program: Program::Found }
     }
 
     /// Another program whose `main` calls [`helper_main`](crate::helper_main), as tests use.
     pub fn at(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into() }
+        Self { program: Program::At(program.into()) }
     }
+
+    /// The file to start.
+    fn program(&self) -> PathBuf {
+        match &self.program {
+            Program::At(program) => program.clone(),
+            Program::Found => beside().unwrap_or_else(|| PathBuf::from(ITSELF)),
+        }
+    }
+}
+
+/// The small program, if it is there and is of this build: one that an update left behind would
+/// not understand what it is told.
+fn beside() -> Option<PathBuf> {
+    let program = std::fs::read_link(ITSELF).ok()?.parent()?.join(BESIDE);
+    let status = Command::new(&program)
+        .arg(SAME)
+        .arg(BUILD.to_string())
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.is_ok_and(|status| status.success()).then_some(program)
 }
 
 /// What the thread is asked for.
 enum Job {
-    Start { request: Box<Request>, reply: oneshot::Sender<io::Result<Started>> },
+    Start { plan: OuterPlan, limits: Option<Limits>, reply: oneshot::Sender<io::Result<Started>> },
+    Spare(OuterPlan),
     Bury { child: std::process::Child, group: Option<Group> },
     Stop,
 }
 
-/// A helper to start.
-pub(crate) struct Request {
-    pub(crate) command: &'static str,
-    pub(crate) channel: OwnedFd,
-    pub(crate) stdout: Option<OwnedFd>,
-    pub(crate) stderr: Option<OwnedFd>,
-    /// The limits to make a cgroup for.
-    pub(crate) limits: Option<Limits>,
+/// A helper that runs, and follows its plan by itself.
+struct Begun {
+    plan: OuterPlan,
+    child: std::process::Child,
+    channel: OwnedFd,
 }
 
-/// A helper that runs.
+impl Begun {
+    /// Itself, unless something ended it while it waited.
+    fn alive(mut self) -> Option<Self> {
+        matches!(self.child.try_wait(), Ok(None)).then_some(self)
+    }
+}
+
+/// A helper with its cgroup.
 struct Started {
-    child: std::process::Child,
+    begun: Begun,
     group: Option<Group>,
 }
 
@@ -84,59 +135,112 @@ impl Launcher {
         Ok(Self { jobs })
     }
 
-    pub(crate) async fn launch(&self, request: Request) -> Result<Process, Error> {
+    /// A helper that follows this plan, and the daemon's end of its channel. If there are limits
+    /// it gets a cgroup for them.
+    pub(crate) async fn launch(
+        &self,
+        plan: OuterPlan,
+        limits: Option<Limits>,
+    ) -> Result<(Process, Conversation), Error> {
+        let failed = |error| Error::setup("start the helper", error);
         let (reply, answer) = oneshot::channel();
-        let job = Job::Start { request: Box::new(request), reply };
-        self.jobs.send(job).map_err(|_| Error::Stopped)?;
+        self.jobs.send(Job::Start { plan, limits, reply }).map_err(|_| Error::Stopped)?;
         let started = answer.await.map_err(|_| Error::Stopped)?;
-        let Started { child, group } =
-            started.map_err(|error| Error::setup("start the helper", error))?;
-        Ok(Process { child: Some(child), group, jobs: self.jobs.clone() })
+        let Started { begun: Begun { child, channel, .. }, group } = started.map_err(failed)?;
+        let process = Process { child: Some(child), group, jobs: self.jobs.clone() };
+        Ok((process, Conversation::new(channel).map_err(failed)?))
+    }
+
+    /// Has a spare helper begin, if there is none. For when a child has been started, so that
+    /// it does not take the processor from it.
+    pub(crate) fn have_spare(&self, plan: OuterPlan) {
+        drop(self.jobs.send(Job::Spare(plan)));
     }
 }
 
+/// How long a spare helper waits. Children come in bursts; a daemon at rest has no process
+/// beside its own.
+const SPARE_KEPT: Duration = Duration::from_secs(30);
+
 fn serve(helper: &Helper, hierarchies: &Hierarchies, queue: &mpsc::Receiver<Job>) {
+    let program = helper.program();
+    let mut spare: Option<Begun> = None;
     // Groups whose last process was not quite gone yet.
     let mut lingering: Vec<Group> = vec![];
-    while let Ok(job) = queue.recv() {
+    loop {
+        let job = match &spare {
+            None => queue.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+            Some(_) => queue.recv_timeout(SPARE_KEPT),
+        };
         match job {
-            Job::Start { request, reply } => {
-                // Whoever asked may have gone; then the helper is killed by being dropped here.
-                if let Err(Ok(Started { mut child, group })) =
-                    reply.send(start(helper, hierarchies, *request))
-                {
-                    drop(child.kill());
-                    drop(child.wait());
+            Ok(Job::Start { plan, limits, reply }) => {
+                let fit = spare.take_if(|spare| spare.plan == plan);
+                let begun = match fit.and_then(Begun::alive) {
+                    Some(begun) => Ok(begun),
+                    None => begin(&program, plan),
+                };
+                let started = begun.and_then(|begun| enclose(begun, hierarchies, limits));
+                // Whoever asked may have gone.
+                if let Err(Ok(Started { begun, group })) = reply.send(started) {
+                    end(begun);
                     lingering.extend(group);
                 }
             }
-            Job::Bury { mut child, group } => {
+            // One that can't begin is no loss: the next to ask will be told why.
+            Ok(Job::Spare(plan)) => spare = spare.or_else(|| begin(&program, plan).ok()),
+            Ok(Job::Bury { mut child, group }) => {
                 drop(child.wait());
                 lingering.extend(group);
             }
-            Job::Stop => return,
+            Err(mpsc::RecvTimeoutError::Timeout) => spare.take().into_iter().for_each(end),
+            Ok(Job::Stop) | Err(mpsc::RecvTimeoutError::Disconnected) => {
+                spare.into_iter().for_each(end);
+                return;
+            }
         }
         lingering.retain(|group| !group.remove());
     }
 }
 
-fn start(helper: &Helper, hierarchies: &Hierarchies, request: Request) -> io::Result<Started> {
-    let output = |pipe: Option<OwnedFd>| pipe.map_or_else(Stdio::null, Stdio::from);
-    let group = request.limits.and_then(|limits| hierarchies.make(&limits));
-    let child = Command::new(&helper.program)
+fn begin(program: &Path, plan: OuterPlan) -> io::Result<Begun> {
+    let (own, theirs) = channel::pair()?;
+    let child = Command::new(program)
         .arg0("insula")
-        .arg(request.command)
+        .arg(OUTER)
         .env_clear()
-        .stdin(Stdio::from(request.channel))
-        .stdout(output(request.stdout))
-        .stderr(output(request.stderr))
-        .spawn();
-    let started = child.map(|child| Started { child, group });
-    if let Ok(Started { child, group: Some(group) }) = &started {
-        // The helper waits for its plan, so nothing has started outside the group.
-        group.add(child.id())?;
+        .stdin(Stdio::from(theirs))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let begun = Begun { plan, child, channel: own };
+    match channel::send(&begun.channel, &plan, &[]) {
+        Ok(()) => Ok(begun),
+        Err(error) => {
+            end(begun);
+            Err(error)
+        }
     }
-    started
+}
+
+/// Puts a helper into a cgroup for its limits. It waits for its assignment, so no child has
+/// started outside the group.
+fn enclose(
+    begun: Begun,
+    hierarchies: &Hierarchies,
+    limits: Option<Limits>,
+) -> io::Result<Started> {
+    let group = limits.and_then(|limits| hierarchies.make(&limits));
+    if let Some(Err(error)) = group.as_ref().map(|group| group.add(begun.child.id())) {
+        end(begun);
+        group.map(|group| group.remove());
+        return Err(error);
+    }
+    Ok(Started { begun, group })
+}
+
+fn end(mut begun: Begun) {
+    drop(begun.child.kill());
+    drop(begun.child.wait());
 }
 
 /// A running helper. Dropping it kills it, and with it all that is inside.

@@ -17,18 +17,25 @@ pub(crate) struct Layers {
     pub(crate) seccomp: bool,
 }
 
-/// For the outer helper: what to leave behind before the inner one starts.
-#[derive(Debug, Serialize, Deserialize)]
+/// For the outer helper: what to leave behind. Nothing in it is of one child, so a helper can
+/// follow it before there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OuterPlan {
     pub(crate) layers: Layers,
     /// The process that must still be the parent once the death signal is set.
     pub(crate) parent: u32,
-    /// Files to write itself into, to be counted from the start.
-    pub(crate) join: Vec<OsString>,
     /// Whether the parent writes the id maps, as only root can for another id.
     pub(crate) maps_from_parent: bool,
     /// Try this and answer, instead of starting anything.
     pub(crate) attempt: Option<Attempt>,
+}
+
+/// For the outer helper once it has left: the child it is for. Standard output and error come
+/// with it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Assignment {
+    /// Files to write itself into, so that all that is started is counted.
+    pub(crate) join: Vec<OsString>,
 }
 
 /// A layer to try alone, so that a report can name the one that fails.

@@ -1,10 +1,8 @@
 //! What this machine gives, found out by trying each layer in a process of its own.
 
 use crate::cgroup::Hierarchies;
-use crate::conversation::Conversation;
 use crate::error::Error;
-use crate::helper::OUTER;
-use crate::launcher::{Launcher, Request, own_id};
+use crate::launcher::{Launcher, own_id};
 use crate::plan::{Attempt, Layers, OuterPlan, Report};
 use crate::spec::{Layer, Owner};
 use std::collections::BTreeMap;
@@ -97,19 +95,13 @@ impl Machine {
 /// Tries one layer.
 async fn attempt(launcher: &Launcher, layers: Layers, how: Attempt) -> Availability {
     let tried = async {
-        let (own, theirs) = crate::channel::pair().map_err(|error| Error::setup("probe", error))?;
-        let request =
-            Request { command: OUTER, channel: theirs, stdout: None, stderr: None, limits: None };
         let plan = OuterPlan {
             layers,
             parent: own_id(),
-            join: vec![],
             maps_from_parent: false,
             attempt: Some(how),
         };
-        crate::channel::send(&own, &plan, &[]).map_err(|error| Error::setup("probe", error))?;
-        let _process = launcher.launch(request).await?;
-        let channel = Conversation::new(own).map_err(|error| Error::setup("probe", error))?;
+        let (_process, channel) = launcher.launch(plan, None).await?;
         channel.hear().await.map_err(|error| Error::setup("probe", error))
     };
     match tried.await {

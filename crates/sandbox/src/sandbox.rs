@@ -4,10 +4,9 @@ use crate::cgroup::{Group, Hierarchies};
 use crate::child::{Child, Stream, Tree, refusal, supervise};
 use crate::conversation::Conversation;
 use crate::error::Error;
-use crate::helper::OUTER;
-use crate::launcher::{Helper, Launcher, Process, Request, own_id, write_maps};
+use crate::launcher::{Helper, Launcher, Process, own_id, write_maps};
 use crate::output::Capture;
-use crate::plan::{Layers, OuterPlan, Report};
+use crate::plan::{Assignment, Layers, OuterPlan, Report};
 use crate::prepare;
 use crate::probe::Machine;
 use crate::seccomp::Filters;
@@ -95,27 +94,11 @@ impl Sandbox {
         owner: (Owner, bool),
     ) -> Result<Child, Error> {
         let failed = |step: &'static str| move |error: std::io::Error| Error::setup(step, error);
-        let (own, theirs) = crate::channel::pair().map_err(failed("open a channel"))?;
         let (stdout, stdout_inside) = output_pipe()?;
         let (stderr, stderr_inside) = output_pipe()?;
-        let request = Request {
-            command: OUTER,
-            channel: theirs,
-            stdout: Some(stdout_inside),
-            stderr: Some(stderr_inside),
-            limits: Some(spec.limits),
-        };
-        let process = self.shared.launcher.launch(request).await?;
-        let channel = Conversation::new(own).map_err(failed("open a channel"))?;
-        let outer = OuterPlan {
-            layers,
-            parent: own_id(),
-            join: process.group().map(Group::entrances).unwrap_or_default(),
-            maps_from_parent: owner.1,
-            attempt: None,
-        };
-        channel.tell(&outer, &[]).map_err(failed("send the plan"))?;
-
+        let outer =
+            OuterPlan { layers, parent: own_id(), maps_from_parent: owner.1, attempt: None };
+        let (process, channel) = self.shared.launcher.launch(outer, Some(spec.limits)).await?;
         let counts_memory = process.group().is_some_and(Group::counts_memory);
         let plan = prepare::plan(&spec, layers, owner, counts_memory)?;
         let filters = match spec.network {
@@ -125,7 +108,10 @@ impl Sandbox {
         let parcel = crate::channel::parcel(&plan, filters).map_err(failed("write the plan"))?;
         let (stdin, stdin_inside) = input_pipe(&spec.stdin)?;
         let inside = Inside { parcel, stdin: stdin_inside };
-        let met = converse(&channel, &process, owner, layers.user, inside, &spec).await?;
+        let outputs = [stdout_inside, stderr_inside];
+        let met =
+            converse(&channel, &process, owner, layers.user, outputs, inside, &spec).await?;
+        self.shared.launcher.have_spare(outer);
 
         let tree = Tree { first: Arc::new(met.first), cause: Arc::new(Mutex::new(None)) };
         let (done, exit) = watch::channel(None);
@@ -171,6 +157,7 @@ async fn converse(
     process: &Process,
     (owner, maps): (Owner, bool),
     user: bool,
+    outputs: [OwnedFd; 2],
     inside: Inside,
     spec: &Spec,
 ) -> Result<Met, Error> {
@@ -193,7 +180,10 @@ async fn converse(
                 if user && maps {
                     write_maps(process.id(), owner.uid, owner.gid).map_err(failed("map ids"))?;
                 }
-                answer(&[])?;
+                let join = process.group().map(Group::entrances).unwrap_or_default();
+                let outputs = outputs.each_ref().map(|output| output.as_fd());
+                let told = channel.tell(&Assignment { join }, &outputs);
+                told.map_err(failed("answer the helper"))?;
             }
             Report::Inner => {
                 first = descriptors.next();

@@ -59,6 +59,31 @@ fn a_newcomer_runs_a_command() {
     assert!(said.contains("gave back:\n\nhi\n"), "{said}");
 }
 
+/// A program that was installed without its small helper, or was updated without it, is its own.
+#[test]
+fn a_daemon_needs_no_helper_beside_it_and_trusts_no_other_builds() {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("insula");
+    // A link costs nothing; where the temporary folder is on another disk it takes a copy.
+    if std::fs::hard_link(INSULA, &alone).is_err() {
+        std::fs::copy(INSULA, &alone).unwrap();
+    }
+    let runs_commands = || {
+        let home = configured("agents: {main: {tools: coding}}\n");
+        let _daemon = Daemon::start(&alone, home.path()).unwrap();
+        let said = insula(&home, &["chat", "-m", "run echo hi"]).ok().stdout;
+        assert!(said.contains("gave back:\n\nhi\n"), "{said}");
+    };
+    runs_commands();
+    let beside = folder.path().join("insula-confine");
+    std::fs::write(&beside, "#!/bin/sh\necho \"$1\" >> \"$0.asked\"; exit 1\n").unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&beside, executable).unwrap();
+    runs_commands();
+    let asked = std::fs::read_to_string(folder.path().join("insula-confine.asked")).unwrap();
+    assert_eq!(asked, "__confine-same\n", "it was asked who it is, and for nothing else");
+}
+
 #[test]
 fn the_working_directory_the_status_and_the_files_are_kept() {
     let home = configured(TWO);

@@ -30,7 +30,7 @@ pub async fn refused_here(world: &World, loaded: &Loaded) -> Vec<String> {
     if confined.is_empty() {
         return Vec::new();
     }
-    let machine = match Sandbox::new(world.clock.clone(), Helper::itself()) {
+    let machine = match Sandbox::new(world.clock.clone(), Helper::found()) {
         Ok(sandbox) => sandbox.machine().await,
         Err(error) => return vec![format!("no agent can run programs here: {error}")],
     };

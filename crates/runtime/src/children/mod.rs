@@ -104,7 +104,7 @@ impl Children {
         if let Some(open) = &*sandbox {
             return Ok(open.clone());
         }
-        let open = Sandbox::new(self.world.clock.clone(), Helper::itself())?;
+        let open = Sandbox::new(self.world.clock.clone(), Helper::found())?;
         Ok(sandbox.insert(open).clone())
     }
 

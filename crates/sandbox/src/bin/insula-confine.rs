@@ -1,5 +1,5 @@
-//! The helper as a program of its own, for the tests and measurements of this crate. The
-//! daemon uses itself instead.
+//! The helper as a program of its own: a daemon that finds it beside itself starts this instead
+//! of itself, because it is small.
 #![expect(clippy::disallowed_methods, reason = "start-up: the arguments say which helper it is")]
 
 use std::process::ExitCode;

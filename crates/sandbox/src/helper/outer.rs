@@ -3,7 +3,7 @@
 
 use super::{INNER, inner, network, root, rules, start};
 use crate::channel;
-use crate::plan::{Attempt, Failure, Layers, OuterPlan, Report};
+use crate::plan::{Assignment, Attempt, Failure, Layers, OuterPlan, Report};
 use crate::seccomp::Filters;
 use nix::sched::CloneFlags;
 use rustix::process::{PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
@@ -44,9 +44,6 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
     if start::parent() != plan.parent {
         return Err(Failure::setup("start", io::Error::other("the daemon has ended")));
     }
-    for file in &plan.join {
-        start::join(file).map_err(|error| Failure::setup("join a cgroup", error))?;
-    }
     match plan.attempt {
         Some(Attempt::Landlock) => {
             rules::try_landlock()?;
@@ -75,9 +72,13 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         channel::send(channel, &report, &[]).map_err(|error| Failure::setup("report", error))
     };
     tell(Report::Unshared)?;
-    match channel::receive::<()>(channel) {
-        Ok(Some(_)) => {}
-        _ => return Err(Failure::setup("map ids", io::Error::other("the daemon went away"))),
+    let (assignment, outputs): (Assignment, _) = match channel::receive(channel) {
+        Ok(Some(received)) => received,
+        _ => return Err(Failure::setup("wait", io::Error::other("the daemon went away"))),
+    };
+    take_outputs(outputs).map_err(|error| Failure::setup("open the output", error))?;
+    for file in &assignment.join {
+        start::join(file).map_err(|error| Failure::setup("join a cgroup", error))?;
     }
     if plan.layers.user {
         keep_rights_over_exec().map_err(|error| Failure::setup("rights", error))?;
@@ -115,6 +116,16 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
             Err(error) => return Err(Failure::setup("wait", error)),
         }
     }
+}
+
+/// Standard output and error, which the helper began without.
+fn take_outputs(outputs: Vec<OwnedFd>) -> io::Result<()> {
+    let mut outputs = outputs.into_iter();
+    if let (Some(stdout), Some(stderr)) = (outputs.next(), outputs.next()) {
+        nix::unistd::dup2_stdout(stdout)?;
+        nix::unistd::dup2_stderr(stderr)?;
+    }
+    Ok(())
 }
 
 /// Does in the new namespaces what the inner helper will do there: some machines let them be
