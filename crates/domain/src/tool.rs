@@ -47,6 +47,31 @@ pub enum Effect {
 }
 
 impl Effect {
+    /// Whether it only looks: doing it again changes nothing that doing it once did not.
+    pub const fn only_looks(self) -> bool {
+        match self {
+            Self::ReadFiles
+            | Self::Recall
+            | Self::ReadHistory
+            | Self::ReadSkills
+            | Self::FindTools => true,
+            // What is asked of a network is told to it, each time.
+            Self::Network
+            | Self::WriteFiles
+            | Self::RunProgram
+            | Self::RunCode
+            | Self::Remember
+            | Self::AskUser
+            | Self::Delegate
+            | Self::Send
+            | Self::Schedule
+            | Self::ChangeSelf
+            | Self::Board
+            | Self::Plan
+            | Self::Media => false,
+        }
+    }
+
     /// What the effect is, as the end of "it can …".
     pub fn as_str(self) -> &'static str {
         match self {
@@ -198,6 +223,11 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
+    /// Whether a call of it may be made again when nobody knows how far it came.
+    pub fn only_looks(&self) -> bool {
+        self.effects.iter().all(|effect| effect.only_looks())
+    }
+
     /// Whether it does any of `effects`.
     pub fn first_of(&self, effects: &[Effect]) -> Option<Effect> {
         self.effects.iter().copied().find(|effect| effects.contains(effect))
@@ -309,6 +339,22 @@ mod tests {
             assert!(!tool.name.starts_with("mcp__"), "{}", tool.name);
         }
         assert_eq!(find("terminal2"), None);
+    }
+
+    #[test]
+    fn what_only_looks_is_named_here() {
+        let looking = CATALOGUE.iter().filter(|tool| tool.only_looks());
+        let names: Vec<&str> = looking.map(|tool| tool.name).collect();
+        let expected = [
+            "memory_search",
+            "read_file",
+            "search_files",
+            "session_search",
+            "skill_view",
+            "skills_list",
+            "tool_search",
+        ];
+        assert_eq!(names, expected);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::turn::remember::TurnMemory;
 use crate::turn::send::TurnOutbox;
 use crate::turn::untrusted;
 use crate::web::SessionWeb;
+use insula_domain::tool::ToolSpec;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
 use insula_tools::{Course, Hands, Output, Recall, ToolError};
 
@@ -228,10 +229,13 @@ impl Turn<'_> {
     }
 
     /// Journals that a call begins, and says in which step; one that a crash cut off began
-    /// then.
+    /// then. One that only looks has no need: whoever goes on after a crash may look again.
     async fn begin(&mut self, id: &str, name: &str) -> Result<u32, Broken> {
         if let Some(step) = self.interrupted.remove(id) {
             return Ok(step);
+        }
+        if insula_domain::tool::find(name).is_some_and(ToolSpec::only_looks) {
+            return Ok(0);
         }
         let at = self.shop.house.world.clock.now();
         let begun = NewStep::CallBegun { call: id.into(), name: name.into(), at };
