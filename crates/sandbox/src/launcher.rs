@@ -224,11 +224,7 @@ fn begin(program: &Path, plan: OuterPlan) -> io::Result<Begun> {
 
 /// Puts a helper into a cgroup for its limits. It waits for its assignment, so no child has
 /// started outside the group.
-fn enclose(
-    begun: Begun,
-    hierarchies: &Hierarchies,
-    limits: Option<Limits>,
-) -> io::Result<Started> {
+fn enclose(begun: Begun, hierarchies: &Hierarchies, limits: Option<Limits>) -> io::Result<Started> {
     let group = limits.and_then(|limits| hierarchies.make(&limits));
     if let Some(Err(error)) = group.as_ref().map(|group| group.add(begun.child.id())) {
         end(begun);

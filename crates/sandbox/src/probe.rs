@@ -95,12 +95,8 @@ impl Machine {
 /// Tries one layer.
 async fn attempt(launcher: &Launcher, layers: Layers, how: Attempt) -> Availability {
     let tried = async {
-        let plan = OuterPlan {
-            layers,
-            parent: own_id(),
-            maps_from_parent: false,
-            attempt: Some(how),
-        };
+        let plan =
+            OuterPlan { layers, parent: own_id(), maps_from_parent: false, attempt: Some(how) };
         let (_process, channel) = launcher.launch(plan, None).await?;
         channel.hear().await.map_err(|error| Error::setup("probe", error))
     };

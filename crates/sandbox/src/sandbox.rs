@@ -109,8 +109,7 @@ impl Sandbox {
         let (stdin, stdin_inside) = input_pipe(&spec.stdin)?;
         let inside = Inside { parcel, stdin: stdin_inside };
         let outputs = [stdout_inside, stderr_inside];
-        let met =
-            converse(&channel, &process, owner, layers.user, outputs, inside, &spec).await?;
+        let met = converse(&channel, &process, owner, layers.user, outputs, inside, &spec).await?;
         self.shared.launcher.have_spare(outer);
 
         let tree = Tree { first: Arc::new(met.first), cause: Arc::new(Mutex::new(None)) };

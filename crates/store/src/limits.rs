@@ -138,7 +138,8 @@ fn outbox(command: &OutboxCommand) -> Result<()> {
             let name = part.as_ref().map_or(0, |part| part.message.len());
             within("the name of a message", name, NAME_BYTES_MAX)
         }
-        OutboxCommand::PutOff { why, .. }
+        OutboxCommand::Waits { why, .. }
+        | OutboxCommand::PutOff { why, .. }
         | OutboxCommand::InDoubt { why, .. }
         | OutboxCommand::Failed { why, .. } => {
             within("the reason of a delivery", why.len(), DELIVERY_WHY_BYTES_MAX)

@@ -257,7 +257,17 @@ pub enum OutboxCommand {
         /// When.
         at: Timestamp,
     },
-    /// It is to be tried again later.
+    /// It waits, for a reason that has nothing to do with it. Nothing was tried, so whatever is
+    /// known of a request that was stays known.
+    Waits {
+        /// The delivery.
+        id: DeliveryId,
+        /// Why.
+        why: String,
+        /// When.
+        at: Timestamp,
+    },
+    /// It was tried, and is to be tried again later.
     PutOff {
         /// The delivery.
         id: DeliveryId,

@@ -152,7 +152,7 @@ impl WayOut {
         let Some(adapter) = self.lines.adapter(key.0, &key.1) else {
             if delivery.why.is_none() {
                 let why = format!("account `{}.{}` is not connected", key.0, key.1);
-                let away = OutboxCommand::PutOff { id: delivery.id, until: now, why, at: now };
+                let away = OutboxCommand::Waits { id: delivery.id, why, at: now };
                 self.change(&agent, vec![AgentCommand::Outbox(away)]).await?;
             }
             self.await_account(id, key.clone());

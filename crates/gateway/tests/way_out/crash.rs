@@ -40,11 +40,28 @@ fn parts(text: &str, limit: usize) -> Vec<String> {
     all
 }
 
+/// Whether the account is there when a life begins, as one that connects at once, or only after
+/// the way out has looked for it.
+#[derive(Clone, Copy, PartialEq)]
+enum Account {
+    Ready,
+    Late,
+}
+
 /// One life: says what was not taken yet, and goes on until all is delivered or it is gone.
-fn live(files: &insula_testkit::Home, fake: &Arc<Fake>) -> bool {
+fn live(files: &insula_testkit::Home, fake: &Arc<Fake>, account: Account) -> bool {
     in_a_life(async {
+        if account == Account::Late {
+            fake.send_away("main");
+        }
         let life = Life::begin(files, fake).await;
         let work = async {
+            if account == Account::Late {
+                // Every life begins at the same hour, and what was put off in the last one has to
+                // be due in this.
+                life.sleep(3_600).await;
+                fake.call_back("main");
+            }
             for (chat, text) in SAID {
                 match life.submit("main", "a", chat, text).await {
                     Ok(handle) => {
@@ -75,17 +92,19 @@ fn live(files: &insula_testkit::Home, fake: &Arc<Fake>) -> bool {
     })
 }
 
-/// All lives: killed at each of `points`, then left alone.
-fn lives(features: Features, points: &[usize]) -> (Arc<Fake>, usize) {
+/// All lives: killed at each of `points`, then left alone. How the account is found counts from
+/// the second on.
+fn lives(features: Features, points: &[usize], account: Account) -> (Arc<Fake>, usize) {
     let (files, fake) = (home(), Fake::new(features));
+    let mut first = Account::Ready;
     for point in points {
         fake.crash_at(Some(*point));
-        if live(&files, &fake) {
+        if live(&files, &fake, std::mem::replace(&mut first, account)) {
             break;
         }
     }
     fake.crash_at(None);
-    assert!(live(&files, &fake), "it never came to an end");
+    assert!(live(&files, &fake, account), "it never came to an end");
     let events = fake.events();
     (fake, events)
 }
@@ -137,23 +156,32 @@ fn check_forgetful(fake: &Fake, points: &[usize]) {
 
 #[test]
 fn killed_at_every_moment_nothing_is_lost_or_said_twice_where_the_platform_helps() {
-    let (fake, events) = lives(mindful(), &[]);
+    let (fake, events) = lives(mindful(), &[], Account::Ready);
     check_mindful(&fake, &[]);
     assert!(events > 20, "{events}");
     for point in 1..=events {
-        let (fake, _) = lives(mindful(), &[point]);
+        let (fake, _) = lives(mindful(), &[point], Account::Ready);
         check_mindful(&fake, &[point]);
+    }
+}
+
+fn killed_at_every_moment_of_the_forgetful(account: Account) {
+    let (fake, events) = lives(forgetful(), &[], account);
+    check_forgetful(&fake, &[]);
+    for point in 1..=events {
+        let (fake, _) = lives(forgetful(), &[point], account);
+        check_forgetful(&fake, &[point]);
     }
 }
 
 #[test]
 fn killed_at_every_moment_what_is_said_twice_says_so_where_it_does_not() {
-    let (fake, events) = lives(forgetful(), &[]);
-    check_forgetful(&fake, &[]);
-    for point in 1..=events {
-        let (fake, _) = lives(forgetful(), &[point]);
-        check_forgetful(&fake, &[point]);
-    }
+    killed_at_every_moment_of_the_forgetful(Account::Ready);
+}
+
+#[test]
+fn what_was_being_sent_is_in_doubt_also_when_its_account_connects_later_than_it_is_looked_at() {
+    killed_at_every_moment_of_the_forgetful(Account::Late);
 }
 
 proptest! {
@@ -161,9 +189,9 @@ proptest! {
 
     #[test]
     fn killed_again_and_again(points in prop::collection::vec(1_usize..40, 1..6)) {
-        let (fake, _) = lives(mindful(), &points);
+        let (fake, _) = lives(mindful(), &points, Account::Ready);
         check_mindful(&fake, &points);
-        let (fake, _) = lives(forgetful(), &points);
+        let (fake, _) = lives(forgetful(), &points, Account::Late);
         check_forgetful(&fake, &points);
     }
 }

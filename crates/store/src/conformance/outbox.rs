@@ -175,6 +175,9 @@ async fn a_delivery_goes_through_its_states(opener: &dyn Opener) {
 
     let (store, fence, a) = again(opener, store, "states").await;
     assert_eq!(get(&a, id).await.state, Is::Sending);
+    change(&a, &fence, OutboxCommand::Waits { id, why: "away".to_owned(), at: at(6) }).await;
+    let now = get(&a, id).await;
+    assert_eq!((now.state, now.attempts, now.why.as_deref()), (Is::Sending, 0, Some("away")));
     let sent = |part, rest| OutboxCommand::Sent { id, part, rest, at: at(7) };
     change(&a, &fence, sent(part("m1", 2), Rest::More)).await;
     let now = get(&a, id).await;

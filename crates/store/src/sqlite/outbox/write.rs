@@ -43,6 +43,12 @@ pub(crate) fn apply(
             )?
             .execute((id.0, state.code(), at.as_millis()))?;
         }
+        OutboxCommand::Waits { id, why, at } => {
+            sql.prepare_cached(
+                "UPDATE delivery SET why = ?2, changed_at = ?3 WHERE id = ?1 AND state < 3",
+            )?
+            .execute((id.0, why, at.as_millis()))?;
+        }
         OutboxCommand::PutOff { id, until, why, at } => {
             sql.prepare_cached(
                 "UPDATE delivery SET state = iif(doubts > 0, 2, 0), next_at = ?2, why = ?3,
