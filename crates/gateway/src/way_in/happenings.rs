@@ -76,6 +76,7 @@ impl WayIn {
         visitor: &Visitor<'_>,
         press: &Press,
     ) -> Result<(), NotTaken> {
+        self.go_ahead(visitor);
         let Visitor { agent, envelope, .. } = visitor;
         let address = &envelope.address;
         let adapter = self.lines.adapter(address.platform, &address.account);

@@ -8,10 +8,11 @@ use super::{Visitor, WayIn, ago, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
+use insula_config::agent::Busy;
 use insula_domain::{Address, Audience, ChatType, Label, SessionKey, UserId};
-use insula_runtime::AgentContext;
 use insula_runtime::access::Visit;
-use insula_runtime::turn::{Acknowledge, Around, Inbound, SubmitError};
+use insula_runtime::turn::{Acknowledge, Around, Inbound, Mode, SubmitError};
+use insula_runtime::{AgentContext, State};
 use insula_store::{
     AgentCommand, DoorCommand, EventName, IdempotencyKey, InboxRow, Part, StoreError,
 };
@@ -306,7 +307,22 @@ impl WayIn {
             first.push(DoorCommand::PruneEvents { before: ago(at, super::REMEMBERED) });
         }
         let first = first.into_iter().map(|it| AgentCommand::Door(Box::new(it))).collect();
-        Ok(Around { first, context })
+        let quiet = self.quiet(agent, session);
+        let mode = match agent.door.busy {
+            Busy::Queue => Mode::Queue,
+            Busy::Steer => Mode::Steer,
+            Busy::Interrupt => Mode::Interrupt,
+        };
+        Ok(Around { first, context, quiet, mode })
+    }
+
+    /// How long an answer waits for more of what its asker says.
+    fn quiet(&self, agent: &AgentContext, session: &SessionKey) -> Duration {
+        let adapter = self.lines.adapter(session.platform, &session.account);
+        match adapter.is_none_or(|adapter| adapter.is_for_people()) {
+            true => agent.door.quiet,
+            false => Duration::ZERO,
+        }
     }
 
     /// Whether nothing was forgotten at this agent today.

@@ -4,7 +4,9 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that a home has")]
 
 mod approvals;
+mod breath;
 mod bursts;
+mod busy;
 mod commands;
 mod doors;
 mod files;

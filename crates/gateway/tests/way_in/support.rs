@@ -209,8 +209,13 @@ async fn inside(
 ) -> Fixture {
     let upstream = Upstream::start(&world, script).await.unwrap();
     let url = upstream.url("/v1");
+    // Time stands still here: only tests about waiting let anybody wait.
+    let defaults = match config.contains("quiet:") {
+        true => "",
+        false => "defaults: {sessions: {quiet: 0s}}\n",
+    };
     let config = format!(
-        "model: fake/gpt-4o\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{config}"
+        "model: fake/gpt-4o\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{defaults}{config}"
     );
     files.write("config.yaml", &config).unwrap();
     let platforms: Arc<Platforms> = Arc::default();
