@@ -108,6 +108,7 @@ impl WayIn {
             session: Some((&session, SessionId(0))),
             scope: None,
             principal: &principal,
+            roles: &address.roles,
             files: None,
         };
         let Happening::Said(message) = &envelope.what else {

@@ -13,5 +13,6 @@ mod files;
 mod groups;
 mod pairing;
 mod repeats;
+mod roles;
 mod routes;
 mod support;

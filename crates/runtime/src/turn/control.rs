@@ -243,6 +243,7 @@ impl Engine {
             session: Some((key, SessionId(0))),
             scope: None,
             principal: "daemon",
+            roles: &[],
             files: None,
         };
         hooks::tell(&self.shop.house, event, &occasion, || serde_json::json!({})).await;
