@@ -4,7 +4,9 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that a home has")]
 
 mod approvals;
+mod asleep;
 mod breath;
+mod budgets;
 mod bursts;
 mod busy;
 mod commands;
