@@ -37,6 +37,8 @@ pub struct Platforms {
     pub joined: Mutex<Vec<String>>,
     /// Buttons under what was posted: what they say, and what comes back.
     pub buttons: Mutex<Vec<(String, String)>>,
+    /// Messages that were marked as read.
+    pub read: Mutex<Vec<String>>,
     /// What whoever pressed one was told.
     pub pressed: Mutex<Vec<String>>,
     pub files: Mutex<BTreeMap<String, Bytes>>,
@@ -91,6 +93,10 @@ impl Adapter for Line {
 
     async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Ok(())
+    }
+
+    async fn read(&self, _: &Target, message: &MessageId) {
+        self.all.read.lock().unwrap().push(message.0.to_string());
     }
 
     async fn acknowledge(&self, _: &str, text: &str) {
