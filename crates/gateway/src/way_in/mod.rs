@@ -19,6 +19,7 @@ mod turn;
 mod words;
 
 pub use commands::COMMANDS;
+pub use words::without_notes;
 
 use crate::adapter::NotTaken;
 use crate::door;

@@ -17,6 +17,7 @@ pub mod split;
 mod tasks;
 
 pub use buttons::{BUTTON_DATA_BYTES_MAX, Choice};
+pub use lane::SILENT;
 pub use place::Place;
 
 use crate::lines::Lines;

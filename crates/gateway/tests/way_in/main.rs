@@ -5,6 +5,7 @@
 
 mod approvals;
 mod asleep;
+mod bearers;
 mod breath;
 mod budgets;
 mod bursts;
