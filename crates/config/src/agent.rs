@@ -100,6 +100,10 @@ pub struct Door {
     pub group: GroupRule,
     /// How long a message that seems to go on waits for the rest of it.
     pub burst: Duration,
+    /// How long an answer waits for more of what somebody says in one breath.
+    pub quiet: Duration,
+    /// What a message does that comes while a turn of the same person runs.
+    pub busy: Busy,
     /// When its conversations start afresh by themselves.
     pub reset: Reset,
     /// Largest attachment that is taken in, in bytes.
@@ -113,10 +117,24 @@ impl Default for Door {
             unknown: Unknown::default(),
             group: GroupRule::default(),
             burst: Duration::from_millis(400),
+            quiet: Duration::from_millis(300),
+            busy: Busy::default(),
             reset: Reset::default(),
             attachment_bytes: 20_000_000,
         }
     }
+}
+
+/// What a message in a chat does that comes while a turn of the same person runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Busy {
+    /// Waits for a turn of its own.
+    #[default]
+    Queue,
+    /// Joins the turn.
+    Steer,
+    /// Stops the turn and gets the next.
+    Interrupt,
 }
 
 /// Who an agent is, in its own words.

@@ -47,6 +47,8 @@ pub const PLATFORMS: &[&str] = &[
 impl Platform {
     /// The OpenAI-compatible API.
     pub const API: Self = Self("api");
+    /// Web chats, whose users are bearers of tokens: a user's id is that of the token.
+    pub const WEB: Self = Self("web");
     /// The terminal.
     pub const CLI: Self = Self("cli");
 

@@ -17,6 +17,12 @@ pub trait Adapter: Send + Sync + 'static {
     /// What the platform can do.
     fn features(&self) -> Features;
 
+    /// Whether people talk here, who say one thing in several messages. Where programs do, each
+    /// message is one.
+    fn is_for_people(&self) -> bool {
+        true
+    }
+
     /// Asks the platform who we are there, and whether it lets us do what we need. For
     /// `insula doctor` and the state of the account.
     async fn identify(&self) -> Result<Identity, Fault>;

@@ -45,6 +45,7 @@ impl Gateway {
         loop {
             changes.mark_unchanged();
             self.reload();
+            self.way_in.wake().await;
             tokio::select! {
                 () = stop.cancelled() => break,
                 changed = changes.changed() => if changed.is_err() { break },

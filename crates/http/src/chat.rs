@@ -8,10 +8,14 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{OriginalUri, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use insula_adapters::webchat::{FRAME_BYTES_MAX, Hub, May, Said};
-use insula_domain::{Address, AgentId, Route};
+use insula_adapters::webchat::{FRAME_BYTES_MAX, Hub, May, Past, Said, Spoken};
+use insula_domain::{Address, AgentId, Asker, Platform, Route};
+use insula_gateway::{SILENT, without_notes};
 use insula_runtime::House;
 use insula_runtime::tokens::{Token, Verb};
+use insula_runtime::turn::Engine;
+use insula_runtime::turn::desk::text_of;
+use insula_store::{Message as Kept, Part, Role, SessionRef, StoreError, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +86,7 @@ pub async fn socket(
             "this page's origin may not open this chat; list it under `origins` of the account";
         return ApiError::new(StatusCode::FORBIDDEN, "foreign_origin", message).into_response();
     }
-    let house = surface.house.clone();
+    let (house, engine) = (surface.house.clone(), surface.engine.clone());
     let shown = upgrade.requested_protocols().find_map(|protocol| {
         protocol.to_str().ok()?.trim().strip_prefix(TOKEN).map(|token| house.tokens.find(token))
     });
@@ -101,7 +105,7 @@ pub async fn socket(
         .max_frame_size(FRAME_BYTES_MAX)
         .max_write_buffer_size(UNSENT_BYTES_MAX)
         .on_upgrade(move |socket| async move {
-            let mut page = Page { socket, house };
+            let mut page = Page { socket, house, engine };
             let (code, why) = page.visit(&hub, token).await;
             page.close(code, why).await;
         })
@@ -135,9 +139,65 @@ fn may(house: &Arc<House>, token: &str) -> May {
     })
 }
 
+/// What of a conversation a page is told that comes after a restart.
+const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
+
+/// What was said at an address before this run, from the records of the agent that answers
+/// there, for somebody whom it lets in.
+fn past(house: &Arc<House>, engine: &Option<Engine>) -> Past {
+    let (house, engine) = (house.clone(), engine.clone());
+    Arc::new(move |address: Address| {
+        let (house, engine) = (house.clone(), engine.clone());
+        Box::pin(async move {
+            spoken(&house, engine.as_ref(), &address).await.unwrap_or_else(|error| {
+                tracing::error!(%error, "what was said in a web chat can't be read");
+                Vec::new()
+            })
+        })
+    })
+}
+
+async fn spoken(
+    house: &House,
+    engine: Option<&Engine>,
+    address: &Address,
+) -> Result<Vec<Spoken>, StoreError> {
+    let Ok(answering) = house.snapshot().route(address) else { return Ok(Vec::new()) };
+    let agent = answering.context;
+    let asker = Asker { address, also: &[], is_bot: false };
+    if house.admit(&agent, asker).await?.is_none() {
+        return Ok(Vec::new());
+    }
+    let key = agent.session_key(address).to_string();
+    let Some(session) = agent.store.session(SessionRef::Key(key.into())).await? else {
+        return Ok(Vec::new());
+    };
+    let kept = agent.store.messages_tail(session.id, PAST).await?;
+    let spoken = kept.iter().filter_map(|message| {
+        let text = text_of(&message.parts);
+        let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
+        let (user, text) = match message.role {
+            Role::User => (Some(speaker(message)?), without_notes(&text)),
+            Role::Assistant if !message.parts.iter().any(is_call) => (None, text),
+            _ => return None,
+        };
+        let text = engine.map_or_else(|| text.clone(), |engine| engine.told(&agent, text.clone()));
+        let id = format!("{}-{}", session.id.0, message.seq.0).into();
+        (!text.is_empty() && text.trim() != SILENT).then_some(Spoken { id, user, text })
+    });
+    Ok(spoken.collect())
+}
+
+/// Who of the web chat said something.
+fn speaker(message: &Kept) -> Option<Box<str>> {
+    let (platform, user) = message.principal.split_once(':')?;
+    (platform == Platform::WEB.as_str()).then(|| user.into())
+}
+
 struct Page {
     socket: WebSocket,
     house: Arc<House>,
+    engine: Option<Engine>,
 }
 
 /// What happened first.
@@ -162,7 +222,8 @@ impl Page {
         };
         let mut tokens = self.house.tokens.changes();
         let mut changes = self.house.registry.changes();
-        let Some((mut visit, mut told)) = hub.enter(&token.id, may(&self.house, &token.id)) else {
+        let rights = (may(&self.house, &token.id), past(&self.house, &self.engine));
+        let Some((mut visit, mut told)) = hub.enter(&token.id, rights) else {
             return (AGAIN_LATER, "too many pages are open; try again later");
         };
         let clock = self.house.world.clock.clone();

@@ -17,7 +17,7 @@ use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
     AccountId, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
-    ScopeRule, SessionKey, SessionRule, ToolTable, UserId,
+    ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
 use insula_store::{AgentCommand, AgentStore, AuditEntry, Fence, Seq, StoreError};
 use insula_world::{Clock, World};
@@ -317,8 +317,18 @@ impl AgentContext {
         roles: Vec<RoleId>,
     ) -> Principal {
         let person = self.conversations.people.person(platform, &user).cloned();
-        let standing = self.admins.standing((platform, &user), person.as_ref(), &roles);
+        let standing = self.standing((platform, &user), &roles);
         Principal { platform, account, user, person, roles, standing }
+    }
+
+    /// What somebody on a platform may do to this agent now.
+    pub(crate) fn standing(
+        &self,
+        (platform, user): (Platform, &UserId),
+        roles: &[RoleId],
+    ) -> Standing {
+        let person = self.conversations.people.person(platform, user);
+        self.admins.standing((platform, user), person, roles)
     }
 
     /// The conversation a message at `address` belongs to.

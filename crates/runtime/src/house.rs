@@ -15,7 +15,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
 use insula_config::{DaemonConfig, Loaded, Report, load};
-use insula_domain::{AgentId, Principal};
+use insula_domain::{AgentId, Principal, RoleId};
 use insula_store::{AuditEntry, DaemonCommand, Fence, Store};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
@@ -39,6 +39,16 @@ pub enum Actor {
     Token(Box<str>),
     /// Somebody on a platform. What they may do is looked up at the agent they act on.
     Principal(Box<Principal>),
+}
+
+impl Actor {
+    /// The roles they have where they speak.
+    pub(crate) fn roles(&self) -> &[RoleId] {
+        match self {
+            Self::Principal(who) => &who.roles,
+            _ => &[],
+        }
+    }
 }
 
 impl fmt::Display for Actor {

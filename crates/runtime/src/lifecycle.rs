@@ -110,6 +110,7 @@ impl House {
                 session: None,
                 scope: None,
                 principal: &actor.to_string(),
+                roles: actor.roles(),
                 files: None,
             };
             let fields = || json!({ "operation": kind });

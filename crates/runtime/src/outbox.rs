@@ -4,6 +4,7 @@
 //! Sending is the gateway's. It is told here that an agent has something, and by whom it was
 //! put there does not matter: a turn's end, a tool, a job, an operator.
 
+use crate::budget::Refusal;
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::turn::Engine;
@@ -142,8 +143,10 @@ impl Engine {
             }
             (Content::TurnEnd, _, Some(turn)) => {
                 let Some(known) = agent.store.turn(turn).await? else { return Ok(None) };
-                Ok(plain(match known.status {
-                    TurnStatus::Stopped => "Stopped before I had an answer.".to_owned(),
+                let over = known.error.as_deref().and_then(Refusal::in_error);
+                Ok(plain(match (known.status, over) {
+                    (TurnStatus::Stopped, _) => "Stopped before I had an answer.".to_owned(),
+                    (_, Some(over)) => over,
                     // Why is for whoever runs the agent, not for a chat.
                     _ => format!(
                         "I could not finish this: something went wrong on my side. Please try again; if it goes on, tell the operator that turn {turn} failed."

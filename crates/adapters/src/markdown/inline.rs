@@ -7,17 +7,31 @@ use super::{Mark, Piece};
 
 /// Marks that wait for their partner, at most: the search for one looks at all of them.
 const OPEN_MAX: usize = 32;
-/// The longest link, in bytes: each is a search for its end.
-const LINK_LEN_MAX: usize = 4096;
+/// The longest text of a link, in bytes: each bracket is a search for its end.
+const LABEL_LEN_MAX: usize = 512;
+/// The longest address of a link.
+const ADDRESS_LEN_MAX: usize = 2048;
 
 /// Takes one line apart.
 pub(super) fn parse<'a>(text: &'a str, pieces: &mut Vec<Piece<'a>>) {
-    scan(&[text], Links::Made, pieces);
+    scan(&[text], Links::Made, Blanks::Trimmed, pieces);
 }
 
 /// Takes the lines of one paragraph apart: what is opened on one may close on another.
 pub(super) fn parse_lines<'a>(lines: &[&'a str], pieces: &mut Vec<Piece<'a>>) {
-    scan(lines, Links::Made, pieces);
+    scan(lines, Links::Made, Blanks::Trimmed, pieces);
+}
+
+/// The same, with the blanks at the ends of lines.
+pub(super) fn parse_kept<'a>(lines: &[&'a str], pieces: &mut Vec<Piece<'a>>) {
+    scan(lines, Links::Made, Blanks::Kept, pieces);
+}
+
+/// What becomes of blanks at the ends of a line.
+#[derive(Clone, Copy, PartialEq)]
+enum Blanks {
+    Trimmed,
+    Kept,
 }
 
 /// Whether links are looked for: there is none in the text of a link.
@@ -27,14 +41,14 @@ enum Links {
     Left,
 }
 
-fn scan<'a>(lines: &[&'a str], links: Links, pieces: &mut Vec<Piece<'a>>) {
+fn scan<'a>(lines: &[&'a str], links: Links, blanks: Blanks, pieces: &mut Vec<Piece<'a>>) {
     let mut scan = Scan { out: vec![], open: vec![], links };
     for (at, line) in lines.iter().enumerate() {
         if at > 0 {
             scan.out.push(Token::Piece(Piece::Break));
         }
         // Two blanks or a backslash at the end ask for a line end, which is there already.
-        let line = line.trim();
+        let line = if blanks == Blanks::Trimmed { line.trim() } else { line };
         let last = at + 1 == lines.len();
         scan.line(if last { line } else { line.strip_suffix('\\').unwrap_or(line) });
     }
@@ -185,10 +199,10 @@ fn link(rest: &str) -> Option<(usize, Vec<Piece<'_>>)> {
     if !rest[head - 1..].starts_with('[') {
         return None;
     }
-    let label_len = balanced(&rest[head..], '[', ']')?;
+    let label_len = balanced(&rest[head..], ('[', ']'), LABEL_LEN_MAX)?;
     let label = &rest[head..head + label_len];
     let behind = rest[head + label_len + 1..].strip_prefix('(')?;
-    let inner_len = balanced(behind, '(', ')')?;
+    let inner_len = balanced(behind, ('(', ')'), ADDRESS_LEN_MAX)?;
     let mut parts = behind[..inner_len].trim().splitn(2, [' ', '\t']);
     let address = parts.next().unwrap_or_default();
     let address = address.strip_prefix('<').unwrap_or(address);
@@ -198,7 +212,7 @@ fn link(rest: &str) -> Option<(usize, Vec<Piece<'_>>)> {
     }
     let mut pieces = vec![Piece::Open(Mark::Link(address))];
     let mut inner = vec![];
-    scan(&[label], Links::Left, &mut inner);
+    scan(&[label], Links::Left, Blanks::Trimmed, &mut inner);
     if inner.is_empty() {
         inner.push(Piece::Text(address));
     }
@@ -209,7 +223,7 @@ fn link(rest: &str) -> Option<(usize, Vec<Piece<'_>>)> {
 
 /// `<https://…>`.
 fn automatic_link(rest: &str) -> Option<(usize, Vec<Piece<'_>>)> {
-    let end = rest.bytes().take(LINK_LEN_MAX).position(|byte| byte == b'>')?;
+    let end = rest.bytes().take(ADDRESS_LEN_MAX).position(|byte| byte == b'>')?;
     let address = &rest[1..end];
     if !is_harmless(address) {
         return None;
@@ -220,10 +234,10 @@ fn automatic_link(rest: &str) -> Option<(usize, Vec<Piece<'_>>)> {
 }
 
 /// How many bytes there are before the sign that closes what is open already.
-fn balanced(text: &str, open: char, close: char) -> Option<usize> {
+fn balanced(text: &str, (open, close): (char, char), len_max: usize) -> Option<usize> {
     let mut depth = 0_usize;
     let mut escaped = false;
-    for (at, sign) in text.char_indices().take_while(|(at, _)| *at < LINK_LEN_MAX) {
+    for (at, sign) in text.char_indices().take_while(|(at, _)| *at < len_max) {
         if escaped {
             escaped = false;
         } else if sign == '\\' {

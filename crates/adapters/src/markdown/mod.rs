@@ -71,6 +71,15 @@ pub(crate) enum Mark<'a> {
     Link(&'a str),
 }
 
+/// Takes the lines of one paragraph apart, for a platform that has lines and no blocks. Blanks
+/// at their ends stay.
+pub(crate) fn inline(text: &str) -> Vec<Piece<'_>> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut pieces = vec![];
+    inline::parse_kept(&lines, &mut pieces);
+    pieces
+}
+
 /// Takes a text apart.
 pub(crate) fn parse(text: &str) -> Vec<Piece<'_>> {
     let lines: Vec<&str> = text.lines().collect();

@@ -46,6 +46,8 @@ pub(super) struct Invite {
     pub by: Box<str>,
     /// Whether they mean to talk with us alone.
     pub is_direct: bool,
+    /// The room that this one is said to take the place of.
+    pub replaces: Option<Box<str>>,
 }
 
 /// What we remember.

@@ -267,7 +267,7 @@ impl Listener<'_> {
             } else if *presence == Presence::Away {
                 continue;
             }
-            envelopes.extend(reading.envelope(event).await?);
+            envelopes.extend(reading.envelopes(event).await?);
         }
         Ok(envelopes)
     }
@@ -295,7 +295,10 @@ impl Listener<'_> {
             let name = events.iter().find(|event| event.is_member(&by));
             let name = name.and_then(|event| event.text("displayname"));
             let name = name.unwrap_or(super::known::local_part(&by)).into();
-            self.matrix.known().invites.insert((&**room).into(), Invite { by, is_direct });
+            self.matrix
+                .known()
+                .invites
+                .insert((&**room).into(), Invite { by, is_direct, replaces: None });
             let digest = blake3::hash(format!("{since}\n{room}").as_bytes()).to_hex();
             let chat_type = if is_direct { ChatType::Dm } else { ChatType::Group };
             envelopes.push(Envelope {
@@ -449,6 +452,7 @@ fn timeline_filter(len: usize) -> Value {
             "m.room.encrypted",
             "m.room.redaction",
             "m.room.member",
+            "m.room.tombstone",
         ],
     })
 }

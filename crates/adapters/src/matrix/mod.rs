@@ -178,6 +178,23 @@ impl Matrix {
         let _ = self.server.send(Method::PUT, &path, content).await;
     }
 
+    /// Leaves a room again that somebody said takes the place of another, unless it says so
+    /// itself: anybody may point at any room.
+    async fn see_that_it_replaces(&self, room: &str, old: &str) -> Result<(), PostError> {
+        let path = format!("/client/v3/rooms/{}/state/m.room.create/", segment(room));
+        let created = self.server.get(&path, &CancellationToken::new()).await;
+        let created = created.map_err(Trouble::into_post_error)?;
+        let created: Value = serde_json::from_slice(&created.body).unwrap_or_default();
+        let before = created.pointer("/predecessor/room_id").and_then(Value::as_str);
+        if before == Some(old) {
+            return Ok(());
+        }
+        let path = format!("/client/v3/rooms/{}/leave", segment(room));
+        let left = self.server.send(Method::POST, &path, &json!({})).await;
+        left.map_err(Trouble::into_post_error)?;
+        Err(PostError::Never { why: "the room does not say that it replaces the other".into() })
+    }
+
     /// Notes in the account's own list that a room is for the two of us, as clients do.
     async fn list_as_direct(&self, room: &str, by: &str) -> Result<(), Fault> {
         let us = self.our_id().await?;
@@ -308,6 +325,9 @@ impl Adapter for Matrix {
         }
         let joined = self.server.send(Method::POST, &path, &json!({})).await;
         joined.map_err(Trouble::into_post_error)?;
+        if let Some(old) = invite.as_ref().and_then(|invite| invite.replaces.as_deref()) {
+            self.see_that_it_replaces(room, old).await?;
+        }
         if let Some(invite) = invite.filter(|invite| invite.is_direct)
             && let Err(why) = self.list_as_direct(room, &invite.by).await
         {

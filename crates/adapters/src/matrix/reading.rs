@@ -2,10 +2,10 @@
 
 use super::Matrix;
 use super::api::{Trouble, segment};
-use super::known::{Room, Us};
+use super::known::{Invite, Room, Us};
 use super::text::{Names, mentions, without_fallback, without_mention};
 use super::wire::{Event, Members, Relation, relation};
-use insula_domain::{ChatId, TopicId, UserId};
+use insula_domain::{ChatId, ChatType, TopicId, UserId};
 use insula_gateway::{
     Attachment, AttachmentKind, Envelope, EventId, Fault, Happening, Message, MessageId, Quoted,
     Sender,
@@ -36,15 +36,22 @@ pub(super) struct Earlier {
 }
 
 impl Reading<'_> {
-    /// The envelope of an event; nothing for what is none of the gateway's business.
-    pub(super) async fn envelope(&self, event: Event) -> Result<Option<Envelope>, Fault> {
-        let Some(id) = event.id.clone() else { return Ok(None) };
+    /// The envelopes of an event; none for what is none of the gateway's business.
+    pub(super) async fn envelopes(&self, event: Event) -> Result<Vec<Envelope>, Fault> {
+        let Some(id) = event.id.clone() else { return Ok(vec![]) };
+        if event.kind == "m.room.tombstone" {
+            return self.replaced(&id, &event).await;
+        }
+        Ok(self.envelope(&id, event).await?.into_iter().collect())
+    }
+
+    async fn envelope(&self, id: &str, event: Event) -> Result<Option<Envelope>, Fault> {
         match &*event.kind {
             "m.room.message" | "m.sticker" if event.state_key.is_none() => {
-                self.message(&id, &event).await
+                self.message(id, &event).await
             }
-            "m.room.redaction" => self.redaction(&id, &event).await,
-            "m.room.member" => self.member(&id, &event).await,
+            "m.room.redaction" => self.redaction(id, &event).await,
+            "m.room.member" => self.member(id, &event).await,
             "m.room.encrypted" => {
                 self.tell_of_encryption(&event);
                 Ok(None)
@@ -125,6 +132,34 @@ impl Reading<'_> {
         let sealed = self.sealed(id, event, user, None, Happening::Left);
         self.matrix.known().learn_member(self.room.as_str(), event);
         Ok(sealed)
+    }
+
+    /// A room was replaced by another. Whoever says so invites us there: its members may be
+    /// others, so who may talk is judged anew. Nothing is said in the old one any more.
+    async fn replaced(&self, id: &str, event: &Event) -> Result<Vec<Envelope>, Fault> {
+        let room = event.text("replacement_room").filter(|room| room.starts_with('!'));
+        let Some(chat) = room.and_then(|room| ChatId::new(room).ok()) else { return Ok(vec![]) };
+        let is_state = event.state_key.as_deref() == Some("");
+        if !is_state || event.is_redacted || chat == *self.room || *event.sender == *self.us.id {
+            return Ok(vec![]);
+        }
+        self.learn_room().await?;
+        let Some(over) = self.sealed(id, event, &event.sender, None, Happening::Removed) else {
+            return Ok(vec![]);
+        };
+        let is_direct = over.address.chat_type == ChatType::Dm;
+        let replaces = Some(self.room.as_str().into());
+        let invite = Invite { by: event.sender.as_str().into(), is_direct, replaces };
+        self.matrix.known().invites.insert(chat.as_str().into(), invite);
+        tracing::warn!(
+            account = %self.matrix.account, room = self.room.as_str(), new = chat.as_str(),
+            "a room goes on in another; bindings and `access.allow` that name it need the new id"
+        );
+        let mut added = over.clone();
+        added.event = EventId(format!("{id}/replacement").into());
+        added.address.chat = chat;
+        added.what = Happening::Added;
+        Ok(vec![added, over])
     }
 
     /// Said once for each room: whoever runs this has to know why nobody is answered there.

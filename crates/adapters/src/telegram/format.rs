@@ -3,6 +3,10 @@
 //! Whatever comes in, what goes out is well formed: tags are closed in order, nothing stands
 //! inside code, and every character that means something is escaped. What is seen is never
 //! longer than what came in, so a text within the platform's limit stays within it.
+//!
+//! What stands inside a line is read by [`crate::markdown`], as for every platform. Blocks are not:
+//! the platform has lines and no blocks, so lines stay as they were written, numbers and blank
+//! lines included, which a tree of blocks would have lost.
 
 mod inline;
 

@@ -5,8 +5,9 @@ use insula_gateway::Body;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// Longest frame a page may send: the longest text, and what stands around it.
-pub const FRAME_BYTES_MAX: usize = 128 * 1024;
+/// Longest frame a page may send: the longest text, the files in Base64, and what stands around
+/// them.
+pub const FRAME_BYTES_MAX: usize = 128 * 1024 + FILES_BYTES_MAX / 3 * 4;
 
 /// Longest text.
 pub const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -14,8 +15,11 @@ pub const TEXT_BYTES_MAX: usize = 64 * 1024;
 /// Longest id that a page gives to what it says.
 pub const ID_BYTES_MAX: usize = 64;
 
-/// Files of one message that go along in a frame, in bytes; larger ones only by name.
-const FILES_BYTES_MAX: usize = 512 * 1024;
+/// Files of one message that go along in a frame, in bytes. Larger ones of ours go by name alone.
+pub const FILES_BYTES_MAX: usize = 512 * 1024;
+
+/// Files of one message of a page.
+pub const FILES_MAX: usize = 8;
 
 /// What a page says.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -57,6 +61,9 @@ pub enum Said {
         mention: bool,
         /// The message it answers.
         reply_to: Option<String>,
+        /// What goes along.
+        #[serde(default)]
+        files: Vec<Enclosed>,
     },
     /// Presses a button.
     Press {
@@ -71,6 +78,21 @@ pub enum Said {
         /// What was in the button.
         data: String,
     },
+}
+
+/// A file that a page sends along.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Enclosed {
+    /// Its name.
+    pub name: String,
+    /// What its content is.
+    pub media_type: String,
+    /// The content, in Base64.
+    pub content: String,
+    /// Whether it is speech recorded for this chat.
+    #[serde(default)]
+    pub voice: bool,
 }
 
 /// Where a frame belongs, as pages name it.
@@ -107,9 +129,37 @@ pub fn left(place: &Place, why: Option<&str>) -> Value {
 }
 
 /// Somebody in the room said something.
-pub fn said(place: &Place, id: &str, user: &str, text: &str, reply_to: Option<&str>) -> Value {
+pub fn said(place: &Place, id: &str, user: &str, words: &Words) -> Value {
+    let mut frame = place.onto(json!({
+        "type": "message", "id": id, "by": "user", "user": user,
+        "text": words.text, "reply_to": words.reply_to,
+    }));
+    if !words.files.is_empty() {
+        // Others see that there is one; its content is the agent's.
+        let file = |it: &Enclosed| json!({ "name": it.name, "media_type": it.media_type, "content": null });
+        frame["files"] = words.files.iter().map(file).collect();
+    }
+    frame
+}
+
+/// What a page says in one message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Words {
+    /// The text.
+    pub text: String,
+    /// Whether it is meant for the agent.
+    pub mention: bool,
+    /// The message it answers.
+    pub reply_to: Option<String>,
+    /// What goes along.
+    pub files: Vec<Enclosed>,
+}
+
+/// Something said in an earlier run, as the agent's records have it.
+pub fn remembered(place: &Place, id: &str, user: Option<&str>, text: &str) -> Value {
+    let by = if user.is_some() { "user" } else { "agent" };
     place.onto(json!({
-        "type": "message", "id": id, "by": "user", "user": user, "text": text, "reply_to": reply_to,
+        "type": "message", "id": id, "by": by, "user": user, "text": text, "reply_to": null,
     }))
 }
 
@@ -169,6 +219,12 @@ fn files(body: &Body) -> Value {
         .collect()
 }
 
+/// The content of a file that came along, if that is what it is.
+pub fn content(base64: &str) -> Option<Vec<u8>> {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.decode(base64).ok()
+}
+
 fn base64(bytes: &[u8]) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(bytes)
@@ -185,6 +241,7 @@ mod tests {
             r#"{"type":"join"}"#,
             r#"{"type":"join","room":"family","topic":"7","after":"e-1"}"#,
             r#"{"type":"say","id":"1","text":"hi"}"#,
+            r#"{"type":"say","id":"1","text":"","files":[{"name":"a","media_type":"b/c","content":""}]}"#,
             r#"{"type":"press","id":"2","message":"m","data":"d"}"#,
         ];
         for text in good {
@@ -199,6 +256,7 @@ mod tests {
             r#"{"type":"say","text":"hi"}"#,
             r#"{"type":"say","id":"1","text":"hi","user":"somebody"}"#,
             r#"{"type":"say","id":1,"text":""}"#,
+            r#"{"type":"say","id":"1","text":"","files":[{"name":"a","path":"/etc/passwd"}]}"#,
         ];
         for text in bad {
             assert!(serde_json::from_str::<Said>(text).is_err(), "{text}");

@@ -14,7 +14,7 @@
 //! | `hello` | `token` | the token, as the first frame, unless it came as a subprotocol |
 //! | `join` | `room`, `topic`, `after` | hear what is said there; `after` is the last cursor read |
 //! | `leave` | `room`, `topic` | hear it no longer |
-//! | `say` | `id`, `room`, `topic`, `text`, `mention`, `reply_to` | say something; `id` is the page's own, the same when it is sent again |
+//! | `say` | `id`, `room`, `topic`, `text`, `mention`, `reply_to`, `files` | say something; `id` is the page's own, the same when it is sent again |
 //! | `press` | `id`, `room`, `topic`, `message`, `data` | press a button under a message |
 //!
 //! Without `room` it is the bearer's own room, where only they and the agent are. In a room with
@@ -45,7 +45,7 @@ mod visit;
 mod webchat_tests;
 
 pub use frames::{FRAME_BYTES_MAX, Said};
-pub use visit::{May, Nonsense, Visit};
+pub use visit::{May, Nonsense, Past, Spoken, Visit};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
@@ -89,6 +89,15 @@ const TEXT_UNITS: usize = 32 * 1024;
 
 /// What our messages' ids begin with. No user's does: theirs begin with a token's id.
 const OURS: &str = "agent/";
+
+/// What the handle of a file begins with that came in a frame; the rest is the file, so that it
+/// is as durable as the message it came with.
+const ENCLOSED: &str = "base64:";
+
+/// The handle of a file that came in a frame.
+fn enclosed(base64: &str) -> Box<str> {
+    format!("{ENCLOSED}{base64}").into()
+}
 
 /// The web chats there are, by account.
 pub struct WebChats {
@@ -178,7 +187,7 @@ impl Hub {
     pub fn enter(
         self: &Arc<Self>,
         user: &str,
-        may: May,
+        rights: (May, Past),
     ) -> Option<(Visit, mpsc::Receiver<Arc<str>>)> {
         let user = UserId::new(user).ok()?;
         let (member, told) = {
@@ -192,7 +201,7 @@ impl Hub {
             rooms.whisper(member, &frames::ready(self.account.as_str(), user.as_str()));
             (member, told)
         };
-        Some((Visit::new(self.clone(), member, user, may), told))
+        Some((Visit::new(self.clone(), member, user, rights), told))
     }
 
     fn is_open(&self) -> bool {
@@ -317,7 +326,13 @@ impl Adapter for WebChat {
         }
     }
 
-    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
-        Err(PostError::Never { why: "a web chat carries no attachments yet".into() })
+    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
+        let never = |why: &str| PostError::Never { why: why.into() };
+        let base64 = attachment.handle.strip_prefix(ENCLOSED);
+        let content = base64.and_then(frames::content).ok_or_else(|| never("there is no file"))?;
+        match content.len() as u64 <= limit {
+            true => Ok(content.into()),
+            false => Err(never("the file is larger than allowed")),
+        }
     }
 }

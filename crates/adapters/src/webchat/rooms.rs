@@ -66,6 +66,8 @@ struct Room {
     bytes: usize,
     members: BTreeSet<MemberId>,
     used: u64,
+    /// Whether what was said before this run was asked for.
+    has_past: bool,
 }
 
 struct Kept {
@@ -140,15 +142,15 @@ impl Rooms {
         });
         let (from, gap) = match seen {
             // It never was here: all that is kept is what it missed.
-            None => (0, false),
-            Some(Some(seq)) => (seq, seq + 1 < first),
-            Some(None) => (0, true),
+            None => (None, false),
+            Some(Some(seq)) => (Some(seq), seq + 1 < first),
+            Some(None) => (None, true),
         };
         let cursor = format!("{epoch}-{}", room.seq);
         let missed: Vec<Arc<str>> = room
             .kept
             .iter()
-            .filter(|kept| kept.seq > from)
+            .filter(|kept| from.is_none_or(|from| kept.seq > from))
             .map(|kept| kept.frame.clone())
             .collect();
         let opening: Arc<str> = joined(place, &cursor, gap).to_string().into();
@@ -160,6 +162,42 @@ impl Rooms {
         if !kept_up {
             self.remove(member);
         }
+    }
+
+    /// Whether what was said in a room before this run was not asked for yet.
+    pub fn wants_past(&self, key: &RoomKey) -> bool {
+        self.rooms.get(key).is_none_or(|room| !room.has_past)
+    }
+
+    /// Puts what was said before this run before all that is kept of a room: the last of it, as
+    /// far as there is room, and nothing that is there already.
+    pub fn restore(&mut self, key: &RoomKey, epoch: &str, past: Vec<(Box<str>, Value)>) {
+        let room = self.rooms.entry(key.clone()).or_default();
+        if std::mem::replace(&mut room.has_past, true) {
+            return;
+        }
+        let words = |frame: &Value| (frame["by"].clone(), frame["text"].clone());
+        let there: Vec<(Value, Value)> = room
+            .kept
+            .iter()
+            .filter_map(|kept| serde_json::from_str::<Value>(&kept.frame).ok())
+            .map(|frame| words(&frame))
+            .collect();
+        for (message, mut frame) in past.into_iter().rev() {
+            if there.contains(&words(&frame)) {
+                continue;
+            }
+            frame["cursor"] = format!("{epoch}-0").into();
+            let frame: Arc<str> = frame.to_string().into();
+            let is_full = room.kept.len() >= KEPT_FRAMES_MAX;
+            if is_full || room.bytes + frame.len() > KEPT_BYTES_MAX {
+                break;
+            }
+            room.bytes += frame.len();
+            self.bytes += frame.len();
+            room.kept.push_front(Kept { seq: 0, frame, message, kind: Kind::Message });
+        }
+        self.make_room();
     }
 
     /// A page leaves a room.

@@ -1,10 +1,18 @@
 //! One page's visit: its frames in, one after the other, and whether it may be where it is.
 
 use super::Hub;
-use super::frames::{self, FRAME_BYTES_MAX, ID_BYTES_MAX, Place, Said, TEXT_BYTES_MAX};
+use super::frames::{
+    self, Enclosed, FILES_BYTES_MAX, FILES_MAX, FRAME_BYTES_MAX, ID_BYTES_MAX, Place, Said,
+    TEXT_BYTES_MAX, Words,
+};
 use super::rooms::{Kind, MemberId, RoomKey};
+use super::{OURS, enclosed};
+use futures_util::future::BoxFuture;
 use insula_domain::{Address, ChatId, ChatType, TopicId, UserId};
-use insula_gateway::{Envelope, EventId, Happening, Message, MessageId, Press, Quoted, Sender};
+use insula_gateway::{
+    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
+    Sender,
+};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,6 +27,21 @@ const NAME_BYTES_MAX: usize = 64;
 /// may do can be taken away.
 pub type May = Arc<dyn Fn(&Address) -> bool + Send + Sync>;
 
+/// What was said at an address in earlier runs, as far as the bearer may see it: the last of it, in
+/// order.
+pub type Past = Arc<dyn Fn(Address) -> BoxFuture<'static, Vec<Spoken>> + Send + Sync>;
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// A name for it, the same whenever it is asked for.
+    pub id: Box<str>,
+    /// Who said it; nobody for the agent.
+    pub user: Option<Box<str>>,
+    /// What.
+    pub text: String,
+}
+
 /// What a room is to somebody who may not be in it, whether it exists or not.
 const NOBODY: &str = "nobody answers here";
 
@@ -28,6 +51,7 @@ pub struct Visit {
     member: MemberId,
     user: UserId,
     may: May,
+    past: Past,
     joined: BTreeMap<RoomKey, Place>,
 }
 
@@ -44,8 +68,13 @@ struct Spot {
 pub struct Nonsense(pub String);
 
 impl Visit {
-    pub(super) fn new(hub: Arc<Hub>, member: MemberId, user: UserId, may: May) -> Self {
-        Self { hub, member, user, may, joined: BTreeMap::new() }
+    pub(super) fn new(
+        hub: Arc<Hub>,
+        member: MemberId,
+        user: UserId,
+        (may, past): (May, Past),
+    ) -> Self {
+        Self { hub, member, user, may, past, joined: BTreeMap::new() }
     }
 
     /// Takes one frame of the page. When it returns, what was said is durable or refused.
@@ -58,7 +87,7 @@ impl Visit {
         match said {
             Said::Hello { .. } => Err(Nonsense("the token was already shown".to_owned())),
             Said::Join { room, topic, after } => {
-                self.join(self.spot(room, topic), after.as_deref());
+                self.join(self.spot(room, topic), after.as_deref()).await;
                 Ok(())
             }
             Said::Leave { room, topic } => {
@@ -70,8 +99,8 @@ impl Visit {
                 }
                 Ok(())
             }
-            Said::Say { id, room, topic, text, mention, reply_to } => {
-                let what = Words { text, mention, reply_to };
+            Said::Say { id, room, topic, text, mention, reply_to, files } => {
+                let what = Words { text, mention, reply_to, files };
                 self.say(&id, self.spot(room, topic), what).await;
                 Ok(())
             }
@@ -108,7 +137,7 @@ impl Visit {
         self.tell(&frames::refused(id, code, why));
     }
 
-    fn join(&mut self, spot: Result<Spot, &'static str>, after: Option<&str>) {
+    async fn join(&mut self, spot: Result<Spot, &'static str>, after: Option<&str>) {
         let spot = match spot {
             Ok(spot) => spot,
             Err(why) => return self.refuse(None, "no_room", why),
@@ -119,8 +148,25 @@ impl Visit {
         if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&spot.key) {
             return self.refuse(None, "too_many_rooms", "this page is in too many rooms");
         }
+        self.restore(&spot).await;
         self.hub.rooms().join(self.member, &spot.key, &spot.place, &self.hub.epoch, after);
         self.joined.insert(spot.key, spot.place);
+    }
+
+    /// Brings back what was said in a room before this run, once.
+    async fn restore(&self, spot: &Spot) {
+        if !self.hub.rooms().wants_past(&spot.key) {
+            return;
+        }
+        let past = (self.past)(spot.address.clone()).await;
+        let frames = past.into_iter().map(|spoken| {
+            let ours = if spoken.user.is_none() { OURS } else { "" };
+            let id: Box<str> = format!("{ours}past/{}", spoken.id).into();
+            let frame = frames::remembered(&spot.place, &id, spoken.user.as_deref(), &spoken.text);
+            (id, frame)
+        });
+        let frames = frames.collect();
+        self.hub.rooms().restore(&spot.key, &self.hub.epoch, frames);
     }
 
     async fn say(&self, id: &str, spot: Result<Spot, &'static str>, words: Words) {
@@ -129,6 +175,10 @@ impl Visit {
             let why = format!("the text is longer than {TEXT_BYTES_MAX} bytes");
             return self.refuse(Some(id), "too_long", &why);
         }
+        let attachments = match attachments(&words.files) {
+            Ok(attachments) => attachments,
+            Err(why) => return self.refuse(Some(id), "bad_file", &why),
+        };
         let event = self.event(id);
         let is_own = spot.place.room.is_none();
         let at_us = format!("@{}", self.hub.account);
@@ -147,7 +197,7 @@ impl Visit {
             text: if named { text } else { words.text.clone() },
             mentions_us: is_own || words.mention || named || answers_us,
             is_for_another: false,
-            attachments: Vec::new(),
+            attachments,
             quoted,
             group: None,
         };
@@ -155,9 +205,7 @@ impl Visit {
         {
             let mut rooms = self.hub.rooms();
             if !rooms.has(&spot.key, &event) {
-                let reply_to = words.reply_to.as_deref();
-                let user = self.user.as_str();
-                let frame = frames::said(&spot.place, &event, user, &words.text, reply_to);
+                let frame = frames::said(&spot.place, &event, self.user.as_str(), &words);
                 rooms.tell(&spot.key, &self.hub.epoch, Kind::Message, &event, frame);
             }
         }
@@ -265,10 +313,36 @@ impl Drop for Visit {
     }
 }
 
-struct Words {
-    text: String,
-    mention: bool,
-    reply_to: Option<String>,
+/// What came along, each with its content in its handle: there is nowhere else to fetch it from.
+fn attachments(files: &[Enclosed]) -> Result<Vec<Attachment>, String> {
+    if files.len() > FILES_MAX {
+        return Err(format!("a message has at most {FILES_MAX} files"));
+    }
+    let mut bytes = 0;
+    let mut all = Vec::new();
+    for file in files {
+        let content = frames::content(&file.content)
+            .ok_or_else(|| "the content of a file is no Base64".to_owned())?;
+        bytes += content.len();
+        if bytes > FILES_BYTES_MAX || file.name.len() > 512 || file.media_type.len() > 128 {
+            return Err(format!("the files of a message have at most {FILES_BYTES_MAX} bytes"));
+        }
+        let kind = match file.media_type.split('/').next() {
+            _ if file.voice => AttachmentKind::Voice,
+            Some("image") => AttachmentKind::Image,
+            Some("audio") => AttachmentKind::Audio,
+            Some("video") => AttachmentKind::Video,
+            _ => AttachmentKind::File,
+        };
+        all.push(Attachment {
+            kind,
+            name: file.name.as_str().into(),
+            media_type: file.media_type.as_str().into(),
+            size: u64::try_from(content.len()).ok(),
+            handle: enclosed(&file.content),
+        });
+    }
+    Ok(all)
 }
 
 fn owned(text: &Option<Box<str>>) -> Option<String> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use insula_domain::{Address, ChatId, TopicId};
-use insula_gateway::{Button, Cursor, Happening, Message};
+use insula_gateway::{AttachmentKind, Button, Cursor, Happening, Message};
 use insula_testkit::world;
 use serde_json::{Value, json};
 
@@ -55,8 +55,25 @@ impl Scene {
     }
 
     fn enter(&self, user: &str) -> (Visit, mpsc::Receiver<Arc<str>>) {
+        self.enter_after(user, &[])
+    }
+
+    /// The same, where this was said before: by whom, and what.
+    fn enter_after(
+        &self,
+        user: &str,
+        said: &[(Option<&str>, &str)],
+    ) -> (Visit, mpsc::Receiver<Arc<str>>) {
         let may: May = Arc::new(|address: &Address| address.chat.as_str() != "closed");
-        let (visit, mut told) = self.chats.find(Some("site")).unwrap().enter(user, may).unwrap();
+        let spoken = |(number, (user, text)): (usize, &(Option<&str>, &str))| Spoken {
+            id: number.to_string().into(),
+            user: user.map(Into::into),
+            text: (*text).to_owned(),
+        };
+        let said: Vec<Spoken> = said.iter().enumerate().map(spoken).collect();
+        let past: Past = Arc::new(move |_| Box::pin(std::future::ready(said.clone())));
+        let hub = self.chats.find(Some("site")).unwrap();
+        let (visit, mut told) = hub.enter(user, (may, past)).unwrap();
         assert_eq!(read(&mut told)[0]["type"], "ready");
         (visit, told)
     }
@@ -168,6 +185,75 @@ async fn a_reply_streams_into_its_room_and_into_no_other() {
     let heard = scene.heard();
     let said = message(&heard[0]);
     assert!(said.mentions_us && said.quoted.as_ref().unwrap().is_ours);
+}
+
+#[tokio::test]
+async fn what_was_said_before_a_restart_is_told_once_and_in_its_place() {
+    let scene = Scene::open().await;
+    let said = [(Some("ann"), "hello"), (None, "how are you?"), (Some("ann"), "well")];
+    let (mut ann, mut told) = scene.enter_after("ann", &said);
+    // Something is said before anybody comes in, which the records have as well.
+    hear(&mut ann, json!({ "type": "say", "id": "1", "text": "well" })).await;
+    hear(&mut ann, json!({ "type": "join", "after": "another-run-17" })).await;
+    let frames = read(&mut told);
+    assert_eq!(kinds(&frames), ["taken", "joined", "message", "message", "message"]);
+    assert_eq!(frames[1]["gap"], true);
+    let seen: Vec<(Value, Value)> =
+        frames[2..].iter().map(|it| (it["by"].clone(), it["text"].clone())).collect();
+    let expected = [("user", "hello"), ("agent", "how are you?"), ("user", "well")];
+    assert_eq!(seen, expected.map(|(by, text)| (by.into(), text.into())));
+    // Whoever goes on from there hears nothing twice.
+    let after = frames[3]["cursor"].clone();
+    let (mut again, mut told) = scene.enter_after("ann", &said);
+    hear(&mut again, json!({ "type": "join", "after": after })).await;
+    let frames = read(&mut told);
+    assert_eq!(kinds(&frames), ["joined", "message"]);
+    assert_eq!((&frames[0]["gap"], &frames[1]["text"]), (&json!(false), &json!("well")));
+    // A reply to what the agent said then addresses it.
+    let (mut bob, _told) = scene.enter_after("bob", &[(None, "news")]);
+    hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
+    scene.heard();
+    let reply = json!({ "type": "say", "id": "2", "room": "r", "text": "which?", "reply_to": "agent/past/0" });
+    hear(&mut bob, reply).await;
+    assert!(message(&scene.heard()[0]).mentions_us);
+}
+
+#[tokio::test]
+async fn files_come_along_within_limits_and_stay_with_their_message() {
+    let scene = Scene::open().await;
+    let (mut ann, mut told) = scene.enter("ann");
+    let file = |name: &str, media_type: &str, content: &str| json!({ "name": name, "media_type": media_type, "content": content });
+    let mut voice = file("memo.ogg", "audio/ogg", "b2dn");
+    voice["voice"] = true.into();
+    let files = json!([file("a.png", "image/png", "cG5n"), voice, file("../x", "", "")]);
+    hear(&mut ann, json!({ "type": "join" })).await;
+    hear(&mut ann, json!({ "type": "say", "id": "1", "text": "", "files": files })).await;
+    let heard = scene.heard();
+    let all = &message(&heard[0]).attachments;
+    let kinds_of: Vec<AttachmentKind> = all.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds_of, [AttachmentKind::Image, AttachmentKind::Voice, AttachmentKind::File]);
+    assert_eq!(scene.adapter.fetch(&all[0], 3).await.unwrap(), "png");
+    assert!(scene.adapter.fetch(&all[0], 2).await.is_err());
+    // Another adapter of the account, as after a restart, has them as well.
+    let (world, _) = world(8);
+    let settings = AccountSettings::new(Platform::WEB, AccountId::new("site").unwrap(), []);
+    let restarted = WebChats::new(&world).make(&settings);
+    assert_eq!(restarted.fetch(&all[1], 9).await.unwrap(), "ogg");
+    // Whoever is in the room sees that there are some.
+    let frames = read(&mut told);
+    assert_eq!(
+        frames[1]["files"][0],
+        json!({ "name": "a.png", "media_type": "image/png", "content": null })
+    );
+    let many = vec![file("a", "b/c", ""); 9];
+    let large = "A".repeat(700_000);
+    for bad in
+        [json!(many), json!([file("a", "b/c", "no base64!")]), json!([file("a", "b/c", &large)])]
+    {
+        hear(&mut ann, json!({ "type": "say", "id": "2", "text": "x", "files": bad })).await;
+        assert_eq!(read(&mut told)[0]["code"], "bad_file");
+    }
+    assert!(scene.heard().is_empty());
 }
 
 #[tokio::test]

@@ -203,6 +203,10 @@ fn answer(status: u16, code: &str, message: &str) -> WebAnswer {
 
 #[async_trait]
 impl Adapter for Webhook {
+    fn is_for_people(&self) -> bool {
+        false
+    }
+
     fn features(&self) -> Features {
         let own = Features {
             text_units: TEXT_UNITS,

@@ -23,6 +23,16 @@ pub trait Harness: Sized + Send + Sync + 'static {
         None
     }
 
+    /// Whether the platform checks our credentials; where it calls us, we check its own.
+    fn has_credentials(&self) -> bool {
+        true
+    }
+
+    /// Whether people can send files.
+    fn has_files(&self) -> bool {
+        true
+    }
+
     /// The person's chat.
     fn target(&self) -> Target;
 
@@ -137,7 +147,12 @@ impl Inbox for Tray {
         if kept.refusing {
             return Err(NotTaken("the disk is full".into()));
         }
-        kept.envelopes.extend(envelopes);
+        // The same event again is nothing new, as for the gateway.
+        for envelope in envelopes {
+            if kept.envelopes.iter().all(|known| known.event != envelope.event) {
+                kept.envelopes.push(envelope);
+            }
+        }
         if cursor.is_some() {
             kept.cursor = cursor;
         }

@@ -10,7 +10,10 @@
     reason = "a test"
 )]
 
+mod called;
 mod harness;
 mod matrix;
 mod suite;
 mod telegram;
+mod webchat;
+mod webhook;

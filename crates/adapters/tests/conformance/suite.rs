@@ -139,6 +139,9 @@ pub async fn nonsense_is_left_out_and_holds_nothing_up<H: Harness>() {
 
 pub async fn refused_credentials_are_told_as_such<H: Harness>() {
     let harness = H::start().await;
+    if !harness.has_credentials() {
+        return;
+    }
     let tray = Tray::new(harness.cursor());
     harness.revoke().await;
     let fault = Listening::start(&harness.adapter(), &tray).failed().await;
@@ -229,6 +232,9 @@ pub async fn a_message_can_be_changed_and_changed_to_the_same<H: Harness>() {
 
 pub async fn a_file_is_fetched_within_the_limit_and_not_beyond<H: Harness>() {
     let harness = H::start().await;
+    if !harness.has_files() {
+        return;
+    }
     let tray = Tray::new(harness.cursor());
     let adapter = harness.adapter();
     let listening = Listening::start(&adapter, &tray);

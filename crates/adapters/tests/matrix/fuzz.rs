@@ -243,8 +243,18 @@ fn memory() -> usize {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn noise_does_no_harm() {
-    let count = std::env::var("INSULA_FUZZ").ok().and_then(|text| text.parse().ok());
-    let count: usize = count.unwrap_or(ANSWERS);
+    noise_of(ANSWERS).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "the whole of it: scripts/fuzz-adapters"]
+async fn a_hundred_thousand_events_of_any_shape_are_survived() {
+    let events = noise_of(20_000).await;
+    assert!(events >= 100_000, "{events} events made sense");
+}
+
+/// Answers with noise in them; how many events came through it.
+async fn noise_of(count: usize) -> usize {
     let world = World::real().unwrap();
     let last = Arc::new(Mutex::new(vec![]));
     let dice = Mutex::new(Dice(7));
@@ -318,4 +328,5 @@ async fn noise_does_no_harm() {
     assert!(envelopes > count, "only {envelopes} events came through: the noise hides everything");
     let grown = memory().saturating_sub(early.unwrap_or_else(memory));
     assert!(grown < GROWTH_MAX, "grown by {grown} bytes");
+    envelopes
 }

@@ -11,3 +11,4 @@ mod fuzz;
 mod homeserver;
 mod support;
 mod trouble;
+mod upgrade;

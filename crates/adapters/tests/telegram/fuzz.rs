@@ -14,6 +14,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SECRET: &str = "the-secret";
 
+/// How much may be kept of all the noise.
+const GROWTH_MAX: usize = 64 << 20;
+
+/// What this process holds in memory, in bytes.
+fn memory() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
+}
+
 /// Looks at each envelope beside what it came from, and keeps none.
 #[derive(Default)]
 struct Judge {
@@ -171,7 +180,11 @@ async fn fuzz(count: usize, seed: &str) {
     let judge = Judge::default();
     let corpus = corpus();
     let mut dice = Dice(bench.world.random.stream(&["fuzz", seed]));
-    for _ in 0..count {
+    let mut early = None;
+    for number in 0..count {
+        if early.is_none() && number > count / 10 {
+            early = Some(memory());
+        }
         let mut update = corpus[dice.below(corpus.len())].clone();
         for _ in 0..dice.below(5) {
             dice.mutate(&mut update);
@@ -193,6 +206,8 @@ async fn fuzz(count: usize, seed: &str) {
     }
     let taken = judge.taken.load(Ordering::Relaxed);
     assert!(taken > count / 20, "only {taken} of {count} made sense: the fuzzing is too wild");
+    let grown = memory().saturating_sub(early.unwrap());
+    assert!(grown < GROWTH_MAX, "grown by {grown} bytes");
 }
 
 #[tokio::test(start_paused = true)]

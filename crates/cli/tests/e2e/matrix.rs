@@ -86,7 +86,7 @@ impl Place {
         let (room, other) = (make("one"), make("two"));
         let config = format!(
             "model: echo/echo\nproviders: {{echo: {{kind: openai, base_url: '{}'}}}}\n\
-             defaults: {{access: {{allow: ['matrix:@ann:localhost', 'matrix:@bob:localhost']}}, group: {{respond: all}}}}\n\
+             defaults: {{access: {{allow: ['matrix:@ann:localhost', 'matrix:@bob:localhost']}}, sessions: {{quiet: 0s}}, group: {{respond: all}}}}\n\
              agents:\n  one: {{default: true}}\n  two: {{}}\n\
              channels:\n  matrix:\n    accounts:\n      home: {{homeserver: '{}', user: '{}', token: '{}'}}\n\
              bindings:\n  - {{agent: two, matrix: '{other}'}}\n  - {{agent: one, matrix: '*'}}\n",

@@ -243,6 +243,36 @@ fn an_agent_answers_where_it_was_asked() {
 }
 
 #[test]
+fn what_was_said_is_told_after_a_restart_to_those_who_may_hear_it() {
+    let (home, daemon) = served();
+    let (id, shown) = token(&home, "a");
+    let mut socket = with_token(&daemon, &shown);
+    say(&mut socket, &value!({ "type": "join" }));
+    let file = value!({ "name": "a.txt", "media_type": "text/plain", "content": "aGVsbG8=" });
+    say(&mut socket, &value!({ "type": "say", "id": "1", "text": "read this", "files": [file] }));
+    let said = answer(&mut socket);
+    daemon.kill9().unwrap();
+    let daemon = start_still(&home);
+    eventually("the chat is open again", || {
+        let status = json(&home, &["status"]);
+        (status["accounts"][0]["state"] == "connected").then_some(())
+    });
+    let mut socket = with_token(&daemon, &shown);
+    say(&mut socket, &value!({ "type": "join", "after": said["cursor"] }));
+    assert_eq!(wait_for(&mut socket, "joined")["gap"], true);
+    let message = wait_for(&mut socket, "message");
+    assert_eq!((&message["text"], &message["user"]), (&"read this".into(), &id.as_str().into()));
+    let again = answer(&mut socket);
+    assert!(!again["text"].as_str().unwrap().is_empty(), "{again}");
+    // Another bearer's own room is another room.
+    let mut other = with_token(&daemon, &token(&home, "a").1);
+    say(&mut other, &value!({ "type": "join" }));
+    wait_for(&mut other, "joined");
+    say(&mut other, &value!({ "type": "say", "id": "2", "text": "mine" }));
+    assert_eq!(wait_for(&mut other, "message")["text"], "mine");
+}
+
+#[test]
 fn the_reply_to_a_webhook_goes_to_the_chat_that_the_operator_named() {
     let channels = "channels: {web: {accounts: {site: {}}}, webhook: {accounts: {ci: \
          {secret: 0123456789abcdef0123456789abcdef, template: '{{ word }}', \

@@ -1,7 +1,7 @@
 //! Who may talk to an agent and how it behaves among people, out of its settings.
 
 use super::Reader;
-use crate::agent::{Door, People};
+use crate::agent::{Busy, Door, People};
 use crate::rules;
 use crate::yaml::Node;
 use insula_domain::{
@@ -10,7 +10,7 @@ use insula_domain::{
 use std::time::Duration;
 
 /// Longest wait for the rest of a message: somebody waits for an answer meanwhile.
-const BURST_MAX: Duration = Duration::from_secs(10);
+const WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// Largest attachment that can be asked for: it is held in memory once.
 const ATTACHMENT_BYTES_MAX: u64 = 200_000_000;
@@ -30,15 +30,9 @@ impl Reader<'_> {
             observe: switch(self, "group.observe", usual.group.observe),
             invites: switch(self, "group.invites", usual.group.invites),
         };
-        let burst = self.text("sessions.burst").and_then(rules::duration);
+        let burst = self.wait("sessions.burst").unwrap_or(usual.burst);
+        let quiet = self.wait("sessions.quiet").unwrap_or(usual.quiet);
         let attachments = self.text("files.attachments").and_then(rules::size);
-        let too_long = burst.is_some_and(|burst| burst > BURST_MAX);
-        if let Some(node) = self.at("sessions.burst").filter(|_| too_long) {
-            let span = node.span;
-            let message = format!("agent `{}` would wait long before every answer", self.id);
-            let help = format!("give `sessions.burst` at most {} s", BURST_MAX.as_secs());
-            self.error(span, message, Some(help));
-        }
         let too_large = attachments.is_some_and(|size| size > ATTACHMENT_BYTES_MAX);
         if let Some(node) = self.at("files.attachments").filter(|_| too_large) {
             let span = node.span;
@@ -53,10 +47,28 @@ impl Reader<'_> {
                 _ => Unknown::Pair,
             },
             group,
-            burst: burst.unwrap_or(usual.burst),
+            burst,
+            quiet,
+            busy: match self.text("sessions.busy") {
+                Some("steer") => Busy::Steer,
+                Some("interrupt") => Busy::Interrupt,
+                _ => Busy::Queue,
+            },
             reset: self.reset(),
             attachment_bytes: attachments.unwrap_or(usual.attachment_bytes),
         }
+    }
+
+    /// How long somebody is kept waiting for the rest of a message.
+    fn wait(&mut self, path: &str) -> Option<Duration> {
+        let wait = self.text(path).and_then(rules::duration)?;
+        if let Some(node) = self.at(path).filter(|_| wait > WAIT_MAX) {
+            let span = node.span;
+            let message = format!("agent `{}` would wait long before every answer", self.id);
+            let help = format!("give `{path}` at most {} s", WAIT_MAX.as_secs());
+            self.error(span, message, Some(help));
+        }
+        Some(wait)
     }
 
     fn reset(&self) -> Reset {

@@ -450,6 +450,18 @@ static SESSIONS: Object = Object {
         )
         .default("`400ms`"),
         Field::new(
+            "quiet",
+            Text(&rules::DURATION),
+            "How long an answer waits for more from the same person, so that what they say in one breath is answered as one; `0s` for not at all.",
+        )
+        .default("`300ms`"),
+        Field::new(
+            "busy",
+            Choice(&["queue", "steer", "interrupt"]),
+            "What a message on a platform does that comes while a turn of the same person runs: wait for its own, join it, or stop it and get the next.",
+        )
+        .default("`queue`"),
+        Field::new(
             "reset",
             Forms(&[Choice(&["never"]), Object(&RESET)]),
             "When a conversation starts afresh.",

@@ -61,7 +61,10 @@ impl WayIn {
             match action {
                 Some((action, _)) if action == "skip" => return Ok(Dispatched::Stop),
                 Some((action, parts)) if action == "route" && !is_repeat => {
-                    let Some(other) = reachable(snapshot, &envelope.address, &parts) else {
+                    let other = reachable(snapshot, &envelope.address, &parts);
+                    let can_reach =
+                        |it: &Arc<AgentContext>| self.house.can_reach(&it.id, &envelope.address);
+                    let Some(other) = other.filter(can_reach) else {
                         tracing::warn!(agent = %agent.id, %event, "a hook sends a message where no rule leads; it is refused");
                         return Ok(Dispatched::Stop);
                     };
@@ -108,6 +111,7 @@ impl WayIn {
             session: Some((&session, SessionId(0))),
             scope: None,
             principal: &principal,
+            roles: &address.roles,
             files: None,
         };
         let Happening::Said(message) = &envelope.what else {

@@ -7,6 +7,7 @@ use super::said::chat_name;
 use super::{Visitor, WayIn, bounded};
 use crate::adapter::NotTaken;
 use crate::envelope::{Happening, Message, MessageId, Press};
+use crate::post::PostError;
 use crate::way_out::Choice;
 use insula_domain::{Address, ChatId, ChatType, Standing, UserId};
 use insula_runtime::AgentContext;
@@ -76,6 +77,7 @@ impl WayIn {
         visitor: &Visitor<'_>,
         press: &Press,
     ) -> Result<(), NotTaken> {
+        self.go_ahead(visitor);
         let Visitor { agent, envelope, .. } = visitor;
         let address = &envelope.address;
         let adapter = self.lines.adapter(address.platform, &address.account);
@@ -127,17 +129,21 @@ impl WayIn {
     async fn added(&self, visitor: &Visitor<'_>) -> Result<(), NotTaken> {
         let Visitor { agent, guest, envelope, .. } = visitor;
         let address = &envelope.address;
-        if address.chat_type != ChatType::Dm {
-            if !agent.door.group.invites || !guest.is_personal {
-                self.house.visits.count(Visit::Stranger);
-                return Ok(());
-            }
-            self.house.join_chat(agent, address, &guest.name()).await?;
+        let is_group = address.chat_type != ChatType::Dm;
+        if is_group && (!agent.door.group.invites || !guest.is_personal) {
+            self.house.visits.count(Visit::Stranger);
+            return Ok(());
         }
         if let Some(adapter) = self.lines.adapter(address.platform, &address.account)
             && let Err(error) = adapter.join(&target(address)).await
         {
             tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
+            if matches!(error, PostError::Never { .. }) {
+                return Ok(());
+            }
+        }
+        if is_group {
+            self.house.join_chat(agent, address, &guest.name()).await?;
         }
         Ok(())
     }

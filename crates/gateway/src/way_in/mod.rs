@@ -5,18 +5,21 @@
 //! durable when [`WayIn::take`] returns: in a turn, or in the agent's inbox until it has one.
 
 mod act;
+mod asleep;
 mod attachments;
 mod burst;
 mod commands;
 mod dispatch;
 mod happenings;
 mod kept;
+mod lately;
 mod queue;
 mod said;
 mod turn;
 mod words;
 
 pub use commands::COMMANDS;
+pub use words::without_notes;
 
 use crate::adapter::NotTaken;
 use crate::door;
@@ -24,6 +27,7 @@ use crate::envelope::{Envelope, Happening};
 use crate::lines::Lines;
 use crate::post::Body;
 use crate::way_out::{Place, WayOut};
+use asleep::Asleep;
 use dispatch::Dispatched;
 use insula_domain::{Asker, Heed};
 use insula_runtime::access::{Guest, Visit};
@@ -33,6 +37,7 @@ use insula_runtime::{AgentContext, House, Snapshot, State};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{DaemonCommand, EventKey, EventName, Reserved, StoreError};
 use insula_world::Timestamp;
+use lately::Lately;
 use queue::{Chat, Chats, Spot};
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -59,6 +64,9 @@ pub struct Inner {
     out: Arc<WayOut>,
     lines: Arc<dyn Lines>,
     chats: Chats,
+    asleep: Asleep,
+    /// Who was told lately that they are refused.
+    lately: Lately,
     /// Room for lines of the gateway's own that are on their way.
     lines_out: Arc<Semaphore>,
     /// On which day events were last forgotten, by agent.
@@ -103,6 +111,8 @@ impl WayIn {
             out,
             lines,
             chats: Chats::default(),
+            asleep: Asleep::default(),
+            lately: Lately::default(),
             lines_out: Arc::new(Semaphore::new(LINES_OUT_MAX)),
             tidied: Mutex::default(),
         };
@@ -111,6 +121,7 @@ impl WayIn {
 
     /// Takes an event. When it returns, what is to be kept of it is durable.
     pub async fn take(&self, envelope: Envelope) -> Result<(), NotTaken> {
+        self.wake().await;
         let entered = self.chats.enter(Spot::of(&envelope.address)).await;
         let taken = self.handle(&entered.chat, envelope).await;
         drop(entered);
@@ -314,6 +325,7 @@ impl WayIn {
         for id in daemon.busy().await? {
             let Some(State::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)
             else {
+                self.asleep.add(id);
                 continue;
             };
             for row in agent.store.inbox_waiting().await? {

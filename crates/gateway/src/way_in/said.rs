@@ -33,6 +33,7 @@ impl WayIn {
         }
         let heed = heed(visitor.agent, &visitor.envelope.address, message);
         if self.answers(visitor, message, heed).await? {
+            self.go_ahead(visitor);
             return self.note(visitor).await;
         }
         match heed {
@@ -44,6 +45,7 @@ impl WayIn {
             Heed::Answer => match commands::read(&message.text) {
                 Typed::Command(command, argument) => {
                     self.house.visits.count(Visit::Command);
+                    self.go_ahead(visitor);
                     let told = self.act(visitor, command, argument).await;
                     // Before it is told: a repetition carries it out no second time.
                     self.note(visitor).await?;
@@ -60,6 +62,13 @@ impl WayIn {
                 Typed::Unknown(_) | Typed::Words => self.to_turn(chat, visitor, message).await,
             },
         }
+    }
+
+    /// What somebody does besides talking is no part of what they say: what was said before it
+    /// waits for nothing more.
+    pub(super) fn go_ahead(&self, visitor: &Visitor<'_>) {
+        let key = visitor.agent.session_key(&visitor.envelope.address);
+        self.engine.go_ahead(&key);
     }
 
     /// Notes that an event was dealt with and became no message.

@@ -8,10 +8,11 @@ use super::{Visitor, WayIn, ago, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
+use insula_config::agent::Busy;
 use insula_domain::{Address, Audience, ChatType, Label, SessionKey, UserId};
-use insula_runtime::AgentContext;
 use insula_runtime::access::Visit;
-use insula_runtime::turn::{Acknowledge, Around, Inbound, SubmitError};
+use insula_runtime::turn::{Acknowledge, Around, Inbound, Mode, SubmitError};
+use insula_runtime::{AgentContext, State};
 use insula_store::{
     AgentCommand, DoorCommand, EventName, IdempotencyKey, InboxRow, Part, StoreError,
 };
@@ -31,6 +32,8 @@ const TRIES_MAX: u32 = 8;
 enum NoTurn {
     /// The conversation is full.
     Full,
+    /// The agent does not serve.
+    Asleep,
     /// The store failed.
     Store(StoreError),
 }
@@ -57,14 +60,17 @@ impl WayIn {
             let kept = Kept::of(envelope, message, &guest.principal.user);
             match self.submit(agent, &session, &[kept], &[]).await {
                 Ok(()) => return Ok(()),
-                Err(NoTurn::Full) => {}
+                Err(NoTurn::Full | NoTurn::Asleep) => {}
                 Err(NoTurn::Store(error)) => return Err(error.into()),
             }
         }
         if !chat.has_room() {
             self.house.visits.count(Visit::Overflow);
             self.note(visitor).await?;
-            self.say(visitor, "too much waits here already; this was not taken in").await;
+            let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());
+            if self.lately.may_tell(spot, guest.principal.user.as_str(), now) {
+                self.say(visitor, "too much waits here already; this was not taken in").await;
+            }
             return Ok(());
         }
         let Some(row) = self.keep(visitor, message, Some(sign.is_long)).await? else {
@@ -150,10 +156,18 @@ impl WayIn {
     async fn run_group(&self, group: &Group) {
         let clock = &self.house.world.clock;
         let (mut wait, mut tries) = (AGAIN.0, 0);
+        let mut changes = self.house.registry.changes();
         loop {
+            changes.mark_unchanged();
             match self.try_group(group).await {
                 Ok(()) => return,
                 Err(NoTurn::Full) => {}
+                Err(NoTurn::Asleep) => {
+                    if changes.changed().await.is_err() {
+                        return;
+                    }
+                    continue;
+                }
                 Err(NoTurn::Store(error)) => {
                     tries += 1;
                     let agent = &group.agent.id;
@@ -171,6 +185,13 @@ impl WayIn {
 
     async fn try_group(&self, group: &Group) -> Result<(), NoTurn> {
         let Group { agent, session, rows, .. } = group;
+        // As it is now: it may have changed meanwhile, or serve nobody.
+        let snapshot = self.house.snapshot();
+        let agent = match snapshot.agents.get(&agent.id).map(|entry| &entry.state) {
+            Some(State::Ready(agent)) => agent,
+            Some(_) => return Err(NoTurn::Asleep),
+            None => return Ok(()),
+        };
         // As they read now: somebody may have changed or taken back what they said.
         let mut waiting = agent.store.inbox_waiting().await.map_err(NoTurn::Store)?;
         waiting.retain(|row| rows.contains(&row.id));
@@ -224,11 +245,34 @@ impl WayIn {
                 format!("this could not be taken in: {what} is too long")
             }
             Err(SubmitError::Store(error)) => return Err(NoTurn::Store(error)),
-            Err(SubmitError::Budget(refusal)) => refusal.to_string(),
+            Err(SubmitError::Budget(refusal)) => refusal.to_people(),
         };
-        self.drop_rows(agent, rows).await?;
-        self.tell(agent.clone(), place, told).await;
+        self.settle_refused(agent, (&address, messages), rows).await?;
+        let now = self.house.world.clock.elapsed();
+        if self.lately.may_tell(Spot::of(&address), &first.known, now) {
+            self.tell(agent.clone(), place, told).await;
+        }
         Ok(())
+    }
+
+    /// Notes that messages were dealt with, although no turn took them.
+    async fn settle_refused(
+        &self,
+        agent: &AgentContext,
+        (address, messages): (&Address, &[Kept]),
+        rows: &[i64],
+    ) -> Result<(), NoTurn> {
+        let who: Box<str> = format!("{}:{}", address.platform, address.account).into();
+        let at = self.now();
+        let note = |message: &Kept| {
+            let event = EventName { who: who.clone(), key: bounded(&message.event) };
+            DoorCommand::Note { event, at }
+        };
+        let drop = (!rows.is_empty()).then(|| DoorCommand::Drop(rows.to_vec()));
+        let all = messages.iter().map(note).chain(drop);
+        let batch = all.map(|command| AgentCommand::Door(Box::new(command))).collect();
+        let done = agent.store.commit(batch, &self.house.fence).await;
+        done.map(|_| ()).map_err(NoTurn::Store)
     }
 
     async fn drop_rows(&self, agent: &AgentContext, rows: &[i64]) -> Result<(), NoTurn> {
@@ -306,7 +350,22 @@ impl WayIn {
             first.push(DoorCommand::PruneEvents { before: ago(at, super::REMEMBERED) });
         }
         let first = first.into_iter().map(|it| AgentCommand::Door(Box::new(it))).collect();
-        Ok(Around { first, context })
+        let quiet = self.quiet(agent, session);
+        let mode = match agent.door.busy {
+            Busy::Queue => Mode::Queue,
+            Busy::Steer => Mode::Steer,
+            Busy::Interrupt => Mode::Interrupt,
+        };
+        Ok(Around { first, context, quiet, mode })
+    }
+
+    /// How long an answer waits for more of what its asker says.
+    fn quiet(&self, agent: &AgentContext, session: &SessionKey) -> Duration {
+        let adapter = self.lines.adapter(session.platform, &session.account);
+        match adapter.is_none_or(|adapter| adapter.is_for_people()) {
+            true => agent.door.quiet,
+            false => Duration::ZERO,
+        }
     }
 
     /// Whether nothing was forgotten at this agent today.

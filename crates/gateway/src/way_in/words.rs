@@ -42,6 +42,12 @@ pub(super) fn note(text: &str) -> String {
     format!("{OPEN}{text}{CLOSE}")
 }
 
+/// A text as people wrote it: without what we say about it.
+pub fn without_notes(text: &str) -> String {
+    let is_ours = |line: &&str| !(line.starts_with(OPEN) && line.ends_with(CLOSE));
+    text.lines().filter(is_ours).collect::<Vec<_>>().join("\n")
+}
+
 /// Who somebody is: the id, which the platform vouches for, and the name they chose.
 fn who(platform: &str, id: &str, called: &str) -> String {
     let (id, called) = (name(id), name(called));

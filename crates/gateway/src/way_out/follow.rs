@@ -25,6 +25,8 @@ const SHOWN_AFTER: Duration = Duration::from_millis(1_500);
 const EDIT_EVERY_MIN: Duration = Duration::from_millis(500);
 /// The longest text that is kept to be shown, in bytes. A platform shows less.
 const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// How long a platform may take to show that something was read.
+const READ_WITHIN: Duration = Duration::from_secs(10);
 /// Stands below what is not complete.
 const GOES_ON: &str = "\n…";
 
@@ -68,7 +70,25 @@ impl WayOut {
         reply_to: Option<MessageId>,
         turn: TurnHandle,
     ) {
+        if let Some(message) = &reply_to {
+            self.mark_read(&place, message.clone());
+        }
         self.begin(agent, place, reply_to, turn, Since::Now);
+    }
+
+    /// Shows that what was said was heard, where the platform shows that. Nobody waits for it.
+    fn mark_read(&self, place: &Place, message: MessageId) {
+        let Some(adapter) = self.lines.adapter(place.platform, &place.account) else { return };
+        let (target, stop) = (place.target.clone(), self.stop.clone());
+        let clock = self.house.world.clock.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = adapter.read(&target, &message) => {}
+                () = stop.cancelled() => {}
+                () = clock.sleep(READ_WITHIN) => {}
+            }
+        });
     }
 
     /// Shows a turn that an earlier run had begun.

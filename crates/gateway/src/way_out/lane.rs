@@ -20,7 +20,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// The reply of an agent that has nothing to say.
-pub(super) const SILENT: &str = "[SILENT]";
+pub const SILENT: &str = "[SILENT]";
 /// Stands before what may have been sent before.
 const REPETITION: &str =
     "(This may be a repetition: the connection broke off while it was being sent.)\n\n";

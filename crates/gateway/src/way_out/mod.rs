@@ -17,6 +17,7 @@ pub mod split;
 mod tasks;
 
 pub use buttons::{BUTTON_DATA_BYTES_MAX, Choice};
+pub use lane::SILENT;
 pub use place::Place;
 
 use crate::lines::Lines;
@@ -351,7 +352,7 @@ impl WayOut {
     }
 
     /// Follows the turns of an agent again that an earlier run had begun.
-    async fn take_up(self: &Arc<Self>, id: &AgentId) {
+    pub(crate) async fn take_up(self: &Arc<Self>, id: &AgentId) {
         let Some(agent) = self.serving(id) else { return };
         let mut after = TurnId(0);
         loop {

@@ -4,12 +4,18 @@
 #![allow(clippy::disallowed_methods, reason = "tests look at the files that a home has")]
 
 mod approvals;
+mod asleep;
+mod bearers;
+mod breath;
+mod budgets;
 mod bursts;
+mod busy;
 mod commands;
 mod doors;
 mod files;
 mod groups;
 mod pairing;
 mod repeats;
+mod roles;
 mod routes;
 mod support;

@@ -9,6 +9,17 @@ use insula_store::EventKey;
 const CONFIG: &str = "agents:\n  a: {access: {allow: ['telegram:*']}}\n  b: {access: {allow: ['telegram:*']}}\nbindings:\n  - {agent: a, telegram: '*'}\n";
 
 #[tokio::test]
+async fn what_is_answered_is_marked_as_read_and_what_is_not_is_not() {
+    let house =
+        house("agents:\n  a: {default: true, access: {allow: ['telegram:1'], unknown: ignore}}\n")
+            .await;
+    house.ask(&dm("1"), "hello").await;
+    house.say(&dm("2"), "a stranger's words").await;
+    house.ask(&dm("1"), "/status").await;
+    assert_eq!(*house.platforms.read.lock().unwrap(), ["m0"]);
+}
+
+#[tokio::test]
 async fn an_event_that_comes_again_is_answered_once_also_after_the_routes_changed() {
     let house = house(CONFIG).await;
     let event = house.next();

@@ -37,6 +37,8 @@ pub struct Platforms {
     pub joined: Mutex<Vec<String>>,
     /// Buttons under what was posted: what they say, and what comes back.
     pub buttons: Mutex<Vec<(String, String)>>,
+    /// Messages that were marked as read.
+    pub read: Mutex<Vec<String>>,
     /// What whoever pressed one was told.
     pub pressed: Mutex<Vec<String>>,
     pub files: Mutex<BTreeMap<String, Bytes>>,
@@ -91,6 +93,10 @@ impl Adapter for Line {
 
     async fn edit(&self, _: &Target, _: &MessageId, _: &Body) -> Result<(), PostError> {
         Ok(())
+    }
+
+    async fn read(&self, _: &Target, message: &MessageId) {
+        self.all.read.lock().unwrap().push(message.0.to_string());
     }
 
     async fn acknowledge(&self, _: &str, text: &str) {
@@ -209,8 +215,13 @@ async fn inside(
 ) -> Fixture {
     let upstream = Upstream::start(&world, script).await.unwrap();
     let url = upstream.url("/v1");
+    // Time stands still here: only tests about waiting let anybody wait.
+    let defaults = match config.contains("quiet:") {
+        true => "",
+        false => "defaults: {sessions: {quiet: 0s}}\n",
+    };
     let config = format!(
-        "model: fake/gpt-4o\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{config}"
+        "model: fake/gpt-4o\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{defaults}{config}"
     );
     files.write("config.yaml", &config).unwrap();
     let platforms: Arc<Platforms> = Arc::default();

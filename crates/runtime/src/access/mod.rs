@@ -4,12 +4,14 @@
 //! Every change goes through here, so that what is kept is what holds.
 
 mod pairing;
+mod standing;
 mod visits;
 
 pub use pairing::{
     Asked, CODE_LEN, LOCKED_FOR, PENDING_MAX, PairError, WRONG_MAX, code_of, pairing_name,
 };
 
+pub use standing::Who;
 pub use visits::{Visit, Visits};
 
 use crate::context::AgentContext;
@@ -123,6 +125,9 @@ impl House {
         agent: &AgentContext,
         asker: Asker<'_>,
     ) -> Result<Option<Guest>, StoreError> {
+        if !self.can_reach(&agent.id, asker.address) {
+            return Ok(None);
+        }
         let people = &agent.conversations.people;
         let person = |platform, user: &UserId| people.person(platform, user).cloned();
         let (allow, admins) = (&agent.door.allow, &agent.admins);

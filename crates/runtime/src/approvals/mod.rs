@@ -12,7 +12,7 @@ pub(crate) mod smart;
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::tokens::Verb;
-use insula_domain::{AgentId, Principal, Standing, Switch};
+use insula_domain::{AgentId, Switch};
 use insula_store::{AgentCommand, Approval, AuditEntry, Grant, SessionId, StoreError, TurnId};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -378,24 +378,10 @@ impl Approvals {
 }
 
 /// Whether somebody may answer what an agent asks, and take back what it was allowed: only
-/// its admins, whether they press a button, type `/approve`, say yes, or use the API. The one
-/// place that decides it. Who asked is no admin for having asked.
+/// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
+/// is no admin for having asked.
 pub fn may_answer(house: &House, agent: &AgentContext, actor: &Actor) -> bool {
-    match actor {
-        Actor::CommandLine => true,
-        Actor::Token(id) => {
-            let tokens = house.tokens.list();
-            let token = tokens.iter().find(|token| token.id == *id);
-            token.is_some_and(|token| token.allows(&agent.id, Verb::Approve))
-        }
-        // What another agent or an earlier generation thought of them does not count.
-        Actor::Principal(who) => {
-            let Principal { platform, user, roles, account, .. } = &**who;
-            let here = agent.principal((*platform, account.clone()), user.clone(), roles.clone());
-            here.standing == Standing::Admin
-        }
-        Actor::Daemon | Actor::FileWatch | Actor::Signal => false,
-    }
+    house.is_admins(agent, actor, Verb::Approve)
 }
 
 /// Whether who answers is who began the turn, also under another identity of theirs.

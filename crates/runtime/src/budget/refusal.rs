@@ -96,19 +96,47 @@ impl Refusal {
     }
 }
 
+/// Stands in the text of every refusal, and in no other.
+const NO_ROOM: &str = "budget leaves no room for this";
+/// Stands in the text of one that holds until the day is over.
+const UNTIL_MIDNIGHT: &str = "; the day begins anew at midnight UTC";
+
+impl Refusal {
+    /// What people in a chat are told: that there is a limit and how long it holds. How much it
+    /// is, and whose, is the operator's business.
+    pub fn to_people(&self) -> String {
+        match self.retry_seconds() {
+            Some(seconds) if !self.is_of_the_day() => {
+                format!("That is more than I may answer in a minute; ask again in {seconds} s.")
+            }
+            Some(_) => format!("I can't answer this: {USED_UP}."),
+            None => format!("I can't answer this: {NOTHING_LEFT}."),
+        }
+    }
+
+    /// What people are told of a turn that ended with this error, where a budget ended it.
+    pub fn in_error(error: &str) -> Option<String> {
+        error.contains(NO_ROOM).then(|| {
+            let why = if error.contains(UNTIL_MIDNIGHT) { USED_UP } else { NOTHING_LEFT };
+            format!("I could not finish this: {why}.")
+        })
+    }
+}
+
+const USED_UP: &str = "the budget for today is used up; I can go on after midnight UTC";
+const NOTHING_LEFT: &str = "my budget does not allow it; whoever runs me can change that";
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (level, dimension) = (self.level.as_str(), self.dimension.as_str());
-        write!(f, "the {level}'s budget leaves no room for this: `{dimension}` is ")?;
+        write!(f, "the {level}'s {NO_ROOM}: `{dimension}` is ")?;
         match self.dimension {
             Dimension::UsdPerDay => write!(f, "{}", self.limit as f64 / 1e6)?,
             Dimension::TokensPerDay | Dimension::TurnsPerMinute => write!(f, "{}", self.limit)?,
         }
         match self.retry_seconds() {
             None => Ok(()),
-            Some(_) if self.is_of_the_day() => {
-                write!(f, "; the day begins anew at midnight UTC")
-            }
+            Some(_) if self.is_of_the_day() => f.write_str(UNTIL_MIDNIGHT),
             Some(seconds) => write!(f, "; try again in {seconds} s"),
         }
     }

@@ -13,12 +13,13 @@ mod answer_tests;
 
 pub use answer::{Answer, ScopeAnswer};
 
+use crate::access::Who;
 use crate::context::AgentContext;
 use crate::house::House;
-use crate::turn::facts;
+use crate::tokens::Verb;
 use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
-use insula_domain::SessionKey;
 use insula_domain::hook::{HookEvent, Part};
+use insula_domain::{RoleId, SessionKey};
 use insula_store::SessionId;
 use insula_tools::Files;
 use serde_json::{Map, Value, json};
@@ -78,6 +79,8 @@ pub struct Occasion<'o> {
     pub scope: Option<&'o str>,
     /// Who began it, as records name them.
     pub principal: &'o str,
+    /// The roles they had there.
+    pub roles: &'o [RoleId],
     /// The files of the conversation, in which a program can run.
     pub files: Option<&'o Files>,
 }
@@ -137,7 +140,7 @@ pub async fn ask_of(
     if !hooks.has(event) {
         return Decision::Go(Go::default());
     }
-    let mut payload = payload(event, occasion, fields());
+    let mut payload = payload(house, event, occasion, fields());
     let mut go = Go::default();
     let mut records = Vec::new();
     let mut blocked = None;
@@ -313,8 +316,14 @@ async fn answer(
 
 /// What a hook is told. The names of others' hooks are kept beside ours: `session_id` is the
 /// key of the conversation, `cwd` where its files are.
-fn payload(event: HookEvent, occasion: &Occasion<'_>, fields: Value) -> Map<String, Value> {
+fn payload(
+    house: &House,
+    event: HookEvent,
+    occasion: &Occasion<'_>,
+    fields: Value,
+) -> Map<String, Value> {
     let agent = occasion.agent;
+    let who = Who { principal: occasion.principal, roles: occasion.roles };
     let key = occasion.session.map(|(key, _)| key);
     let parsed = key.and_then(|key| key.parse::<SessionKey>().ok());
     let parsed = parsed.as_ref();
@@ -333,7 +342,7 @@ fn payload(event: HookEvent, occasion: &Occasion<'_>, fields: Value) -> Map<Stri
         "session_id": key,
         "scope": occasion.scope,
         "principal": occasion.principal,
-        "admin": facts::is_admin(agent, occasion.principal),
+        "admin": house.is_admin(agent, who, Verb::Approve),
         "platform": parsed.map(|key| key.platform.as_str()),
         "account": parsed.map(|key| key.account.as_str()),
         "channel_id": parsed.map(|key| key.chat.as_str()),

@@ -87,6 +87,7 @@ impl House {
             session: Some((&key, session)),
             scope: None,
             principal: &principal,
+            roles: &payload.address.roles,
             files: Some(&files),
         };
         let fields = || {

@@ -85,6 +85,7 @@ impl House {
             session: Some((&key, id)),
             scope: None,
             principal,
+            roles: &at.address.roles,
             files: Some(&files),
         };
         let action = match operation {

@@ -2,13 +2,12 @@
 //! the operation, and never from what a model says.
 
 use crate::context::AgentContext;
-use crate::house::{Actor, House};
+use crate::house::House;
 use crate::registry::Snapshot;
-use crate::tokens::Verb;
 use insula_domain::hook::HookEvent;
 use insula_domain::{
-    Address, MemoryOperation, MemoryScope, Metadata, PersonId, Platform, Route, Scope, ScopeDenied,
-    ScopePayload, ScopeRule, SessionKey, Standing, UserId, scope_rule,
+    Address, MemoryOperation, MemoryScope, Metadata, PersonId, Route, Scope, ScopeDenied,
+    ScopePayload, ScopeRule, SessionKey, UserId, scope_rule,
 };
 
 /// Where a message was said, as far as its scope depends on that. What the scope is may
@@ -80,9 +79,7 @@ impl Snapshot {
 impl House {
     pub(super) fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
         let mut all = self.snapshot().scope_metadata(agent, address);
-        if address.platform == Platform::API
-            && let Some(token) = self.tokens.get(address.account.as_str())
-        {
+        if let Some(token) = self.token_of(address) {
             all.extend(token.metadata.clone());
         }
         all
@@ -174,22 +171,5 @@ impl House {
             person: at.person.as_ref(),
             metadata: &metadata,
         })
-    }
-
-    /// Whether who said something is an admin of an agent, judged now: the local command line,
-    /// a token that may answer its approvals, or somebody its configuration names.
-    pub fn is_admin(&self, agent: &AgentContext, principal: &str, at: &Whereabouts) -> bool {
-        if principal == Actor::CommandLine.to_string() {
-            return true;
-        }
-        if let Some(id) = principal.strip_prefix("api:") {
-            let token = self.tokens.get(id);
-            return token.is_some_and(|token| token.allows(&agent.id, Verb::Approve));
-        }
-        let Address { platform, account, user: Some(user), roles, .. } = &at.address else {
-            return false;
-        };
-        let who = agent.principal((*platform, account.clone()), user.clone(), roles.clone());
-        who.standing == Standing::Admin
     }
 }

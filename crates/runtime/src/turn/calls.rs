@@ -97,7 +97,8 @@ impl Turn<'_> {
         if let Some(denial) = self.narrowed(name, history).await? {
             return self.refuse(id, name, arguments, denial).await;
         }
-        let turn = || facts::turn_value(cx, &facts::said(cx, history));
+        let house = &*self.shop.house;
+        let turn = || facts::turn_value(house, cx, &facts::said(cx, history));
         let examined = match examine(self.shop.built, &cx.agent, name, arguments, &turn) {
             Ok(examined) => examined,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,

@@ -3,7 +3,7 @@
 
 use crate::context::AgentContext;
 use crate::hooks::{self, Occasion};
-use crate::turn::engine::{Around, Engine, Inbound, SubmitError};
+use crate::turn::engine::{Around, Engine, Inbound, SubmitError, beside};
 use crate::turn::event::{TurnEvent, TurnHandle};
 use crate::turn::history::{self, arrange};
 use crate::turn::lanes::Busy;
@@ -11,8 +11,8 @@ use crate::turn::live::{JOINED_MAX, LiveTurn};
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
 use insula_store::{
-    Accepted, AgentCommand, Join, Message, NewMessage, Part, Role, Session, SessionId, SessionRef,
-    SessionState, StoreError, TurnId, Window,
+    Accepted, AgentCommand, Join, Message, MessageSeq, NewMessage, Part, Role, Session, SessionId,
+    SessionRef, SessionState, StoreError, TurnId, Window,
 };
 use std::sync::Arc;
 
@@ -44,20 +44,56 @@ impl Engine {
     /// Takes a message, in one of three ways should a turn of the same person be under way. A
     /// turn that somebody else began works with their rights: what others say waits.
     pub async fn submit_as(&self, mode: Mode, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
-        let running = self.live.first(&inbound.session);
+        self.submit_with(inbound, Around { mode, ..Around::default() }).await
+    }
+
+    /// Takes a message with what belongs to it. It is one with what its sender said before it
+    /// while that waits for more, and nobody else said anything since.
+    pub async fn submit_with(
+        &self,
+        inbound: Inbound,
+        around: Around,
+    ) -> Result<TurnHandle, SubmitError> {
+        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
+        let running = self.live.first(&key);
         let own = running.filter(|live| live.principal == inbound.principal);
-        match (mode, own) {
-            (Mode::Steer, Some(live)) => match self.join(&live, &inbound).await? {
-                Some(handle) => Ok(handle),
-                None => self.submit(inbound).await,
-            },
-            (Mode::Interrupt, Some(live)) => {
-                let handle = self.submit(inbound).await?;
-                // After the message is durable: a stop without its reason would be a loss.
-                live.cancel.cancel();
-                Ok(handle)
+        if let (Mode::Steer, Some(live)) = (around.mode, &own)
+            && let Some(handle) = self.join(live, &inbound, &around).await?
+        {
+            return Ok(handle);
+        }
+        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
+        // Before anything is written: who is told to come back leaves nothing behind.
+        let _door = self.lanes.door(&key).await.map_err(busy)?;
+        if let Some(live) = self.live.last(&key)
+            && let Some(hold) = &live.hold
+        {
+            let now = self.shop.house.world.clock.elapsed();
+            if live.principal == inbound.principal
+                && hold.takes(&inbound, now)
+                && let Some(handle) = self.join(&live, &inbound, &around).await?
+            {
+                return Ok(handle);
             }
-            _ => self.submit(inbound).await,
+            hold.end();
+        }
+        if self.is_over(&agent, &key).await? {
+            self.begin_anew(&agent, &key).await?;
+        }
+        let mode = around.mode;
+        let handle = self.accept(inbound, around).await?;
+        if let (Mode::Interrupt, Some(live)) = (mode, own) {
+            // After the message is durable: a stop without its reason would be a loss.
+            live.cancel.cancel();
+        }
+        Ok(handle)
+    }
+
+    /// Something else than a message happened in a conversation: what was said before it waits
+    /// for nothing more.
+    pub fn go_ahead(&self, session: &SessionKey) {
+        if let Some(hold) = self.live.last(session).as_ref().and_then(|live| live.hold.as_ref()) {
+            hold.end();
         }
     }
 
@@ -66,6 +102,7 @@ impl Engine {
         &self,
         live: &LiveTurn,
         inbound: &Inbound,
+        around: &Around,
     ) -> Result<Option<TurnHandle>, SubmitError> {
         // Before the inbox is held: a hook may take its time, and the turn goes on meanwhile.
         let scope = self.scope(&inbound.agent, &inbound.scope, &inbound.session).await;
@@ -73,9 +110,10 @@ impl Engine {
         if inbox.is_closed || inbox.joined >= JOINED_MAX || live.cancel.is_cancelled() {
             return Ok(None);
         }
+        let redaction = self.shop.redaction(&inbound.agent);
         let message = NewMessage {
             role: Role::User,
-            parts: self.shop.redaction(&inbound.agent).parts(inbound.parts.clone()),
+            parts: redaction.parts(inbound.parts.clone()),
             principal: inbound.principal.clone(),
             scope,
             label: inbound.label.to_string().into(),
@@ -84,7 +122,12 @@ impl Engine {
         };
         let idempotency = inbound.idempotency.clone();
         let join = Join { turn: live.turn, message: message.clone(), idempotency };
-        let batch = vec![AgentCommand::Join(Box::new(join))];
+        let context = beside(&redaction, around.context.clone(), &message);
+        let mut batch = around.first.clone();
+        batch.push(AgentCommand::Join(Box::new(join)));
+        if !context.is_empty() {
+            batch.push(AgentCommand::Beside(context.clone()));
+        }
         let done = match inbound.agent.store.commit(batch, &self.shop.house.fence).await {
             Ok(done) => done,
             Err(StoreError::TurnOver { .. }) => return Ok(None),
@@ -92,7 +135,10 @@ impl Engine {
         };
         match done.accepted() {
             Some(Accepted::New { seq, .. }) => {
+                // One commit: what came with it stands behind it in the journal.
+                let beside = (seq.0 + 1..).map(MessageSeq).zip(context);
                 inbox.messages.push((seq, message));
+                inbox.messages.extend(beside);
                 inbox.joined += 1;
             }
             Some(Accepted::Known { turn, status, .. }) => {
@@ -197,6 +243,7 @@ impl Engine {
             session: Some((key, SessionId(0))),
             scope: None,
             principal: "daemon",
+            roles: &[],
             files: None,
         };
         hooks::tell(&self.shop.house, event, &occasion, || serde_json::json!({})).await;

@@ -7,13 +7,14 @@ use crate::house::House;
 use crate::mcp::settle;
 use crate::memory::Whereabouts;
 use crate::providers;
-use crate::registry::State;
 use crate::secrets::DaemonKeys;
 use crate::subagents::{Gauge, Kin};
+use crate::turn::control::Mode;
 use crate::turn::desk::{outputs_of, text_of};
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::gate::Tools;
 use crate::turn::history::{CONTEXT, Shelf, text_tokens};
+use crate::turn::hold::Hold;
 use crate::turn::lanes::{Busy, Lanes, Work};
 use crate::turn::live::{Live, LiveTurn, Voice};
 use crate::turn::one_off::OneOffs;
@@ -31,8 +32,11 @@ use insula_store::{
     OpenSession, Part, Role, SessionId, SessionRef, StoreError, TurnId, TurnStatus,
 };
 use std::collections::BTreeMap;
+use std::future::Future;
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::sync::mpsc;
 
 /// A message that found its agent.
@@ -68,7 +72,7 @@ pub enum Acknowledge {
     WithReply,
 }
 
-/// What is committed together with a message.
+/// What is committed together with a message, and how it is taken.
 #[derive(Default)]
 pub struct Around {
     /// Changes that belong to it.
@@ -76,6 +80,11 @@ pub struct Around {
     /// What the model should know besides, and its sender did not say: shown before the message,
     /// and counted among nobody's words.
     pub context: Vec<String>,
+    /// For how long its turn waits for more from the same person. What they say in one breath
+    /// is answered as one.
+    pub quiet: Duration,
+    /// What it does to a turn of the same person that is under way.
+    pub mode: Mode,
 }
 
 /// Why a message was not taken.
@@ -193,24 +202,12 @@ impl Engine {
         self.submit_with(inbound, Around::default()).await
     }
 
-    /// The same, with what is committed together with it.
-    pub async fn submit_with(
-        &self,
-        inbound: Inbound,
-        around: Around,
-    ) -> Result<TurnHandle, SubmitError> {
-        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
-        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
-        // Before anything is written: who is told to come back leaves nothing behind.
-        let _door = self.lanes.door(&key).await.map_err(busy)?;
-        if self.is_over(&agent, &key).await? {
-            self.begin_anew(&agent, &key).await?;
-        }
-        self.accept(inbound, around).await
-    }
-
     /// Whether a conversation in which nothing runs is to start afresh with the next message.
-    async fn is_over(&self, agent: &AgentContext, key: &SessionKey) -> Result<bool, StoreError> {
+    pub(super) async fn is_over(
+        &self,
+        agent: &AgentContext,
+        key: &SessionKey,
+    ) -> Result<bool, StoreError> {
         let reset = agent.door.reset;
         if !reset.is_ever() || self.live.first(key).is_some() {
             return Ok(false);
@@ -242,6 +239,8 @@ impl Engine {
         inbound: Inbound,
         around: Around,
     ) -> Result<TurnHandle, SubmitError> {
+        let now = self.shop.house.world.clock.elapsed();
+        let hold = Hold::new(around.quiet, &inbound, now);
         let Inbound {
             agent,
             session: key,
@@ -294,11 +293,7 @@ impl Engine {
         batch.push(AgentCommand::Accept(Box::new(accept)));
         let has_context = !around.context.is_empty();
         if has_context {
-            let context = around.context.into_iter().map(|text| NewMessage {
-                principal: CONTEXT.into(),
-                ..message(Role::System, vec![Part::Text(text)])
-            });
-            batch.push(AgentCommand::Beside(context.collect()));
+            batch.push(AgentCommand::Beside(beside(&redaction, around.context, &said)));
         }
         let done = agent.store.commit(batch, &self.shop.house.fence).await?;
         let (turn, session, seq) = match done.accepted() {
@@ -309,7 +304,7 @@ impl Engine {
             None => return Err(SubmitError::Store(StoreError::Closed)),
         };
         admission.keep();
-        let live = self.live_turn(&key, turn, principal.clone());
+        let live = self.live_turn(&key, turn, principal.clone(), hold);
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
         let context = run::TurnContext {
@@ -347,16 +342,30 @@ impl Engine {
         scope.to_string().into()
     }
 
-    fn live_turn(&self, key: &SessionKey, turn: TurnId, principal: Arc<str>) -> Arc<LiveTurn> {
+    pub(super) fn live_turn(
+        &self,
+        key: &SessionKey,
+        turn: TurnId,
+        principal: Arc<str>,
+        hold: Option<Hold>,
+    ) -> Arc<LiveTurn> {
         let house = &self.shop.house;
         let voice = Voice::new(house.registry.hub.clone(), house.secrets.clone(), key, turn);
-        Arc::new(LiveTurn::new(turn, principal, voice))
+        Arc::new(LiveTurn::new(turn, principal, voice, hold))
     }
 
     /// Puts a turn at the end of its session's lane.
-    fn line_up(&self, key: &SessionKey, context: run::TurnContext) -> Result<(), Busy> {
+    pub(super) fn line_up(&self, key: &SessionKey, context: run::TurnContext) -> Result<(), Busy> {
         let leave = self.live.enter(key, context.live.clone());
         let stop = context.live.cancel.clone();
+        let hold = context.live.hold.is_some().then(|| {
+            let (live, clock) = (context.live.clone(), self.shop.house.world.clock.clone());
+            Box::pin(async move {
+                if let Some(hold) = &live.hold {
+                    hold.wait(&*clock).await;
+                }
+            }) as Pin<Box<dyn Future<Output = ()> + Send>>
+        });
         let shop = self.shop.clone();
         let work = async move {
             let _leave = leave;
@@ -374,8 +383,23 @@ impl Engine {
             };
             context.live.voice.end(end);
         };
-        self.lanes.enter(key, Work { run: Box::pin(work), stop })
+        self.lanes.enter(key, Work { hold, run: Box::pin(work), stop })
     }
+}
+
+/// What stands beside a message in its turn, under nobody's name.
+pub(super) fn beside(
+    redaction: &Redaction,
+    context: Vec<String>,
+    said: &NewMessage,
+) -> Vec<NewMessage> {
+    let beside = context.into_iter().map(|text| NewMessage {
+        role: Role::System,
+        parts: redaction.parts(vec![Part::Text(text)]),
+        principal: CONTEXT.into(),
+        ..said.clone()
+    });
+    beside.collect()
 }
 
 impl Engine {
@@ -406,57 +430,6 @@ impl Engine {
         // There is room for one, and it is the first.
         let _ = tell.try_send(TurnEvent::Ended(end));
         Ok(Some(TurnHandle { turn, events }))
-    }
-
-    /// Goes on with the turns that a crash cut off, each from its last completed step. Before
-    /// anything new is taken, so that every conversation keeps its order.
-    pub async fn resume(&self) -> Result<(), StoreError> {
-        let snapshot = self.shop.house.snapshot();
-        for id in self.shop.house.store.daemon().busy().await? {
-            let Some(State::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)
-            else {
-                tracing::warn!(agent = %id, "unfinished turns wait until the agent serves again");
-                continue;
-            };
-            if let Err(error) = self.resume_agent(agent).await {
-                tracing::error!(agent = %id, %error, "unfinished turns can't be read");
-            }
-        }
-        Ok(())
-    }
-
-    async fn resume_agent(&self, agent: &Arc<AgentContext>) -> Result<(), StoreError> {
-        for unfinished in agent.store.unfinished().await? {
-            let session = SessionRef::Id(unfinished.turn.session);
-            let session = agent.store.session(session).await?;
-            let (Some(session), Ok(key)) = (session, unfinished.key.parse::<SessionKey>()) else {
-                continue;
-            };
-            tracing::info!(agent = %agent.id, turn = %unfinished.turn.id, "going on with a turn");
-            let open = insula_store::turn::open_calls(&unfinished.steps);
-            let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
-            let live = self.live_turn(&key, unfinished.turn.id, unfinished.turn.principal.clone());
-            let context = run::TurnContext {
-                files: agent.workspace.files(&key, session.id, &self.shop.house.world),
-                agent: agent.clone(),
-                session: session.id,
-                turn: unfinished.turn.id,
-                principal: unfinished.turn.principal.clone(),
-                scope: session.scope,
-                seen: Seen::new(&session.label),
-                message: None,
-                asked: unfinished.turn.message,
-                from: Whereabouts::of_session(agent, &key, &unfinished.turn.principal),
-                key: key.clone(),
-                interrupted,
-                live,
-                kin: Kin::root(unfinished.turn.id),
-            };
-            if self.line_up(&key, context).is_err() {
-                tracing::warn!(agent = %agent.id, turn = %unfinished.turn.id, "too many unfinished turns in one conversation; the rest waits for the next start");
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,19 +1,17 @@
 //! What is known of a turn and of a call, in the words that argument rules, hooks and their
 //! expressions use.
 
-use crate::context::AgentContext;
+use crate::house::House;
+use crate::tokens::Verb;
 use crate::turn::desk::text_of;
 use crate::turn::run::TurnContext;
 use insula_domain::argument::{Call, Found, mentions};
 use insula_domain::expr::{Record, Value};
-use insula_domain::{Metadata, Platform, SessionKey, Standing, UserId};
+use insula_domain::{Metadata, SessionKey};
 use insula_store::{Message, Role};
 use serde_json::Value as Json;
 use std::cell::RefCell;
 use std::sync::Arc;
-
-/// The principal of the local command line, admin of every agent.
-const LOCAL: &str = "cli:local";
 
 /// A JSON value as expressions see it.
 pub fn expression_value(json: &Json) -> Value {
@@ -44,23 +42,9 @@ pub fn metadata_value(metadata: &Metadata) -> Value {
     record.build()
 }
 
-/// Whether somebody may approve for and change an agent. Roles, which only a platform knows,
-/// make nobody one here.
-pub(crate) fn is_admin(agent: &AgentContext, principal: &str) -> bool {
-    if principal == LOCAL {
-        return true;
-    }
-    let Some((platform, user)) = principal.split_once(':') else { return false };
-    let (Ok(platform), Ok(user)) = (Platform::new(platform), UserId::new(user)) else {
-        return false;
-    };
-    let person = agent.conversations.people.person(platform, &user);
-    agent.admins.standing((platform, &user), person, &[]) == Standing::Admin
-}
-
 /// The fields of a turn, as [`insula_domain::argument::TURN_FIELDS`] names them. What people
 /// said in it is `said`; what tools and models said is no part of it.
-pub(crate) fn turn_value(cx: &TurnContext, said: &str) -> Value {
+pub(crate) fn turn_value(house: &House, cx: &TurnContext, said: &str) -> Value {
     let text = |text: &str| Value::text(text);
     let maybe = |text: Option<&str>| text.map_or_else(Value::null, Value::text);
     let session = cx.live.voice.session();
@@ -77,7 +61,7 @@ pub(crate) fn turn_value(cx: &TurnContext, said: &str) -> Value {
         .with("chat", maybe(key.as_ref().map(|key| key.chat.as_str())))
         .with("topic", maybe(key.as_ref().and_then(|key| Some(key.topic.as_ref()?.as_str()))))
         .with("user", maybe(user))
-        .with("admin", Value::bool(is_admin(&cx.agent, &cx.principal)))
+        .with("admin", Value::bool(house.is_admin(&cx.agent, cx.who(), Verb::Approve)))
         .with("text", text(said))
         .with("mentioned_addresses", Value::texts(found.addresses))
         .with("mentioned_urls", Value::texts(found.urls))

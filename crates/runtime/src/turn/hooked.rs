@@ -26,6 +26,7 @@ impl TurnContext {
             session: Some((self.live.voice.session(), self.session)),
             scope: Some(&self.scope),
             principal: &self.principal,
+            roles: &self.from.address.roles,
             files: Some(&self.files),
         }
     }

@@ -26,6 +26,8 @@ pub const HOUSE_TURNS_MAX: usize = 512;
 
 /// One turn's work.
 pub struct Work {
+    /// What it waits for first; it takes nobody's place meanwhile.
+    pub hold: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What it does.
     pub run: Pin<Box<dyn Future<Output = ()> + Send>>,
     /// Who says stop ends it at once, also while it waits for a place.
@@ -136,6 +138,12 @@ async fn empty(shared: Arc<Shared>, key: SessionKey) {
         agents.entry(key.agent.clone()).or_insert_with(places).clone()
     };
     while let Some(work) = shared.next(&key) {
+        if let Some(hold) = work.hold {
+            tokio::select! {
+                () = hold => {}
+                () = work.stop.cancelled() => {}
+            }
+        }
         let _places = tokio::select! {
             biased;
             places = async { (agent.acquire().await, shared.house.acquire().await) } => Some(places),

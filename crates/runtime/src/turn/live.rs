@@ -3,6 +3,7 @@
 use crate::events::{AgentEvent, Hub};
 use crate::secrets::SecretBook;
 use crate::turn::event::{ChildAct, TurnEnd, TurnEvent, TurnHandle};
+use crate::turn::hold::Hold;
 use crate::turn::redaction::Redaction;
 use insula_domain::{AgentId, SessionKey};
 use insula_store::{MessageSeq, NewMessage, TurnId};
@@ -26,6 +27,8 @@ pub(crate) struct LiveTurn {
     /// one came: so none falls between the last look and the end.
     pub(crate) inbox: tokio::sync::Mutex<Inbox>,
     pub(crate) voice: Voice,
+    /// What it waits for before it begins, where its sender may say more.
+    pub(crate) hold: Option<Hold>,
 }
 
 /// Messages on their way into a turn under way.
@@ -40,9 +43,9 @@ pub(crate) struct Inbox {
 }
 
 impl LiveTurn {
-    pub(crate) fn new(turn: TurnId, principal: Arc<str>, voice: Voice) -> Self {
+    pub(crate) fn new(turn: TurnId, principal: Arc<str>, voice: Voice, hold: Option<Hold>) -> Self {
         let (cancel, inbox) = (CancellationToken::new(), tokio::sync::Mutex::default());
-        Self { turn, principal, cancel, inbox, voice }
+        Self { turn, principal, cancel, inbox, voice, hold }
     }
 
     /// A child's, which ends when `cancel` says so.
@@ -52,7 +55,8 @@ impl LiveTurn {
         voice: Voice,
         cancel: CancellationToken,
     ) -> Self {
-        Self { turn, principal, cancel, inbox: tokio::sync::Mutex::default(), voice }
+        let inbox = tokio::sync::Mutex::default();
+        Self { turn, principal, cancel, inbox, voice, hold: None }
     }
 
     /// A handle for one more listener, from now on.
@@ -197,6 +201,11 @@ impl Live {
     /// The turn of a session that runs, or will run next.
     pub(crate) fn first(&self, key: &SessionKey) -> Option<Arc<LiveTurn>> {
         self.sessions().get(key)?.first().cloned()
+    }
+
+    /// The turn of a session that will run last.
+    pub(crate) fn last(&self, key: &SessionKey) -> Option<Arc<LiveTurn>> {
+        self.sessions().get(key)?.last().cloned()
     }
 
     /// All turns of a session that are not over.

@@ -75,7 +75,8 @@ impl Engine {
                 }
             };
             // A lane that is full has a conversation of more than one turn.
-            let work = Work { run: Box::pin(forget), stop: CancellationToken::new() };
+            let stop = CancellationToken::new();
+            let work = Work { hold: None, run: Box::pin(forget), stop };
             let _ = self.lanes.enter(&key, work);
         }
         taken

@@ -5,6 +5,7 @@ use super::run::{Broken, Turn, TurnContext};
 use crate::approvals::Question;
 use crate::house::House;
 use crate::memory::{Act, Resolved};
+use crate::tokens::Verb;
 use crate::turn::gate::{Admitted, Denial};
 use crate::turn::one_off;
 use crate::turn::seen::text_of;
@@ -139,7 +140,7 @@ impl Turn<'_> {
         match memory.global_writes {
             GlobalWrites::Deny => return deny(None),
             GlobalWrites::Allow => return Ok(Ok(None)),
-            GlobalWrites::Approve if house.is_admin(&cx.agent, &cx.principal, &cx.from) => {
+            GlobalWrites::Approve if house.is_admin(&cx.agent, cx.who(), Verb::Approve) => {
                 return Ok(Ok(Some((*cx.principal).into())));
             }
             GlobalWrites::Approve => {}

@@ -3,6 +3,7 @@
 //! Each model answer and each tool call is journalled before the next one, so a turn that a
 //! crash cut off goes on from its last completed step.
 
+use crate::access::Who;
 use crate::budget::{BudgetError, Payer, Refusal};
 use crate::context::AgentContext;
 use crate::memory::Whereabouts;
@@ -56,6 +57,13 @@ pub(crate) struct TurnContext {
     pub(crate) live: Arc<LiveTurn>,
     /// Whose child it is, if it is one, and what is below it.
     pub(crate) kin: Kin,
+}
+
+impl TurnContext {
+    /// Who began it, as rights are judged.
+    pub(crate) fn who(&self) -> Who<'_> {
+        Who { principal: &self.principal, roles: &self.from.address.roles }
+    }
 }
 
 /// Why a turn could not go on.

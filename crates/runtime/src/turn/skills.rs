@@ -5,6 +5,8 @@
 //! asks for are given to programs while a view of it stands in what the model is shown.
 
 use super::run::{Broken, Turn};
+use crate::access::Who;
+use crate::tokens::Verb;
 use crate::turn::gate::Denial;
 use crate::turn::history::{BYTES_MAX, results_of};
 use insula_domain::command::{DangerRule, Finding};
@@ -95,8 +97,15 @@ impl Turn<'_> {
     pub(super) fn is_admins_own(&self, finding: &Finding, history: &[Message]) -> bool {
         let (cx, house) = (self.cx, &self.shop.house);
         let spoke = |it: &&Message| it.turn == Some(cx.turn) && it.role == Role::User;
+        let began = cx.who();
+        // Which roles others had who spoke here is not known.
+        let who = |principal| match principal == began.principal {
+            true => began,
+            false => Who { principal, roles: &[] },
+        };
+        let may = |who| house.is_admin(&cx.agent, who, Verb::Manage);
         finding.rule == DangerRule::ChangeSelf
-            && house.may_change(&cx.agent, &cx.principal)
-            && history.iter().filter(spoke).all(|it| house.may_change(&cx.agent, &it.principal))
+            && may(began)
+            && history.iter().filter(spoke).all(|it| may(who(&it.principal)))
     }
 }

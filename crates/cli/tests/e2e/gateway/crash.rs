@@ -39,7 +39,7 @@ fn campaign_of(kills: u64, seed: u64) -> usize {
             "model: echo/echo\nproviders: {{echo: {{kind: openai, base_url: \"{}\"}}}}\n",
             model.url()
         ),
-        &format!("  main: {{default: true, tools: [todo], access: {{allow: [{users}]}}}}\n"),
+        &format!("  main: {{default: true, tools: [todo], sessions: {{quiet: 0s}}, access: {{allow: [{users}]}}}}\n"),
         "  - {agent: main, telegram: \"*\"}\n",
     );
     let stop = AtomicBool::new(false);

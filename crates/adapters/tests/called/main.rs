@@ -1,0 +1,12 @@
+//! Platforms that call us, against noise: the webhook and the web chat.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests look at their own memory, and fail by panicking"
+)]
+
+mod noise;
+mod webchat;
+mod webhook;
