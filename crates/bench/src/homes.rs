@@ -69,6 +69,35 @@ pub fn hands(model: SocketAddr) -> Result<TempDir> {
     Ok(home)
 }
 
+/// A home whose agents are reached by many bots of one platform, each bot by everybody.
+pub fn gateway(
+    agents: usize,
+    accounts: usize,
+    platform: SocketAddr,
+    model: SocketAddr,
+    durability: Durability,
+) -> Result<TempDir> {
+    let mut text = shared(model, durability);
+    text.push_str("defaults: {tools: minimal, access: {allow: [\"telegram:*\"]}}\nagents:\n");
+    for index in 0..agents {
+        writeln!(text, "  {}: {{memory: {}}}", agent(index), index % 2 == 0)?;
+    }
+    text.push_str("channels:\n  telegram:\n    accounts:\n");
+    for index in 0..accounts {
+        writeln!(
+            text,
+            "      b{index}: {{token: \"{index}:{}\", base_url: \"http://{platform}\"}}",
+            crate::platform::TOKEN
+        )?;
+    }
+    text.push_str("bindings:\n");
+    for index in 0..accounts {
+        let agent = agent(index % agents.max(1));
+        writeln!(text, "  - {{agent: {agent}, telegram: {{account: b{index}}}}}")?;
+    }
+    write(&text)
+}
+
 fn shared(model: SocketAddr, durability: Durability) -> String {
     format!(
         "model: bench/instant\nproviders:\n  bench: {{kind: openai, base_url: \"http://{model}/v1\"}}\n  hung: {{kind: openai, base_url: \"http://{model}/hung/v1\"}}\n  read: {{kind: openai, base_url: \"http://{model}/read/v1\"}}\n  run: {{kind: openai, base_url: \"http://{model}/run/v1\"}}\nstore: {{durability: {}}}\n",

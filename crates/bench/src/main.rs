@@ -8,7 +8,9 @@ mod daemon;
 mod driver;
 mod homes;
 mod machine;
+mod messenger;
 mod model;
+mod platform;
 mod rows;
 mod stats;
 mod wire;
@@ -17,7 +19,7 @@ use anyhow::Result;
 use clap::{Parser, Subcommand};
 use homes::Durability;
 use rows::turns::{AGENTS, Plan};
-use rows::{Bench, SESSION_TURNS, fairness, growth, prompt, starts, tools, turns};
+use rows::{Bench, SESSION_TURNS, fairness, gateway, growth, prompt, starts, tools, turns};
 use std::path::PathBuf;
 
 /// Measures an insula binary from outside
@@ -78,12 +80,47 @@ enum What {
     Tools,
     /// A quiet agent beside one that floods and one that hangs
     Fairness,
+    /// Many accounts and chats in one daemon
+    Gateway {
+        /// Bots
+        #[arg(long, default_value_t = 200)]
+        accounts: usize,
+        /// People who talk with one of them each
+        #[arg(long, default_value_t = 1_000)]
+        chats: usize,
+        /// Agents behind the bots
+        #[arg(long, default_value_t = AGENTS)]
+        agents: usize,
+        /// Messages of each load
+        #[arg(long, default_value_t = 20_000)]
+        messages: usize,
+        /// Messages a second of the steady load
+        #[arg(long, default_value_t = 500)]
+        rate: usize,
+        /// What a commit survives
+        #[arg(long, value_enum, default_value_t = Durability::Power)]
+        durability: Durability,
+    },
     /// Serve the instant model until killed
     Model,
+    /// Serve the platform of `gateway` until killed
+    #[command(hide = true)]
+    Platform {
+        /// Bots
+        #[arg(long)]
+        accounts: usize,
+        /// People
+        #[arg(long)]
+        chats: usize,
+    },
 }
 
 fn main() -> Result<()> {
     let Arguments { insula, runs, what } = Arguments::parse();
+    if let What::Platform { accounts, chats } = what {
+        platform::serve(accounts, chats);
+        return Ok(());
+    }
     let bench = Bench { insula, runs, model: model::Model::start()? };
     match what {
         What::All => all(&bench),
@@ -99,6 +136,12 @@ fn main() -> Result<()> {
         What::Prompt => prompt::report(&bench),
         What::Tools => tools::report(&bench),
         What::Fairness => fairness::report(&bench),
+        What::Gateway { accounts, chats, agents, messages, rate, durability } => {
+            flush()?;
+            let plan = gateway::Plan { accounts, chats, agents, messages, rate, durability };
+            gateway::report(&bench, plan)
+        }
+        What::Platform { .. } => Ok(()),
         What::Model => {
             println!("http://{}/v1", bench.model.address);
             loop {
@@ -116,7 +159,7 @@ fn all(bench: &Bench) -> Result<()> {
     println!("{}; {} runs, medians with least and most", machine::line(), bench.runs);
     flush()?;
     println!("release binary: {:.1} MB (at most 25)", daemon::size_mb(&bench.insula)?);
-    let sections: [(&str, Section); 8] = [
+    let sections: [(&str, Section); 9] = [
         ("Start and memory", starts::report),
         ("Turns", turns::report),
         ("Beside other agents", growth::agents),
@@ -125,6 +168,7 @@ fn all(bench: &Bench) -> Result<()> {
         ("Bytes to the model", prompt::report),
         ("Tools", tools::report),
         ("Neighbours", fairness::report),
+        ("Many accounts and chats", |bench| gateway::report(bench, gateway::Plan::default())),
     ];
     for (title, report) in sections {
         println!("\n## {title}\n");

@@ -137,6 +137,9 @@ pub trait DaemonBackend: Send + Sync {
     /// A named value.
     async fn value(&self, key: &str) -> Result<Option<String>>;
 
+    /// Sets a named value that a loss of power may undo.
+    async fn note(&self, key: &str, value: String, fence: &Fence) -> Result<()>;
+
     /// Agents to wake.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>>;
 

@@ -179,6 +179,12 @@ impl DaemonStore {
         self.backend.value(key).await
     }
 
+    /// Sets a named value that can be found out again: the end of the process does not undo it,
+    /// a loss of power may, until something later is flushed.
+    pub async fn note(&self, key: &str, value: String, fence: &Fence) -> Result<()> {
+        self.backend.note(key, value, fence).await
+    }
+
     /// Agents whose wake time is `now` or earlier, the most overdue first, at most `limit`.
     pub async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>> {
         self.backend.due(now, limit).await

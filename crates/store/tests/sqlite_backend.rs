@@ -9,7 +9,9 @@ mod common;
 
 use async_trait::async_trait;
 use common::{agent, agent_db, audit, entry, open, options};
-use insula_store::{AuditKey, DaemonCommand, KeyExposure, Store, StoreError, StoreOptions};
+use insula_store::{
+    AuditKey, DaemonCommand, EventKey, KeyExposure, Reserved, Store, StoreError, StoreOptions,
+};
 use insula_world::storage::Job;
 use insula_world::{Clock, Random, StorageExecutor, Timestamp, World};
 use std::fs;
@@ -211,4 +213,61 @@ async fn two_runs_with_one_seed_write_the_same_bytes() {
         files.push(["a", "b"].map(|name| fs::read(agent_db(home.path(), name)).unwrap()));
     }
     assert_eq!(files[0], files[1]);
+}
+
+/// Runs storage work in order on one thread, and counts it.
+struct Counted {
+    jobs: Arc<AtomicU64>,
+    line: std::sync::mpsc::Sender<Job>,
+}
+
+impl Counted {
+    fn new() -> Self {
+        let (line, jobs) = std::sync::mpsc::channel::<Job>();
+        std::thread::spawn(move || jobs.into_iter().for_each(|job| job()));
+        Self { jobs: Arc::default(), line }
+    }
+}
+
+impl StorageExecutor for Counted {
+    fn execute(&self, job: Job) {
+        self.jobs.fetch_add(1, Ordering::SeqCst);
+        self.line.send(job).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn events_that_come_together_are_reserved_together() {
+    let home = tempfile::tempdir().unwrap();
+    let storage = Counted::new();
+    let jobs = storage.jobs.clone();
+    let world = World { storage: Arc::new(storage), ..World::real().unwrap() };
+    let store = Store::open(options(home.path()), world).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let before = jobs.load(Ordering::SeqCst);
+    // Two agents want each of a hundred events.
+    let asked: Vec<_> = (0..200)
+        .map(|number| {
+            let (daemon, fence) = (store.daemon().clone(), fence.clone());
+            let owner = agent(["a", "b"][number % 2]);
+            let key = EventKey {
+                platform: "telegram".into(),
+                account: "main".into(),
+                event: (number / 2).to_string().into(),
+            };
+            tokio::spawn(async move { daemon.reserve_event(key, &owner, &fence).await.unwrap() })
+        })
+        .collect();
+    let mut told = Vec::new();
+    for asked in asked {
+        told.push(asked.await.unwrap());
+    }
+    let expected = [Reserved::New, Reserved::Seen(agent("a"))];
+    assert!(told.chunks(2).all(|pair| pair == expected), "{told:?}");
+    let jobs = jobs.load(Ordering::SeqCst) - before;
+    assert!(jobs < 20, "{jobs} commits for 200 reservations");
+    store.daemon().note("where", "here".to_owned(), &fence).await.unwrap();
+    store.shutdown().await;
+    let store = open(home.path()).await;
+    assert_eq!(store.daemon().value("where").await.unwrap().as_deref(), Some("here"));
 }

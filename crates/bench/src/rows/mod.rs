@@ -1,6 +1,7 @@
 //! What is measured, one file a table.
 
 pub mod fairness;
+pub mod gateway;
 pub mod growth;
 pub mod prompt;
 pub mod starts;

@@ -22,6 +22,7 @@ mod echo_model;
 mod files;
 mod first_run;
 mod gateway;
+mod gauntlet;
 mod hooks;
 mod http;
 mod http_surface;

@@ -24,13 +24,13 @@ const ALIVE_MS_MAX: u64 = 2_000;
 
 /// A message of the bot's, as people read it now.
 #[derive(Debug)]
-struct Reply {
-    text: String,
-    thread: Option<String>,
+pub struct Reply {
+    pub text: String,
+    pub thread: Option<String>,
 }
 
 /// What `bot` says in a room, changes applied.
-fn replies(messages: &[Value], bot: &str) -> Vec<Reply> {
+pub fn replies(messages: &[Value], bot: &str) -> Vec<Reply> {
     let mut order = vec![];
     let mut by_id: BTreeMap<String, Reply> = BTreeMap::new();
     for event in messages.iter().filter(|event| event["sender"] == bot) {
@@ -60,6 +60,14 @@ fn answer(person: &Person, room: &str, bot: &str, text: &str) -> Reply {
     })
 }
 
+/// Somebody's new room with others in it.
+fn room_of(owner: &Person, guests: [&Person; 2], name: &str) -> String {
+    let invite = guests.map(|guest| guest.id.as_str());
+    let room = owner.make_room(&json!({ "name": name, "invite": invite }));
+    guests.iter().for_each(|guest| guest.join(&room));
+    room
+}
+
 /// A homeserver, a home with two agents, and everybody who talks.
 struct Place {
     server: Synapse,
@@ -77,12 +85,7 @@ impl Place {
     fn new(model: &EchoModel) -> Self {
         let server = Synapse::start().unwrap();
         let [ann, bob, bot] = server.people(["ann", "bob", "bot"]);
-        let make = |name: &str| {
-            let room = ann.make_room(&json!({ "name": name, "invite": [&*bob.id, &*bot.id] }));
-            bob.join(&room);
-            bot.join(&room);
-            room
-        };
+        let make = |name: &str| room_of(&ann, [&bob, &bot], name);
         let (room, other) = (make("one"), make("two"));
         let config = format!(
             "model: echo/echo\nproviders: {{echo: {{kind: openai, base_url: '{}'}}}}\n\
@@ -96,6 +99,11 @@ impl Place {
             bot.token,
         );
         Self { server, home: configured(&config), ann, bob, bot, room, other }
+    }
+
+    /// A further room of all three, that agent `one` answers in.
+    fn make_room(&self, name: &str) -> String {
+        room_of(&self.ann, [&self.bob, &self.bot], name)
     }
 
     /// Starts the daemon and waits until its account is connected.
@@ -149,90 +157,146 @@ fn two_people_talk_with_two_agents_in_rooms_and_threads_across_restarts() {
     place.ann.say(&direct, "alone");
     place.answer(&direct, "alone");
 
-    // The homeserver restarts.
-    place.server.stop().unwrap();
-    place.server.start_again().unwrap();
-    place.ann.say(&place.room, "after-the-server");
-    place.answer(&place.room, "after-the-server");
+    // The homeserver restarts: stopped as it should be, and killed.
+    for how in ["stopped", "killed"] {
+        match how {
+            "stopped" => place.server.stop().unwrap(),
+            _ => place.server.kill9().unwrap(),
+        }
+        place.server.start_again().unwrap();
+        place.ann.say(&place.room, &format!("room-after-{how}"));
+        place.bob.say(&place.other, &format!("other-after-{how}"));
+        place.bob.say_in_thread(&place.room, &root, &format!("thread-after-{how}"));
+        place.answer(&place.room, &format!("room-after-{how}"));
+        place.answer(&place.other, &format!("other-after-{how}"));
+        let reply = place.answer(&place.room, &format!("thread-after-{how}"));
+        assert_eq!(reply.thread.as_deref(), Some(&*root));
+    }
 
     // The daemon restarts, and what was said meanwhile is answered.
     daemon.terminate().unwrap();
     place.bob.say(&place.room, "room-away");
+    place.ann.say(&place.other, "other-away");
     place.ann.say_in_thread(&place.room, &root, "thread-away");
+    place.ann.say(&direct, "direct-away");
     let daemon = place.start();
     assert_eq!(place.answer(&place.room, "room-away").thread, None);
+    assert_eq!(place.answer(&place.other, "other-away").thread, None);
+    assert_eq!(place.answer(&direct, "direct-away").thread, None);
     let reply = place.answer(&place.room, "thread-away");
     assert_eq!(reply.thread.as_deref(), Some(&*root));
 
-    // Nothing was said that nobody asked for.
-    let messages = place.ann.messages(&place.room);
-    let said = replies(&messages, &place.bot.id);
-    assert_eq!(said.len(), 6, "{said:#?}");
+    // Both at once.
+    daemon.kill9().unwrap();
+    place.server.kill9().unwrap();
+    place.server.start_again().unwrap();
+    place.bob.say(&place.room, "room-after-both");
+    place.bob.say(&place.other, "other-after-both");
+    let daemon = place.start();
+    place.answer(&place.room, "room-after-both");
+    place.answer(&place.other, "other-after-both");
+
+    // Nothing was said that nobody asked for, and every conversation went on as one: the model
+    // complains of what is lost, doubled or another's.
+    let said = |room: &str| replies(&place.ann.messages(room), &place.bot.id).len();
+    assert_eq!((said(&place.room), said(&place.other), said(&direct)), (10, 5, 2));
+    assert_eq!((place.sessions("one"), place.sessions("two")), (3, 1));
+    assert_eq!(model.complaints(), Vec::<String>::new());
     daemon.terminate().unwrap();
+}
+
+/// Kills in one room, before everything said there has to be answered.
+const KILLS_A_ROOM: u64 = 4;
+
+/// What was said in one room while the daemon was killed, and in which thread.
+struct Round {
+    room: String,
+    root: String,
+    said: Vec<(String, Option<String>)>,
+}
+
+impl Round {
+    /// Whether everything was answered, at least once.
+    fn is_answered(&self, replies: &[Reply]) -> bool {
+        let has = |text: &str| replies.iter().any(|it| it.text.contains(text));
+        self.said.iter().all(|(text, _)| has(text))
+    }
+
+    /// Once each, where it was said, and in the order of its place.
+    fn check(&self, replies: &[Reply]) {
+        for thread in [None, Some(&self.root)] {
+            let here = |it: &&Reply| it.thread.as_ref() == thread;
+            let all: String = replies.iter().filter(here).map(|it| it.text.as_str()).collect();
+            let mut from = 0;
+            for (text, _) in self.said.iter().filter(|(_, place)| place.as_ref() == thread) {
+                assert_eq!(all.matches(text.as_str()).count(), 1, "{text} in {all}");
+                let at = all.find(text.as_str()).unwrap();
+                assert!(at >= from, "{text} is out of order in {all}");
+                from = at;
+            }
+        }
+    }
 }
 
 /// Kills the daemon so often under a stream of messages, and gives how many were answered.
 fn kills(count: u64, seed: u64) -> usize {
     let model = EchoModel::start();
     let place = Place::new(&model);
-    let root = place.ann.say(&place.room, "<root>");
     // What is said before the account was ever connected is history.
     place.start().kill9().unwrap();
     let mut dice = seed;
-    let mut said: Vec<(String, Option<String>)> = vec![];
-    let mut settled = 0;
-    for number in 0..count {
-        let daemon = start_still(&place.home);
-        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let moment = Duration::from_millis((dice >> 33) % ALIVE_MS_MAX);
-        thread::scope(|scope| {
-            let killed = scope.spawn(move || daemon.kill9_after(moment).unwrap());
-            let mut part = 0;
-            // A stream that ends with the daemon: at least one message, at most as many as fit.
-            while part == 0 || !killed.is_finished() {
-                let text = format!("<k{number}-{part}>");
-                if part % 2 == 0 {
-                    place.bob.say(&place.room, &text);
-                    said.push((text, None));
-                } else {
-                    place.ann.say_in_thread(&place.room, &root, &text);
-                    said.push((text, Some(root.clone())));
+    let mut rounds: Vec<Round> = vec![];
+    for first in (0..count).step_by(KILLS_A_ROOM as usize) {
+        let room = place.make_room(&format!("round {first}"));
+        let text = format!("<root-{first}>");
+        let root = place.ann.say(&room, &text);
+        let mut round = Round { room, root, said: vec![(text, None)] };
+        for number in first..(first + KILLS_A_ROOM).min(count) {
+            let daemon = start_still(&place.home);
+            dice = dice
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            let moment = Duration::from_millis((dice >> 33) % ALIVE_MS_MAX);
+            thread::scope(|scope| {
+                let killed = scope.spawn(move || daemon.kill9_after(moment).unwrap());
+                let mut part = 0;
+                // A stream that ends with the daemon: at least one message, at most as many as
+                // fit.
+                while part == 0 || !killed.is_finished() {
+                    let text = format!("<k{number}-{part}>");
+                    if part % 2 == 0 {
+                        place.bob.say(&round.room, &text);
+                        round.said.push((text, None));
+                    } else {
+                        place.ann.say_in_thread(&round.room, &round.root, &text);
+                        round.said.push((text, Some(round.root.clone())));
+                    }
+                    part += 1;
                 }
-                part += 1;
-            }
-        });
-        // Every few kills everything has to be answered; in between it may pile up.
-        if number % 4 == 3 || number + 1 == count {
-            let daemon = place.start();
-            let (last, _) = &said[said.len() - 1];
-            let before = said.len() - settled;
-            place.answer(&place.room, last);
-            for (text, thread) in &said[settled..] {
-                assert_eq!(place.answer(&place.room, text).thread, *thread, "kill {number}");
-            }
-            assert!(before > 0);
-            settled = said.len();
-            daemon.kill9().unwrap();
+            });
         }
+        // What piled up has to be answered now, by one that is not killed before.
+        let daemon = place.start();
+        let answered = |messages: &[Value]| {
+            let replies = replies(messages, &place.bot.id);
+            round.is_answered(&replies).then_some(replies)
+        };
+        round.check(&place.ann.wait_for(&round.room, answered));
+        daemon.kill9().unwrap();
+        rounds.push(round);
+        let messages: usize = rounds.iter().map(|round| round.said.len()).sum();
+        println!("{} of {count} kills, {messages} messages", (first + KILLS_A_ROOM).min(count));
     }
-    // Once each, and in the order they were said in their place.
+    // Nothing is said again later.
     let daemon = place.start();
     place.bob.say(&place.room, "<end>");
     place.answer(&place.room, "<end>");
-    let replies = replies(&place.ann.messages(&place.room), &place.bot.id);
-    for thread in [None, Some(root)] {
-        let here = |it: &&Reply| it.thread == thread;
-        let all: String = replies.iter().filter(here).map(|it| it.text.as_str()).collect();
-        let mut from = 0;
-        for (text, _) in said.iter().filter(|(_, place)| *place == thread) {
-            assert_eq!(all.matches(text.as_str()).count(), 1, "{text} in {all}");
-            let at = all.find(text.as_str()).unwrap();
-            assert!(at >= from, "{text} is out of order in {all}");
-            from = at;
-        }
+    for round in &rounds {
+        round.check(&replies(&place.ann.messages(&round.room), &place.bot.id));
     }
     daemon.terminate().unwrap();
-    said.len()
+    assert_chains_hold(&place.home);
+    rounds.iter().map(|round| round.said.len()).sum()
 }
 
 #[test]

@@ -55,12 +55,21 @@ impl Notes {
             let why = format!("the platform's cursor is longer than {CURSOR_BYTES_MAX} bytes");
             return Err(NotTaken(why.into()));
         }
-        if self.stored.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == Some(&cursor) {
+        let stored = self.stored.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if stored.as_ref() == Some(&cursor) {
             return Ok(());
         }
         let value = json!({ "of": self.who(), "cursor": &*cursor.0 }).to_string();
-        let command = DaemonCommand::PutValue { key: self.key.clone(), value };
-        let written = self.house.store.daemon().commit(vec![command], &self.house.fence).await;
+        let (daemon, fence) = (self.house.store.daemon(), &self.house.fence);
+        let written = match stored {
+            // Without a first one nobody would know where to go on.
+            None => {
+                let put = DaemonCommand::PutValue { key: self.key.clone(), value };
+                daemon.commit(vec![put], fence).await.map(drop)
+            }
+            // An older one only brings again what is recognised: no flush is waited for.
+            Some(_) => daemon.note(&self.key, value, fence).await,
+        };
         written.map_err(not_taken)?;
         *self.stored.lock().unwrap_or_else(PoisonError::into_inner) = Some(cursor);
         Ok(())

@@ -21,6 +21,9 @@ use std::time::Duration;
 
 /// How much is written before it is shown for the first time.
 const SHOWN_AFTER: Duration = Duration::from_millis(1_500);
+/// How long a turn takes before the chat shows that something is being written. A reply that is
+/// there sooner needs no announcement, and a request that its reply overtakes costs a connection.
+const TYPING_AFTER: Duration = Duration::from_millis(300);
 /// The shortest time between two edits, whatever a platform allows.
 const EDIT_EVERY_MIN: Duration = Duration::from_millis(500);
 /// The longest text that is kept to be shown, in bytes. A platform shows less.
@@ -183,7 +186,7 @@ impl View {
         {
             tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a turn can't be read");
         }
-        let mut typing_at = clock.elapsed();
+        let mut typing_at = clock.elapsed() + TYPING_AFTER;
         let mut typing: Option<Running<()>> = None;
         let mut showing: Option<Showing> = None;
         loop {

@@ -2,6 +2,7 @@
 
 use super::open::{self, Absent};
 use super::sql::Db;
+use super::together::{Did, Line, Small};
 use super::{anchors, audit, busy, directory, ledger, queue, schema, spent, values};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
@@ -14,7 +15,7 @@ use crate::store::{Durability, StoreOptions};
 use crate::usage::Totals;
 use async_trait::async_trait;
 use insula_domain::id::AgentId;
-use insula_world::{Random, Timestamp, World};
+use insula_world::{Random, StorageStopped, Timestamp, World};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 /// The daemon's database and what is remembered of it between calls.
 pub(crate) struct DaemonFile {
     world: World,
+    path: PathBuf,
     file: Arc<tokio::sync::Mutex<Option<Db>>>,
     state: Arc<State>,
 }
@@ -41,6 +43,8 @@ struct State {
     busy: Mutex<BTreeSet<AgentId>>,
     /// Heads to anchor: whoever writes next writes them all.
     heads: Mutex<BTreeMap<AgentId, Head>>,
+    /// Small changes: whoever gets the file next makes them all.
+    line: Line,
 }
 
 /// What a command needs while a batch is applied.
@@ -59,10 +63,11 @@ impl DaemonFile {
     pub(crate) async fn open(options: &StoreOptions, world: World) -> Result<Self> {
         let StoreOptions { home, durability, audit_key: key, .. } = options.clone();
         let random = world.random.clone();
+        let path = home.join("insula.db");
+        let place = path.clone();
         let (db, state) = world
             .storage
             .run(move || {
-                let path = home.join("insula.db");
                 let db = match open::open(&path, &schema::DAEMON, durability, Absent::Create)? {
                     Some(db) => db,
                     None => return Err(StoreError::Closed),
@@ -80,15 +85,23 @@ impl DaemonFile {
                 }
                 let queued = Mutex::new(db.read(queue::agents)?);
                 let busy = Mutex::new(db.read(busy::agents)?);
-                let heads = Mutex::default();
                 let state = State {
-                    key, chain, random, durability, anchor_file, linked, queued, busy, heads,
+                    key,
+                    chain,
+                    random,
+                    durability,
+                    anchor_file,
+                    linked,
+                    queued,
+                    busy,
+                    heads: Mutex::default(),
+                    line: Line::default(),
                 };
                 Ok((db, state))
             })
             .await??;
         let file = Arc::new(tokio::sync::Mutex::new(Some(db)));
-        Ok(Self { world, file, state: Arc::new(state) })
+        Ok(Self { world, path: place, file, state: Arc::new(state) })
     }
 
     /// Runs work on the database, after the work before it and to its end.
@@ -100,6 +113,29 @@ impl DaemonFile {
         let state = self.state.clone();
         let job = move || work(held.as_mut().ok_or(StoreError::Closed)?, &state);
         self.world.storage.run(job).await?
+    }
+
+    /// Makes a small change, in one commit with those of others who wait.
+    async fn together(&self, small: Small, fence: &Fence) -> Result<Did> {
+        let mut answer = self.state.line.join(&self.path, small, fence)?;
+        loop {
+            let mut held = tokio::select! {
+                biased;
+                answered = &mut answer => return answered.map_err(|_| StorageStopped)?,
+                held = self.file.clone().lock_owned() => held,
+            };
+            let state = self.state.clone();
+            let serve = move || -> Result<()> {
+                let db = held.as_mut().ok_or(StoreError::Closed)?;
+                state.line.serve(db, state.durability);
+                Ok(())
+            };
+            let served = self.world.storage.run(serve).await.map_err(StoreError::from).flatten();
+            if let Err(error) = served {
+                // Unless somebody else had made it by then.
+                return answer.try_recv().unwrap_or(Err(error));
+            }
+        }
     }
 
     /// Whether audit records wait for an agent.
@@ -363,12 +399,15 @@ impl DaemonBackend for DaemonFile {
         agent: &AgentId,
         fence: &Fence,
     ) -> Result<Reserved> {
-        let (agent, fence, now) = (agent.clone(), fence.clone(), self.world.clock.now());
-        self.run(move |db, state| {
-            let reserve = |sql: &rusqlite::Transaction<'_>| ledger::reserve(sql, &key, &agent, now);
-            with_sync(db, state.durability, |db| db.write_fenced(&fence, reserve))
-        })
-        .await
+        let (agent, at) = (agent.clone(), self.world.clock.now());
+        match self.together(Small::Reserve { key, agent, at }, fence).await? {
+            Did::Reserved(reserved) => Ok(reserved),
+            Did::Noted => Err(StoreError::Closed),
+        }
+    }
+
+    async fn note(&self, key: &str, value: String, fence: &Fence) -> Result<()> {
+        self.together(Small::Note { key: key.into(), value }, fence).await.map(drop)
     }
 
     async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {

@@ -25,6 +25,7 @@ mod scopes;
 mod sessions;
 mod spent;
 mod sql;
+mod together;
 mod turn_reads;
 mod turns;
 mod usage;

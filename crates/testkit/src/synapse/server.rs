@@ -12,6 +12,7 @@ use std::io::{self, BufRead as _, BufReader};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
@@ -196,11 +197,17 @@ fn installed() -> io::Result<PathBuf> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().into())
 }
 
-/// A port that nobody listens on. Tests run side by side: each begins to look somewhere else.
+/// Servers that this process has looked for a port for.
+static STARTED: AtomicU32 = AtomicU32::new(0);
+
+/// A port that nobody listens on. Tests run side by side, in processes and in threads: each
+/// begins to look somewhere else.
 fn free_port() -> io::Result<u16> {
     let len = u32::from(PORTS.end - PORTS.start);
+    let own = STARTED.fetch_add(1, Ordering::Relaxed).wrapping_mul(2_003);
     for attempt in 0..200 {
-        let at = (std::process::id().wrapping_mul(7919) + attempt * 101) % len;
+        let from = std::process::id().wrapping_mul(7_919).wrapping_add(own);
+        let at = from.wrapping_add(attempt * 101) % len;
         let port = PORTS.start + u16::try_from(at).unwrap_or_default();
         if TcpListener::bind(("127.0.0.1", port)).is_ok() {
             return Ok(port);

@@ -244,6 +244,11 @@ impl Telegram {
         locked(&self.shared.state).sent.clone()
     }
 
+    /// The last message of a bot's that is like this.
+    pub fn find_sent(&self, is_it: impl Fn(&Sent) -> bool) -> Option<Sent> {
+        locked(&self.shared.state).sent.iter().rev().find(|sent| is_it(sent)).cloned()
+    }
+
     /// What bots have sent to one chat and topic.
     pub fn sent_to(&self, chat: i64, topic: Option<i64>) -> Vec<Sent> {
         let is_there = |sent: &Sent| sent.chat == chat && sent.topic == topic;

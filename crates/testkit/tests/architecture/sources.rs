@@ -13,6 +13,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("bench/src/daemon.rs", "a measuring program: the daemon it measures"),
     ("bench/src/homes.rs", "a measuring program: the homes it measures"),
     ("bench/src/machine.rs", "a measuring program: the clock, threads, /proc, a file to flush"),
+    ("bench/src/messenger.rs", "a measuring program: itself, as the platform"),
     ("bench/src/wire.rs", "a measuring program: sockets of the driver and the instant model"),
     ("cli/src/process.rs", "start-up: the environment, the process itself, its log file"),
     ("config/src/files.rs", "reading the files of a configuration"),

@@ -61,7 +61,10 @@ fn campaign_of(kills: u64, seed: u64) -> usize {
             })
             .collect();
         let mut dice = seed;
-        for _ in 0..kills {
+        for number in 1..=kills {
+            if number % 20 == 0 {
+                println!("{number} of {kills} kills");
+            }
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let moment = Duration::from_millis((dice >> 33) % ALIVE_MS_MAX);
             start_still(&home).kill9_after(moment).unwrap();
@@ -72,6 +75,7 @@ fn campaign_of(kills: u64, seed: u64) -> usize {
         let said: Vec<Vec<String>> = people.into_iter().map(|one| one.join().unwrap()).collect();
         said
     });
+    assert_chains_hold(&home);
     let records = json(&home, &["audit", "tail", "main", "-n", RECORDS_MAX]);
     let uncertain = records.to_string().matches("delivery.uncertain").count();
     let mut doubled = 0;
@@ -95,7 +99,7 @@ fn campaign_of(kills: u64, seed: u64) -> usize {
     }
     assert!(doubled <= uncertain, "{doubled} said twice, {uncertain} of them uncertain");
     println!(
-        "{kills} kills, {} messages, {doubled} said twice of {uncertain} uncertain",
+        "{kills} kills with seed {seed}: {} messages, each answered in order; {doubled} said twice, of {uncertain} uncertain",
         said.iter().map(Vec::len).sum::<usize>()
     );
     said.iter().map(Vec::len).sum()

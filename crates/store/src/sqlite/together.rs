@@ -1,0 +1,216 @@
+//! Small changes to the daemon's database that come with every message: those that wait for the
+//! file share a transaction and its flush, as batches of agents do.
+//!
+//! Whoever wants one gets in line and then waits for its answer or for the file, whichever comes
+//! first. Who gets the file works for everyone in line, in the order of arrival. Nobody is
+//! answered before what they wanted is committed.
+
+use super::sql::Db;
+use super::{ledger, values};
+use crate::daemon::{EventKey, Reserved};
+use crate::error::{Result, StoreError};
+use crate::fence::Fence;
+use crate::store::Durability;
+use insula_domain::id::AgentId;
+use insula_world::Timestamp;
+use rusqlite::Connection;
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tokio::sync::oneshot;
+
+/// Most that wait at once. Every account hands over a limited number of events at a time, so
+/// more are a fault of ours.
+const WAITING_MAX: usize = 65_536;
+
+/// Most in one transaction: enough to make the flush cheap, few enough to be quick.
+const GROUP_MAX: usize = 256;
+
+/// A small change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Small {
+    /// Gives an event to an agent, unless it already is somebody's.
+    Reserve { key: EventKey, agent: AgentId, at: Timestamp },
+    /// Sets a named value that a loss of power may undo.
+    Note { key: Box<str>, value: String },
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Did {
+    /// Whose the event is.
+    Reserved(Reserved),
+    /// The value is set.
+    Noted,
+}
+
+impl Small {
+    fn apply(&self, sql: &Connection) -> rusqlite::Result<Did> {
+        match self {
+            Self::Reserve { key, agent, at } => {
+                ledger::reserve(sql, key, agent, *at).map(Did::Reserved)
+            }
+            Self::Note { key, value } => values::put(sql, key, value).map(|()| Did::Noted),
+        }
+    }
+}
+
+type Answer = oneshot::Receiver<Result<Did>>;
+
+/// Somebody in line.
+struct Waiting {
+    small: Small,
+    fence: Fence,
+    reply: oneshot::Sender<Result<Did>>,
+}
+
+/// The line before the daemon's database.
+#[derive(Default)]
+pub(crate) struct Line(Mutex<VecDeque<Waiting>>);
+
+impl Line {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<Waiting>> {
+        // Valid after every single statement.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gets in line.
+    pub(crate) fn join(&self, file: &Path, small: Small, fence: &Fence) -> Result<Answer> {
+        let (reply, answer) = oneshot::channel();
+        let mut line = self.lock();
+        if line.len() >= WAITING_MAX {
+            line.retain(|waiting| !waiting.reply.is_closed());
+            if line.len() >= WAITING_MAX {
+                return Err(StoreError::Busy { file: file.to_owned() });
+            }
+        }
+        line.push_back(Waiting { small, fence: fence.clone(), reply });
+        Ok(answer)
+    }
+
+    /// The next ones, all of one claim. Who has gone is left out: nothing was promised to them.
+    fn take(&self) -> Vec<Waiting> {
+        let mut line = self.lock();
+        let mut group: Vec<Waiting> = Vec::new();
+        while group.len() < GROUP_MAX
+            && let Some(waiting) = line.pop_front()
+        {
+            if waiting.reply.is_closed() {
+                continue;
+            }
+            if group.first().is_some_and(|first| first.fence != waiting.fence) {
+                line.push_front(waiting);
+                break;
+            }
+            group.push(waiting);
+        }
+        group
+    }
+
+    /// Works for the next in line, and tells them once it is committed.
+    pub(crate) fn serve(&self, db: &mut Db, durability: Durability) {
+        let group = self.take();
+        let all: Vec<&Waiting> = group.iter().collect();
+        // A failure is rare, and which of them it is about can't be told: then each alone.
+        let results: Vec<Result<Did>> = match commit(db, &all, durability) {
+            Ok(done) => done.into_iter().map(Ok).collect(),
+            Err(error) if all.len() == 1 => vec![Err(error)],
+            Err(_) => all.iter().map(|one| alone(db, one, durability)).collect(),
+        };
+        for (waiting, result) in group.into_iter().zip(results) {
+            // Nobody waiting is not an error: an event comes again, and is known then.
+            let _ = waiting.reply.send(result);
+        }
+    }
+}
+
+fn alone(db: &mut Db, one: &Waiting, durability: Durability) -> Result<Did> {
+    commit(db, &[one], durability)?.pop().ok_or(StoreError::Closed)
+}
+
+/// Applies all of them in one transaction, flushed if one of them has to be.
+fn commit(db: &mut Db, group: &[&Waiting], durability: Durability) -> Result<Vec<Did>> {
+    let Some(first) = group.first() else { return Ok(Vec::new()) };
+    let flushes = group.iter().any(|one| matches!(one.small, Small::Reserve { .. }));
+    let durability = if flushes { durability } else { Durability::Process };
+    db.read(|_| db.survive(durability))?;
+    db.write_fenced(&first.fence, |sql| group.iter().map(|one| one.small.apply(sql)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests fail by panicking")]
+
+    use super::*;
+    use crate::conformance::agent;
+    use crate::sqlite::open::{Absent, open};
+    use crate::sqlite::schema::DAEMON;
+
+    fn reserve(event: &str, name: &str) -> Small {
+        let key =
+            EventKey { platform: "telegram".into(), account: "main".into(), event: event.into() };
+        Small::Reserve { key, agent: agent(name), at: Timestamp::from_millis(1) }
+    }
+
+    fn fence(epoch: u64) -> Fence {
+        Fence { owner: "test".into(), epoch }
+    }
+
+    #[test]
+    fn those_in_line_share_a_commit_and_each_hears_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("insula.db");
+        let mut db = open(&path, &DAEMON, Durability::Process, Absent::Create).unwrap().unwrap();
+        let line = Line::default();
+        let join = |small, epoch| line.join(&path, small, &fence(epoch)).unwrap();
+        let kept = |db: &Db| -> i64 {
+            db.read(|sql| sql.query_row("SELECT count(*) FROM event", [], |row| row.get(0)))
+                .unwrap()
+        };
+        let (mut one, mut two) = (join(reserve("1", "a"), 2), join(reserve("2", "b"), 2));
+        let mut again = join(reserve("1", "b"), 2);
+        drop(join(reserve("left", "a"), 2));
+        let mut note = join(Small::Note { key: "k".into(), value: "v".into() }, 2);
+        let mut late = join(reserve("3", "c"), 1);
+        assert_eq!(kept(&db), 0, "nothing is written before somebody has the file");
+        line.serve(&mut db, Durability::Power);
+        assert_eq!(one.try_recv().unwrap().unwrap(), Did::Reserved(Reserved::New));
+        assert_eq!(two.try_recv().unwrap().unwrap(), Did::Reserved(Reserved::New));
+        let seen = Did::Reserved(Reserved::Seen(agent("a")));
+        assert_eq!(again.try_recv().unwrap().unwrap(), seen);
+        assert_eq!(note.try_recv().unwrap().unwrap(), Did::Noted);
+        assert!(late.try_recv().is_err(), "another claim has a commit of its own");
+        assert_eq!(kept(&db), 2, "who left reserved nothing");
+        line.serve(&mut db, Durability::Power);
+        assert!(matches!(late.try_recv().unwrap(), Err(StoreError::Fenced { .. })));
+        line.serve(&mut db, Durability::Power);
+        assert_eq!(kept(&db), 2);
+    }
+
+    #[test]
+    fn one_that_fails_takes_no_other_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("insula.db");
+        let mut db = open(&path, &DAEMON, Durability::Process, Absent::Create).unwrap().unwrap();
+        let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON event WHEN NEW.event = 'bad'
+                      BEGIN SELECT raise(ABORT, 'no'); END";
+        db.read(|sql| sql.execute_batch(refuse)).unwrap();
+        let line = Line::default();
+        let join = |event: &str| line.join(&path, reserve(event, "a"), &fence(1)).unwrap();
+        let mut answers = ["1", "bad", "2"].map(join);
+        line.serve(&mut db, Durability::Power);
+        let told = answers.each_mut().map(|answer| answer.try_recv().unwrap().is_ok());
+        assert_eq!(told, [true, false, true]);
+    }
+
+    #[test]
+    fn a_line_is_bounded_and_drops_those_who_left() {
+        let line = Line::default();
+        let join = || line.join(Path::new("x"), reserve("1", "a"), &fence(1));
+        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join().unwrap()).collect();
+        assert!(join().is_err());
+        waiting.pop();
+        waiting.push(join().unwrap());
+        assert_eq!(line.take().len(), GROUP_MAX);
+    }
+}
