@@ -21,7 +21,9 @@ pub(crate) async fn turn_away(
     house.visits.count(Visit::Stranger);
     let address = &envelope.address;
     let Some(user) = &address.user else { return Ok(None) };
-    let asks = matches!(envelope.what, Happening::Said(_)) && !envelope.sender.is_bot;
+    // Where bots are invited to a chat, asking for one is asking to talk.
+    let asks =
+        matches!(envelope.what, Happening::Said(_) | Happening::Added) && !envelope.sender.is_bot;
     if !asks || address.chat_type != ChatType::Dm || agent.door.unknown == Unknown::Ignore {
         return Ok(None);
     }
