@@ -83,3 +83,60 @@ impl OtherLines {
         self.0.get()?.upgrade()?.adapter(platform, account)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insula_config::{Account, AccountValue};
+    use insula_gateway::misfits;
+
+    fn account(platform: &str, values: &[(&str, &str)]) -> Account {
+        let values =
+            values.iter().map(|(key, text)| ((*key).into(), AccountValue::Text((*text).into())));
+        Account {
+            platform: Platform::new(platform).unwrap(),
+            name: AccountId::new("x").unwrap(),
+            enabled: true,
+            uncertain: insula_config::Uncertain::default(),
+            values: values.collect(),
+            metadata: insula_domain::Metadata::default(),
+            problem: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_would_be_refused_is_found_without_asking_anybody() {
+        let (world, _handles) = insula_testkit::world(7);
+        let makers = Makers::new(world.clone(), Transport::new(&world, &[]).unwrap());
+        let long = "0123456789abcdef";
+        for (platform, values, key, word) in [
+            ("telegram", &[("token", "1:a"), ("mode", "webhook")][..], None, "`public_url`"),
+            ("telegram", &[("token", "a b")], Some("token"), "no bot token"),
+            ("telegram", &[("token", "1:a"), ("base_url", "x")], Some("base_url"), "https"),
+            ("webhook", &[("secret", "short")], Some("secret"), "shorter"),
+            ("webhook", &[("secret", long), ("window", "2h")], Some("window"), "an hour"),
+            ("webhook", &[("secret", long), ("template", "{{ a")], Some("template"), ""),
+            (
+                "webhook",
+                &[("secret", long), ("deliver", "telegram:a:1"), ("callback", "https://x")],
+                Some("deliver"),
+                "`callback`",
+            ),
+            ("matrix", &[("token", "a"), ("homeserver", "x")], Some("homeserver"), "no address"),
+        ] {
+            let accounts = [account(platform, values)];
+            let found = misfits(&accounts, &makers);
+            let [found] = found.as_slice() else { panic!("{platform} {values:?}: {found:?}") };
+            assert_eq!(found.key, key, "{}", found.why);
+            assert!(found.why.contains(word), "{}", found.why);
+        }
+        for (platform, values) in [
+            ("telegram", &[("token", "${secret:T}"), ("base_url", "${env:U}")][..]),
+            ("webhook", &[("secret", "${secret:S}"), ("template", "{{ a }}")]),
+            ("matrix", &[("token", "${secret:T}"), ("homeserver", "${env:H}")]),
+        ] {
+            let accounts = [account(platform, values)];
+            assert!(misfits(&accounts, &makers).is_empty(), "{platform} {values:?}");
+        }
+    }
+}

@@ -516,7 +516,7 @@ pub enum Deliveries {
 /// List who asks to talk to an agent, let them in, and let them in no longer.
 #[derive(Debug, Subcommand)]
 pub enum Pairing {
-    /// List who asks to be let in, and who was
+    /// List who asks to be let in, who was, and which groups the agent was added to
     List {
         /// The agent; without it, every agent
         agent: Option<String>,
@@ -525,17 +525,17 @@ pub enum Pairing {
     Approve {
         /// The agent's id
         agent: String,
-        /// The code, as they were given it
+        /// The code, as they were given it; or who asks, as `list` names them
         code: String,
         /// The platform it was given on; without it, any
         #[arg(long)]
         platform: Option<String>,
     },
-    /// Let somebody in no longer, and drop what they asked
+    /// Let somebody in no longer, or close a group that the agent was added to
     Revoke {
         /// The agent's id
         agent: String,
-        /// Who, as `list` names them, such as `telegram:12345`
+        /// Who, as `list` names them, such as `telegram:12345` or `telegram:chat:-100`
         who: String,
     },
 }

@@ -67,11 +67,12 @@ fn of_report(report: Value) -> Value {
 /// What is wrong with what was typed, for programs.
 pub fn wrong_words(error: &clap::Error) -> Value {
     let said = error.render().to_string();
-    let (first, rest) = said.split_once('\n').unwrap_or((&said, ""));
+    let (first, rest) = said.split_once("\n\n").unwrap_or((&said, ""));
     let (message, help) = match first.strip_prefix("error: ") {
-        Some(message) => (message, rest),
+        // What is missing stands on lines of its own.
+        Some(message) => (message.lines().map(str::trim).collect::<Vec<_>>().join(" "), rest),
         // Where words are missing it is the help that is printed.
-        None => ("a command is missing", said.as_str()),
+        None => ("a command is missing".to_owned(), said.as_str()),
     };
     let error = json!({ "message": message, "help": help.trim(), "exit_code": WRONG_USE });
     json!({ "error": error })
@@ -96,5 +97,21 @@ impl From<RuntimeError> for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Self {
         Self::Failed(error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Arguments;
+    use clap::Parser as _;
+
+    #[test]
+    fn what_is_missing_is_part_of_the_message() {
+        let typed = Arguments::try_parse_from(["insula", "pairing", "approve"]).unwrap_err();
+        let told = wrong_words(&typed);
+        let message = told["error"]["message"].as_str().unwrap();
+        assert!(message.contains("<AGENT> <CODE>"), "{message}");
+        assert!(told["error"]["help"].as_str().unwrap().contains("Usage"), "{told}");
     }
 }

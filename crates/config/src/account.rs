@@ -62,6 +62,35 @@ pub enum Uncertain {
     Hold,
 }
 
+/// Where accounts and their settings stand.
+#[derive(Debug, Clone, Default)]
+pub struct AccountPlaces {
+    accounts: BTreeMap<(Box<str>, Box<str>), (Span, BTreeMap<Box<str>, Span>)>,
+}
+
+impl AccountPlaces {
+    pub(crate) fn of(channels: Option<&Node>) -> Self {
+        let mut accounts = BTreeMap::new();
+        for channel in channels.map(Node::entries).unwrap_or_default() {
+            for entry in channel.value.get("accounts").map(Node::entries).unwrap_or_default() {
+                let settings = entry.value.entries().iter();
+                let places = settings.map(|it| (it.key.clone(), it.value.span)).collect();
+                let name = (channel.key.clone(), entry.key.clone());
+                accounts.insert(name, (entry.key_span, places));
+            }
+        }
+        Self { accounts }
+    }
+
+    /// Where a setting of an account stands; without one, or where it is not written, the
+    /// account itself.
+    pub fn find(&self, account: &Account, key: Option<&str>) -> Option<Span> {
+        let name = (account.platform.as_str().into(), account.name.as_str().into());
+        let (at, settings) = self.accounts.get(&name)?;
+        Some(key.and_then(|key| settings.get(key)).copied().unwrap_or(*at))
+    }
+}
+
 /// Reads the accounts of `channels`. `env` is the environment at start.
 pub fn read(
     report: &mut Report,
@@ -84,7 +113,8 @@ pub fn read(
             let Ok(name) = AccountId::new(&*entry.key) else { continue };
             let owner = Owner::Account(format!("{platform}.{name}").into());
             let mut reader = Reader { report, owner, env };
-            let account = reader.account(platform, name, keys, entry);
+            let mut account = reader.account(platform, name, keys, entry);
+            reader.refuse_same_token(&accounts, &mut account, entry);
             destinations.extend(entry.value.get("deliver").map(|node| (reader.owner, node)));
             accounts.push(account);
         }
@@ -175,6 +205,26 @@ impl Reader<'_> {
             let message = format!("{subject} needs `{key}`");
             self.report.push(Diagnostic::error(&self.owner, place, message));
         }
+    }
+
+    /// Two connections with one token take each other's events, or answer all of them twice.
+    fn refuse_same_token(&mut self, others: &[Account], account: &mut Account, entry: &Entry) {
+        let Some(token) = account.values.get("token").filter(|_| account.enabled) else { return };
+        let is_same = |other: &&Account| {
+            other.enabled
+                && other.platform == account.platform
+                && other.values.get("token") == Some(token)
+        };
+        let Some(other) = others.iter().find(is_same) else { return };
+        let first = self.report.diagnostics.len();
+        let place = entry.value.get("token").map_or(entry.key_span, |node| node.span);
+        let message = format!(
+            "account `{}.{}` has the token of `{}.{}`",
+            account.platform, account.name, other.platform, other.name
+        );
+        let help = "give each account a token of its own, or remove one of them";
+        self.report.push(Diagnostic::error(&self.owner, place, message).help(help));
+        account.problem = account.problem.take().or_else(|| self.problem(first));
     }
 
     /// The first error found since `first`, as the reason the account is not connected.

@@ -3,7 +3,9 @@
 //! Every finding belongs to somebody: to one agent, which then does not start, or to the
 //! shared part, which then is not applied at all.
 
+use crate::sensitive::{is_sensitive, only_refers};
 use crate::source::{Sources, Span};
+use crate::yaml::{Node, Value};
 use std::collections::HashSet;
 
 /// How bad a finding is.
@@ -133,6 +135,8 @@ pub struct Report {
     pub diagnostics: Vec<Diagnostic>,
     /// The texts.
     pub sources: Sources,
+    /// Places of what may be credentials, whether anything was found there or not.
+    hidden: Vec<Span>,
 }
 
 impl Report {
@@ -158,7 +162,34 @@ impl Report {
 
     /// The places whose text must not be shown.
     pub fn concealed(&self) -> impl Iterator<Item = Span> {
-        self.diagnostics.iter().filter(|found| found.shows == Shows::Nothing).map(|it| it.span)
+        let found = self.diagnostics.iter().filter(|found| found.shows == Shows::Nothing);
+        found.map(|it| it.span).chain(self.hidden.iter().copied())
+    }
+
+    /// Keeps what stands where credentials stand out of sight. A finding about something else
+    /// may show the same line, and one that a misspelt name led astray has nobody to say so.
+    pub(crate) fn hide_credentials(&mut self, node: &Node) {
+        match &node.value {
+            Value::Scalar { .. } => {}
+            Value::List(items) => items.iter().for_each(|item| self.hide_credentials(item)),
+            Value::Map(entries) => {
+                for entry in entries {
+                    match is_sensitive(&entry.key) {
+                        true => self.hide(&entry.value),
+                        false => self.hide_credentials(&entry.value),
+                    }
+                }
+            }
+        }
+    }
+
+    fn hide(&mut self, node: &Node) {
+        match &node.value {
+            Value::Scalar { text, .. } if only_refers(text) => {}
+            Value::Scalar { .. } => self.hidden.push(node.span),
+            Value::List(items) => items.iter().for_each(|item| self.hide(item)),
+            Value::Map(entries) => entries.iter().for_each(|entry| self.hide(&entry.value)),
+        }
     }
 
     /// Drops findings about secrets that are set after all; `is_set` knows the secrets of one

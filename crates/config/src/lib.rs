@@ -38,7 +38,7 @@ mod warnings;
 pub mod web;
 pub mod yaml;
 
-pub use account::{Account, AccountValue, Uncertain};
+pub use account::{Account, AccountPlaces, AccountValue, Uncertain};
 pub use agent::AgentConfig;
 pub use authority::{Applied, Authority};
 pub use changes::{Change, ChangeKind, diff};

@@ -3,6 +3,7 @@
 //! Everything that is wrong is reported. What is wrong in one agent's part fails that agent;
 //! what is wrong in the shared part fails the whole, and the caller keeps what it had.
 
+use crate::account::AccountPlaces;
 use crate::agent::{AgentConfig, Soul};
 use crate::bindings::{self, Written};
 use crate::daemon::{self, DaemonConfig};
@@ -35,6 +36,8 @@ pub struct Loaded {
     pub implicit: Option<AgentId>,
     /// Where each binding stands, as `file:line:column`.
     pub binding_places: Vec<String>,
+    /// Where each account stands.
+    pub account_places: AccountPlaces,
 }
 
 /// What became of one agent's configuration.
@@ -144,6 +147,7 @@ impl Loader<'_> {
                 .iter()
                 .map(|rule| sources.describe(rule.span).to_string())
                 .collect(),
+            account_places: AccountPlaces::of(top.get("channels")),
         })
     }
 
@@ -171,6 +175,7 @@ impl Loader<'_> {
                 return None;
             }
         };
+        self.report.hide_credentials(&node);
         adopt_agent_keys(&mut node);
         let mut checker = Checker::new(self.report, Owner::Shared, &*name);
         if let Value::Map(entries) = &mut node.value {
@@ -258,6 +263,9 @@ impl Loader<'_> {
             FileState::Text(text) => {
                 let source = self.report.sources.add(file, text.clone());
                 let parsed = yaml::parse(source, text);
+                if let Ok(node) = &parsed {
+                    self.report.hide_credentials(node);
+                }
                 let mut checker = Checker::new(self.report, owner.clone(), subject);
                 let node = match parsed {
                     Ok(node) => check_agent(&mut checker, node),

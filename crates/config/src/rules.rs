@@ -210,6 +210,10 @@ rule!(
                 .help("write `platform:user`, such as `telegram:12345`"));
         };
         (PLATFORM.check)(platform)?;
+        if who != "*" && who.contains('*') {
+            return Err(Problem::new(format!("`{}` names nobody", shorten(text)))
+                .help(format!("a `*` stands alone: `{platform}:*` is everybody there")));
+        }
         let who = who.strip_prefix("role:").or_else(|| who.strip_prefix("chat:")).unwrap_or(who);
         (EXTERNAL_ID.check)(who)
     }

@@ -1,5 +1,6 @@
 //! The texts a configuration was read from, and places in them.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -54,15 +55,20 @@ impl Sources {
     /// The same files with the text at some places blotted out, byte for byte, so that every
     /// place in them stays where it is.
     pub fn without(&self, places: impl Iterator<Item = Span>) -> Self {
+        let mut blots: BTreeMap<u32, Vec<Span>> = BTreeMap::new();
+        places.for_each(|span| blots.entry(span.source.0).or_default().push(span));
         let mut blotted = self.clone();
-        for span in places {
-            let source = &mut blotted.files[span.source.0 as usize];
-            let start = source.text.floor_char_boundary(span.start as usize);
-            let end = source.text.ceil_char_boundary(span.end as usize);
-            if let (Some(before), Some(after)) = (source.text.get(..start), source.text.get(end..))
-            {
-                source.text = format!("{before}{}{after}", "*".repeat(end - start)).into();
+        for (source, spans) in blots {
+            let source = &mut blotted.files[source as usize];
+            let mut text = source.text.to_string();
+            for span in spans {
+                let start = text.floor_char_boundary(span.start as usize);
+                let end = text.ceil_char_boundary(span.end as usize);
+                if text.get(start..end).is_some() {
+                    text.replace_range(start..end, &"*".repeat(end - start));
+                }
             }
+            source.text = text.into();
         }
         blotted
     }

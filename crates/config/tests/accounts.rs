@@ -4,6 +4,7 @@
 mod common;
 
 use common::load_text;
+use insula_config::render::{self, Colour};
 use insula_config::{Account, AccountValue, Owner, Report, Severity, Uncertain};
 
 fn accounts(channels: &str) -> (Report, Vec<Account>) {
@@ -77,5 +78,56 @@ fn what_is_missing_or_not_built_is_a_warning() {
     ] {
         let found = report.warnings().any(|found| found.message.contains(word));
         assert!(found, "{word}: {:?}", report.diagnostics);
+    }
+}
+
+#[test]
+fn a_credential_is_shown_by_no_finding_about_its_line() {
+    for config in [
+        "channels: {telegrm: {accounts: {main: {token: \"1:hushhush\"}}}}",
+        "channels: {telegram: {accounts: {\"not a name\": {token: \"1:hushhush\"}}}}",
+        "chanels: {telegram: {accounts: {main: {token: \"1:hushhush\"}}}}",
+        "channels: {webhook: {acounts: {main: {secret: hushhush}}}}",
+        "providrs: {a: {api_key: hushhush}}",
+    ] {
+        let (report, _) = load_text(&format!("agents: {{main: {{}}}}\n{config}\n"));
+        let shown = render::text(&report, Colour::Plain);
+        assert!(shown.contains("error") && !shown.contains("hushhush"), "{shown}");
+    }
+    // What only names a secret helps to find the place.
+    let (report, _) =
+        load_text("agents: {main: {}}\nchanels: {telegram: {token: \"${secret:NAMED}\"}}\n");
+    assert!(render::text(&report, Colour::Plain).contains("NAMED"));
+}
+
+#[test]
+fn a_star_is_everybody_or_nothing() {
+    let with = |who: &str| {
+        let (report, _) =
+            load_text(&format!("agents: {{main: {{access: {{allow: ['{who}']}}}}}}\n"));
+        report.errors().map(|error| error.message.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(with("telegram:*"), Vec::<String>::new());
+    for who in ["telegram:*x", "telegram:4*", "telegram:chat:*", "discord:role:*"] {
+        assert!(with(who).iter().any(|it| it.contains("names nobody")), "{who}: {:?}", with(who));
+    }
+}
+
+#[test]
+fn one_token_makes_one_account() {
+    for token in ["1:a", "${secret:T}"] {
+        let one = format!("{{token: \"{token}\"}}");
+        let off = format!("{{token: \"{token}\", enabled: false}}");
+        let (report, found) =
+            accounts(&format!("  telegram: {{accounts: {{a: {one}, b: {one}, c: {off}}}}}\n"));
+        let problems: Vec<_> = found.iter().map(|it| it.problem.is_some()).collect();
+        assert_eq!(problems, [false, true, false], "{:?}", report.diagnostics);
+        let problem = found[1].problem.as_deref().unwrap();
+        assert!(problem.contains("`telegram.b` has the token of `telegram.a`"), "{problem}");
+        // Another platform has other tokens.
+        let (_, found) = accounts(&format!(
+            "  telegram: {{accounts: {{a: {one}}}}}\n  slack: {{accounts: {{b: {one}}}}}\n"
+        ));
+        assert!(found.iter().all(|it| it.problem.is_none()));
     }
 }

@@ -6,7 +6,7 @@ use crate::address::{Address, ChatType};
 use crate::id::{AccountId, ChatId, PersonId, RoleId, UserId};
 use crate::platform::Platform;
 use crate::principal::{Admins, Standing};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whom an operator lets talk to an agent: people, chats, roles, or everybody of a platform.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -51,8 +51,8 @@ impl AllowList {
 pub struct Roster {
     /// Users that were paired, each with the account they were paired at.
     pub paired: BTreeSet<(Platform, AccountId, UserId)>,
-    /// Chats that an allowed person added us to.
-    pub joined: BTreeSet<(Platform, AccountId, ChatId)>,
+    /// Chats that an allowed person added us to, each with who did.
+    pub joined: BTreeMap<(Platform, AccountId, ChatId), UserId>,
 }
 
 /// Who asks.
@@ -101,13 +101,12 @@ impl Admission<'_> {
     }
 
     /// Whether they may talk for who they are, wherever they speak. Only such people bring an
-    /// agent to new places: who is let in by being somewhere could let in whole groups.
+    /// agent to new places: who is let in by being somewhere could let in whole groups, and
+    /// nobody would notice when a role is lost that a group stays open by.
     pub fn is_personal(self) -> bool {
         match self {
-            Self::Admin(_) | Self::Named(_) | Self::Paired(_) | Self::Role | Self::Everybody => {
-                true
-            }
-            Self::Chat | Self::Joined | Self::Refused => false,
+            Self::Admin(Some(_)) | Self::Named(_) | Self::Paired(_) | Self::Everybody => true,
+            Self::Admin(None) | Self::Role | Self::Chat | Self::Joined | Self::Refused => false,
         }
     }
 }
@@ -121,6 +120,8 @@ pub struct AccessRules<'r> {
     pub admins: &'r Admins,
     /// Whom people let in.
     pub roster: &'r Roster,
+    /// Whether a chat is open because somebody added the agent to it.
+    pub invites: bool,
     /// Whom an identity is linked to.
     pub person: &'r dyn Fn(Platform, &UserId) -> Option<PersonId>,
 }
@@ -177,12 +178,33 @@ impl AccessRules<'_> {
                 if self.allow.chats.contains(&(*platform, place.clone())) {
                     return Admission::Chat;
                 }
-                if self.roster.joined.contains(&(*platform, account.clone(), place.clone())) {
+                if self.is_open(*platform, account, place) {
                     return Admission::Joined;
                 }
             }
         }
         Admission::Refused
+    }
+
+    /// Whether a chat is open because somebody added the agent to it who may do so now.
+    pub fn is_open(&self, platform: Platform, account: &AccountId, chat: &ChatId) -> bool {
+        let place = (platform, account.clone(), chat.clone());
+        let Some(inviter) = self.roster.joined.get(&place).filter(|_| self.invites) else {
+            return false;
+        };
+        // In person, so that no chat is open by another one.
+        let address = Address {
+            platform,
+            account: account.clone(),
+            chat: chat.clone(),
+            chat_type: ChatType::Dm,
+            topic: None,
+            parent: None,
+            community: None,
+            user: Some(inviter.clone()),
+            roles: Vec::new(),
+        };
+        self.judge(Asker { address: &address, also: &[], is_bot: false }).is_personal()
     }
 }
 

@@ -33,7 +33,7 @@ fn nobody(_: Platform, _: &UserId) -> Option<PersonId> {
 
 fn judge(allow: &AllowList, roster: &Roster, address: &Address, also: &[UserId]) -> bool {
     let admins = Admins::default();
-    let rules = AccessRules { allow, admins: &admins, roster, person: &nobody };
+    let rules = AccessRules { allow, admins: &admins, roster, invites: true, person: &nobody };
     rules.judge(Asker { address, also, is_bot: false }).is_allowed()
 }
 
@@ -83,7 +83,13 @@ fn a_program_is_let_in_by_name_only() {
     let roster = Roster::default();
     let address = at("-100", ChatType::Group, Some("9"));
     let asker = Asker { address: &address, also: &[], is_bot: true };
-    let rules = |allow| AccessRules { allow, admins: &admins, roster: &roster, person: &nobody };
+    let rules = |allow| AccessRules {
+        allow,
+        admins: &admins,
+        roster: &roster,
+        invites: true,
+        person: &nobody,
+    };
     assert_eq!(rules(&allow).judge(asker), Admission::Refused);
     let mut named = allow.clone();
     named.user(platform("telegram"), user("9"), None);
@@ -111,11 +117,39 @@ fn who_is_let_in_by_a_place_brings_the_agent_nowhere() {
         (Admission::Chat, false),
         (Admission::Joined, false),
         (Admission::Refused, false),
-        (Admission::Role, true),
-        (Admission::Admin(None), true),
+        (Admission::Role, false),
+        (Admission::Admin(None), false),
+        (Admission::Everybody, true),
+        (Admission::Named(&user("1")), true),
     ] {
         assert_eq!(admission.is_personal(), personal, "{admission:?}");
     }
+}
+
+#[test]
+fn a_chat_is_open_for_as_long_as_its_inviter_may_talk() {
+    let account = AccountId::new("main").unwrap();
+    let place = |chat: &str| (platform("telegram"), account.clone(), ChatId::new(chat).unwrap());
+    let joined = BTreeMap::from([(place("-100"), user("1")), (place("-200"), user("2"))]);
+    let roster = Roster { joined, ..Roster::default() };
+    let admins = Admins::default();
+    let mut allow = AllowList::default();
+    let (here, there) =
+        (at("-100", ChatType::Group, Some("2")), at("-200", ChatType::Group, Some("3")));
+    assert!(!judge(&allow, &roster, &here, &[]), "nobody named whoever added us");
+    allow.user(platform("telegram"), user("1"), None);
+    assert!(judge(&allow, &roster, &here, &[]));
+    // Who is let in by a chat brings nobody anywhere, though they may talk in it.
+    assert!(!judge(&allow, &roster, &there, &[]));
+    let rules = AccessRules {
+        allow: &allow,
+        admins: &admins,
+        roster: &roster,
+        invites: false,
+        person: &nobody,
+    };
+    let asker = Asker { address: &here, also: &[], is_bot: false };
+    assert_eq!(rules.judge(asker), Admission::Refused, "invitations are off");
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod post;
 mod way_in;
 mod way_out;
 
-pub use accounts::{AccountSettings, AccountState, Connection, Workshop, examine};
+pub use accounts::{AccountSettings, AccountState, Connection, Misfit, Workshop, examine, misfits};
 pub use adapter::{
     Adapter, Cursor, Fault, Features, Identity, Inbox, NotTaken, WebAnswer, WebRequest,
 };

@@ -204,6 +204,7 @@ struct Page {
 enum Next {
     Said(Message),
     Gone,
+    Unreadable,
     Tell(Arc<str>),
     Cut,
     Changed,
@@ -236,7 +237,8 @@ impl Page {
                 frame = told.recv() => frame.map_or(Next::Cut, Next::Tell),
                 said = self.socket.recv() => match said {
                     Some(Ok(message)) => Next::Said(message),
-                    _ => Next::Gone,
+                    Some(Err(_)) => Next::Unreadable,
+                    None => Next::Gone,
                 },
                 () = clock.sleep(PING_EVERY) => Next::Quiet,
             };
@@ -275,6 +277,8 @@ impl Page {
                         return (AWAY, "");
                     }
                 }
+                // Where the connection broke nobody hears it.
+                Next::Unreadable => return (POLICY, "the frame is too long, or no UTF-8"),
                 Next::Gone => return (AWAY, ""),
             }
         }

@@ -11,17 +11,18 @@ use axum::http::StatusCode;
 use insula_domain::{AgentId, Platform};
 use insula_runtime::AgentContext;
 use insula_runtime::access::PairError;
-use insula_store::{Pairing, PairingRequest, Visitor};
+use insula_store::{JoinedChat, Pairing, PairingRequest, Visitor};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-/// Somebody who asks to be let in, or was.
+/// Somebody who asks to be let in, or was; or a chat that the agent was added to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PairingView {
     agent: String,
-    /// `waiting` or `paired`.
+    /// `waiting`, `paired`, `joined` (a chat that somebody added the agent to, where everybody
+    /// may talk) or `closed` (such a chat, where whoever did it may no longer).
     state: &'static str,
-    /// Who, such as `telegram:12345`.
+    /// Who, such as `telegram:12345`, or which chat, such as `telegram:chat:-100`.
     who: String,
     /// The account of ours that they talk to.
     account: String,
@@ -65,13 +66,26 @@ impl PairingView {
             by: Some(pairing.by.into()),
         }
     }
+
+    fn joined(agent: &AgentId, (chat, is_open): (JoinedChat, bool)) -> Self {
+        Self {
+            agent: agent.to_string(),
+            state: if is_open { "joined" } else { "closed" },
+            who: format!("{}:chat:{}", chat.platform, chat.chat),
+            account: chat.account.into(),
+            name: String::new(),
+            at: chat.at.to_string(),
+            expires_at: None,
+            by: Some(chat.by.into()),
+        }
+    }
 }
 
-/// A code that somebody was given.
+/// A code that somebody was given, or who is meant.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Approve {
-    /// The code.
+    /// The code, or who asks, such as `telegram:12345`.
     code: String,
     /// The platform it was given on; without one, any.
     platform: Option<String>,
@@ -82,6 +96,7 @@ impl From<PairError> for ApiError {
         let (status, code) = match &error {
             PairError::NotAdmin(_) => (StatusCode::FORBIDDEN, "forbidden"),
             PairError::NoSuchCode => (StatusCode::NOT_FOUND, "no_such_code"),
+            PairError::NotAsking(_) => (StatusCode::NOT_FOUND, "not_asking"),
             PairError::NotPaired(_) => (StatusCode::NOT_FOUND, "not_paired"),
             PairError::Locked(_) => (StatusCode::TOO_MANY_REQUESTS, "locked"),
             PairError::Store(_) => (StatusCode::INTERNAL_SERVER_ERROR, "store"),
@@ -94,10 +109,13 @@ async fn of_agent(surface: &Surface, agent: &AgentContext) -> Result<Vec<Pairing
     let (requests, pairings) = surface.house.pairing_list(agent).await?;
     let asks = requests.into_iter().map(|it| PairingView::asks(&agent.id, it));
     let paired = pairings.into_iter().map(|it| PairingView::paired(&agent.id, it));
-    Ok(asks.chain(paired).collect())
+    let joined = surface.house.joined_list(agent).await?;
+    let joined = joined.into_iter().map(|it| PairingView::joined(&agent.id, it));
+    Ok(asks.chain(paired).chain(joined).collect())
 }
 
-/// Who asks to be let in at one agent and who was, without any code.
+/// Who asks to be let in at one agent and who was, without any code, and the chats it was added
+/// to.
 #[utoipa::path(get, path = "/api/agents/{id}/pairing", params(("id" = String, Path)),
     responses((status = 200, body = [PairingView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn list(
@@ -142,7 +160,8 @@ pub async fn approve(
     Ok(Json(PairingView::paired(&agent.id, pairing)))
 }
 
-/// Lets somebody in no longer, and drops what they asked.
+/// Lets somebody in no longer and drops what they asked, or closes a chat that the agent was
+/// added to.
 #[utoipa::path(delete, path = "/api/agents/{id}/pairing/{who}",
     params(("id" = String, Path), ("who" = String, Path)),
     responses((status = 204), (status = 403, body = ErrorBody), (status = 404, body = ErrorBody)),

@@ -56,7 +56,10 @@ impl Platforms {
     /// What `insula doctor` says about accounts.
     pub async fn examine(&self, house: &House) -> Vec<Finding> {
         match &self.makers {
-            Some(makers) => insula_gateway::examine(house, &**makers).await,
+            Some(makers) => {
+                let lines = self.gateway.as_ref().map(|gateway| gateway.lines());
+                insula_gateway::examine(house, &**makers, lines.as_deref()).await
+            }
             None => Vec::new(),
         }
     }

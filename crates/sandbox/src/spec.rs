@@ -290,7 +290,7 @@ impl Layer {
             Self::Landlock => "boot Linux 6.12 or later with `landlock` in the lsm= parameter",
             Self::Seccomp => "use a kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64",
             Self::MemoryCgroup | Self::PidsCgroup => {
-                "run as root, or as a service with Delegate=yes"
+                "run as a service with Delegate=yes, or as root outside of a container"
             }
         }
     }

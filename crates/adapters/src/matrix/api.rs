@@ -70,7 +70,7 @@ impl Homeserver {
         let fits =
             |uri: &Uri| uri.host().is_some() && matches!(uri.scheme_str(), Some("http" | "https"));
         if !uri.as_ref().is_some_and(fits) {
-            let why = format!("`{}` is no address of a homeserver", excerpt(base));
+            let why = format!("`homeserver` is no address of one: `{}`", excerpt(base));
             return Err(Fault::Refused(why.into()));
         }
         Ok(Self { base: base.into(), token, transport })

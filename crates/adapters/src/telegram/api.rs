@@ -36,7 +36,8 @@ impl Api {
     ) -> Result<Self, Fault> {
         let refused = |why: &str| Fault::Refused(why.into());
         if !is_token(token.expose_secret()) {
-            let why = "this is no bot token: it is a number, a colon and letters, from @BotFather";
+            let why =
+                "`token` is no bot token: that is a number, a colon and letters, from @BotFather";
             return Err(refused(why));
         }
         let base_url = base_url.unwrap_or(BASE_URL).trim_end_matches('/').to_owned();
@@ -47,7 +48,7 @@ impl Api {
                 && uri.query().is_none()
         });
         if !is_usable {
-            return Err(refused("base_url must be like https://host, without user or query"));
+            return Err(refused("`base_url` must be like https://host, without user or query"));
         }
         Ok(Self { transport: transport.clone(), base_url, token })
     }

@@ -164,7 +164,8 @@ impl Telegram {
                 let is_plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-');
                 let text = secret.expose_secret();
                 if text.is_empty() || text.len() > 256 || !text.bytes().all(is_plain) {
-                    let why = "the webhook's secret must have 1 to 256 of A-Z, a-z, 0-9, _ and -";
+                    let why =
+                        "`secret` of the webhook must have 1 to 256 of A-Z, a-z, 0-9, _ and -";
                     return Err(refused(why.into()));
                 }
                 Mode::Webhook { url, secret }

@@ -14,7 +14,7 @@
 //! | answer | meaning |
 //! | --- | --- |
 //! | 202 | taken, and durable |
-//! | 400 | signed, and no JSON |
+//! | 400 | signed, and no JSON, or its timestamp is none |
 //! | 401 | not signed with this account's secret, or there is no such account |
 //! | 409 | signed, and taken before, or at another time than now (`window`) |
 //! | 413 | longer than a request may be |
@@ -250,6 +250,11 @@ impl Adapter for Webhook {
         let signature = match checked {
             Ok(signature) => signature,
             Err(Unsigned::Stranger) => return WebAnswer::refused(),
+            Err(Unsigned::NoTime) => {
+                let message =
+                    "`X-Insula-Timestamp` is no number of seconds since 1970, such as 1794708747";
+                return answer(400, "no_time", message);
+            }
             Err(Unsigned::NotNow) => {
                 let message = format!(
                     "the timestamp is more than {} s from now; look at both clocks",

@@ -29,6 +29,8 @@ pub enum Unsigned {
     Stranger,
     /// It is, at another time than now.
     NotNow,
+    /// It is, at no time at all.
+    NoTime,
 }
 
 impl Signer {
@@ -65,8 +67,8 @@ impl Signer {
         let found = found.ok_or(Unsigned::Stranger)?;
         // Ten digits: no sum below overflows.
         let seconds: i64 = match timestamp.len() {
-            1..=10 => timestamp.parse().map_err(|_| Unsigned::NotNow)?,
-            _ => return Err(Unsigned::NotNow),
+            1..=10 => timestamp.parse().map_err(|_| Unsigned::NoTime)?,
+            _ => return Err(Unsigned::NoTime),
         };
         let apart_ms = now.as_millis().abs_diff(seconds * 1_000);
         let window_ms = u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX);
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn only_what_is_signed_by_the_secret_and_lately_is_taken() {
-        use Unsigned::{NotNow, Stranger};
+        use Unsigned::{NoTime, NotNow, Stranger};
         let signer = Signer::new("0123456789abcdef", Duration::from_secs(300));
         let body = b"{}";
         let signature = signer.sign(NOW_S, body);
@@ -131,6 +133,11 @@ mod tests {
         {
             let at = NOW_S + at;
             assert_eq!(check(&at.to_string(), &signer.sign(at, body), body), expected, "{at}");
+        }
+        for no_time in ["abc", "", "1794708747004", "17947.5"] {
+            let tag = hmac::sign(&signer.key, &signed(no_time, body));
+            let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+            assert_eq!(check(no_time, &format!("sha256={hex}"), body), Err(NoTime), "{no_time}");
         }
         // Signed, and no moment at all.
         for moment in ["99999999999999999999", "-1x", "", "1e9"] {

@@ -5,11 +5,14 @@ use crate::failure::{Failure, WRONG_USE};
 use crate::output;
 use crate::reach::{Occupied, Reach, occupied};
 use crate::setting::{Answer, Setting};
+use insula_adapters::Makers;
 use insula_config::authority::{Applied, Change, diff};
 use insula_config::files::{CONFIG_BYTES_MAX, FileState, Snapshot, read_text};
 use insula_config::render::{self, Colour};
 use insula_config::resolved::{resolved, resolved_text};
-use insula_config::{Loaded, Report, load};
+use insula_config::{Diagnostic, Loaded, Owner, Report, load};
+use insula_gateway::{Misfit, misfits};
+use insula_models::Transport;
 use insula_runtime::children::refused_here;
 use insula_runtime::house::{Purpose, last_applied};
 use serde_json::{Value, json};
@@ -35,6 +38,9 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
     }
     let (mut report, loaded) = load(&snapshot, &setting.environment.variables);
     insula_runtime::secrets::settle(home, &setting.world, &mut report).await;
+    if let Some(loaded) = &loaded {
+        check_accounts(setting, loaded, &mut report);
+    }
     let changes = match (check.diff, &loaded) {
         (true, Some(loaded)) => Some(diff(&baseline(setting).await?, &Applied::of(loaded))),
         _ => None,
@@ -57,6 +63,19 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         }
     }
     Ok(if report.errors().next().is_some() { WRONG_USE } else { 0 })
+}
+
+/// Finds the accounts that the daemon would refuse to connect.
+fn check_accounts(setting: &Setting, loaded: &Loaded, report: &mut Report) {
+    // Without TLS nothing connects, which is no fault of these files.
+    let Ok(transport) = Transport::new(&setting.world, &[]) else { return };
+    let makers = Makers::new(setting.world.clone(), transport);
+    for Misfit { account, key, why } in misfits(&loaded.daemon.accounts, &makers) {
+        let name = format!("{}.{}", account.platform, account.name);
+        let Some(span) = loaded.account_places.find(account, key) else { continue };
+        let message = format!("account `{name}` would be refused: {why}");
+        report.push(Diagnostic::error(&Owner::Account(name.into()), span, message));
+    }
 }
 
 /// What is applied: by the daemon that runs, or by the one that ran last.

@@ -31,10 +31,19 @@ pub async fn run(reach: &Reach, answer: Answer, command: Pairing) -> Result<u8, 
             let path = format!("/api/agents/{}/pairing/{}", part(&agent), part(&who));
             reach.delete(&path).await?;
             let done = json!({ "agent": agent, "who": who, "revoked": true });
-            answer.give(&done, |_| output::line(&format!("{who} may no longer talk to {agent}")));
+            answer.give(&done, |_| output::line(&no_longer(&agent, &who)));
         }
     }
     Ok(0)
+}
+
+fn no_longer(agent: &str, who: &str) -> String {
+    match who.split_once(':') {
+        Some((_, place)) if place.starts_with("chat:") => {
+            format!("{who} is closed to {agent}, except for those who may talk to it anyway")
+        }
+        _ => format!("{who} may no longer talk to {agent}"),
+    }
 }
 
 fn table(all: &Value) {

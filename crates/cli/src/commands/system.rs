@@ -92,7 +92,7 @@ pub async fn doctor(reach: &Reach, answer: Answer) -> Result<u8, Failure> {
             findings.as_array().into_iter().flatten().map(|found| {
                 vec![text(found, "name"), text(found, "status"), text(found, "detail")]
             });
-        output::table(&["what", "", "detail"], rows);
+        output::table(&["what", "state", "detail"], rows);
     });
     let bad = findings.as_array().into_iter().flatten().any(|found| found["status"] == "bad");
     Ok(if bad { FAILED } else { 0 })

@@ -33,6 +33,22 @@ fn a_good_configuration_is_good() {
 }
 
 #[test]
+fn an_account_that_would_be_refused_is_told_with_its_place() {
+    let home = configured(
+        "agents: {main: {}}\nchannels:\n  telegram:\n    accounts:\n      a: {token: \"${secret:A}\", mode: webhook}\n      b:\n        token: \"hush hush\"\n",
+    );
+    let output = insula(&home, &["check"]);
+    assert_eq!(output.code, Some(2), "{output:?}");
+    let found = insula(&home, &["check", "--json"]).json();
+    let found: Vec<_> = found["errors"].as_array().unwrap().iter().collect();
+    let places: Vec<_> = found.iter().map(|it| it["line"].as_u64().unwrap()).collect();
+    assert_eq!(places, [5, 7], "{found:?}");
+    assert!(output.stdout.contains("`public_url`") && output.stdout.contains("no bot token"));
+    assert!(output.stdout.contains("account `telegram.b` does not connect"), "{output:?}");
+    assert!(!output.stdout.contains("hush"), "{output:?}");
+}
+
+#[test]
 fn every_mistake_is_told_with_its_place() {
     let home = configured(MISTAKES);
     let output = insula(&home, &["check"]);

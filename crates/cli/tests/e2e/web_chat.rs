@@ -12,6 +12,7 @@ use crate::accounts::{SECRET, hook, signed};
 use crate::support::*;
 use insula_testkit::{Daemon, Home};
 use serde_json::{Value, json as value};
+use std::io::Write as _;
 use std::net::TcpStream;
 use std::time::Duration;
 use tungstenite::client::IntoClientRequest as _;
@@ -104,6 +105,19 @@ fn closed(socket: &mut Socket) -> Option<u16> {
             Err(_) => return None,
         }
     }
+}
+
+#[test]
+fn a_frame_that_can_not_be_read_is_said_to_be_one() {
+    let (home, daemon) = served();
+    let (_, token) = token(&home, "a");
+    let mut long = with_token(&daemon, &token);
+    long.send(Message::text("x".repeat(1_000_000))).ok();
+    assert_eq!(closed(&mut long), Some(1008));
+    let mut odd = with_token(&daemon, &token);
+    // A text frame of one byte, masked with zeros, that begins nothing in UTF-8.
+    odd.get_mut().write_all(&[0x81, 0x81, 0, 0, 0, 0, 0xff]).unwrap();
+    assert_eq!(closed(&mut odd), Some(1008));
 }
 
 #[test]
@@ -355,6 +369,7 @@ fn somebody_unknown_is_let_in_by_their_code_and_out_again() {
     assert_eq!(insula(&home, &["pairing", "approve", "b", &code]).code, Some(1), "another agent's");
     let done = insula(&home, &["pairing", "approve", "a", &code]).ok().stdout;
     assert_eq!(done.trim(), format!("{who} may talk to a now"));
+    assert_eq!(agent_says(&mut socket), "you may talk to me now");
     say(&mut socket, &value!({ "type": "say", "id": "2", "text": "/whoami" }));
     assert!(agent_says(&mut socket).contains(&who));
 

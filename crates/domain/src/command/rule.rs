@@ -83,7 +83,7 @@ rules! {
     PipedCode NeedsApproval "piped_code" "feeds what another program gives to an interpreter"
         "save it to a file, read it, then run the file";
     /// Code that starts programs, deletes, or hides what it does.
-    InlineCode NeedsApproval "inline_code" "runs code that starts programs, deletes files, or makes code"
+    InlineCode NeedsApproval "inline_code" "runs code that starts programs, deletes files, opens connections, or makes code"
         "use the file tools or plain commands";
     /// Deleting many files.
     Delete NeedsApproval "delete" "deletes many files or can't be undone"

@@ -59,13 +59,15 @@ impl Workshop for Stage {
         let name = account.name.to_string();
         let token = account.get("token").unwrap_or_default().to_owned();
         self.0.made.lock().unwrap().push((name.clone(), token));
-        Ok(Arc::new(Puppet { name, theatre: self.0.clone() }))
+        let has_listened = AtomicBool::new(false);
+        Ok(Arc::new(Puppet { name, theatre: self.0.clone(), has_listened }))
     }
 }
 
 struct Puppet {
     name: String,
     theatre: Arc<Theatre>,
+    has_listened: AtomicBool,
 }
 
 impl Puppet {
@@ -94,13 +96,17 @@ impl Adapter for Puppet {
             _ => Ok(Identity {
                 id: self.name.as_str().into(),
                 name: "puppet".into(),
-                missing: vec![],
+                missing: match self.has_listened.load(Ordering::Relaxed) {
+                    true => vec!["a room that it can't read".to_owned()],
+                    false => vec![],
+                },
             }),
         }
     }
 
     async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
         *self.theatre.listened.lock().unwrap().entry(self.name.clone()).or_default() += 1;
+        self.has_listened.store(true, Ordering::Relaxed);
         match self.act() {
             Act::Break => Err(Fault::Broken { why: "gone".into(), wait: None }),
             Act::Panic => panic!("a puppet's string broke"),
@@ -244,7 +250,11 @@ fn config(accounts: &str) -> String {
 #[tokio::test]
 async fn one_accounts_trouble_is_its_own() {
     let names = ["fine", "hangs", "breaks", "refused", "panics"];
-    let all = names.map(|name| format!("{name}: {{token: hunter2-hunter2}}")).join(", ");
+    let all = names.map(|name| match name {
+        "refused" => "refused: {token: hunter2-hunter2}".to_owned(),
+        name => format!("{name}: {{token: of-{name}}}"),
+    });
+    let all = all.join(", ");
     let scene = Scene::open(&config(&all)).await;
     for (name, act) in [
         ("hangs", Act::Hang),
@@ -353,10 +363,42 @@ async fn what_was_refused_is_tried_rarely_and_at_once_after_its_secret_changed()
 }
 
 #[tokio::test]
-async fn a_change_touches_the_account_it_is_about_and_no_other() {
-    let scene = Scene::open(&config("a: {token: '1'}, b: {token: '1'}, c: {token: '1'}")).await;
+async fn the_doctor_hears_what_those_met_that_listen() {
+    let scene = Scene::open(&config("bot: {token: '1'}")).await;
+    let stage = Stage(scene.theatre.clone());
     scene.settle().await;
-    scene.edit(&config("a: {token: '1'}, b: {token: '2'}, d: {token: '1'}")).await;
+    let lines: &dyn Lines = &*scene.accounts;
+    let told = examine(&scene.house, &stage, Some(lines)).await;
+    assert!(told[0].detail.contains("a room that it can't read"), "{told:?}");
+    let told = examine(&scene.house, &stage, None).await;
+    assert_eq!(told[0].detail, "we are puppet (bot)", "without a daemon it is asked anew");
+}
+
+#[tokio::test]
+async fn one_token_under_two_names_connects_once() {
+    let scene = Scene::open(&config("a: {token: '${secret:A}'}, b: {token: '${secret:B}'}")).await;
+    let set = async |name: &str, value: &str| {
+        let name = SecretName::new(name).unwrap();
+        let actor = Actor::CommandLine;
+        scene.house.set_secret(&Owner::Daemon, &name, Secret::new(value), &actor).await.unwrap();
+        scene.settle().await;
+    };
+    set("A", "1:same").await;
+    set("B", "1:same").await;
+    assert_eq!(scene.state("a").0, Connection::Connected);
+    let (state, reason) = scene.state("b");
+    assert_eq!(state, Connection::Off);
+    assert!(reason.unwrap().contains("that of `telegram.a`"));
+    set("B", "1:other").await;
+    assert_eq!(scene.state("b").0, Connection::Connected);
+    assert_eq!(scene.theatre.made("a"), 1);
+}
+
+#[tokio::test]
+async fn a_change_touches_the_account_it_is_about_and_no_other() {
+    let scene = Scene::open(&config("a: {token: '1'}, b: {token: '2'}, c: {token: '3'}")).await;
+    scene.settle().await;
+    scene.edit(&config("a: {token: '1'}, b: {token: '5'}, d: {token: '4'}")).await;
     scene.pass(3 * SECOND).await;
     for (name, made) in [("a", 1), ("b", 2), ("c", 1), ("d", 1)] {
         assert_eq!(scene.theatre.made(name), made, "{name}");
@@ -441,7 +483,7 @@ async fn an_event_that_panics_is_not_acknowledged_and_in_the_end_set_aside() {
 
 #[tokio::test]
 async fn an_adapter_speaks_for_its_own_account_only() {
-    let scene = Scene::open(&config("a: {token: '1'}, b: {token: '1'}")).await;
+    let scene = Scene::open(&config("a: {token: '1'}, b: {token: '2'}")).await;
     scene.settle().await;
     let foreign = scene.envelope("b", "chat", "1");
     assert!(scene.inbox("a").take(vec![foreign], None).await.is_err());

@@ -2,8 +2,9 @@
 
 use super::Workshop;
 use super::keeper::{identify, make};
-use super::settings::{Wanted, wanted};
+use super::settings::{Wanted, is_reference, sketch, wanted};
 use crate::adapter::Fault;
+use crate::lines::Lines;
 use futures_util::{StreamExt as _, stream};
 use insula_config::Account;
 use insula_runtime::House;
@@ -12,21 +13,32 @@ use insula_runtime::doctor::{Finding, Status};
 /// Accounts that are asked at the same time.
 const AT_ONCE_MAX: usize = 16;
 
-/// Asks each platform about each account. Needs no running gateway.
-pub async fn examine(house: &House, workshop: &dyn Workshop) -> Vec<Finding> {
+/// Asks each platform about each account. Needs no running gateway; where one is, its adapters
+/// also tell what they met.
+pub async fn examine(
+    house: &House,
+    workshop: &dyn Workshop,
+    running: Option<&dyn Lines>,
+) -> Vec<Finding> {
     let accounts = house.snapshot().daemon.accounts.clone();
     stream::iter(accounts)
-        .map(async |account| examine_one(house, workshop, &account).await)
+        .map(async |account| examine_one(house, workshop, running, &account).await)
         .buffered(AT_ONCE_MAX)
         .collect()
         .await
 }
 
-async fn examine_one(house: &House, workshop: &dyn Workshop, account: &Account) -> Finding {
+async fn examine_one(
+    house: &House,
+    workshop: &dyn Workshop,
+    running: Option<&dyn Lines>,
+    account: &Account,
+) -> Finding {
+    let connected = running.and_then(|lines| lines.adapter(account.platform, &account.name));
     let (status, detail) = match wanted(house, account) {
         Wanted::Off(why) if !account.enabled || !account.is_built() => (Status::Off, why),
         Wanted::Off(why) => (Status::Bad, why),
-        Wanted::On(settings) => match make(workshop, &settings) {
+        Wanted::On(settings) => match connected.map_or_else(|| make(workshop, &settings), Ok) {
             Err(fault) => told(&fault),
             Ok(adapter) => match identify(&*adapter, &house.world).await {
                 Err(fault) => told(&fault),
@@ -43,6 +55,34 @@ async fn examine_one(house: &House, workshop: &dyn Workshop, account: &Account) 
     // What a platform or a library says may quote a token.
     let detail = house.secrets.known().records().redact(&detail).into_owned();
     Finding { name: format!("account {}.{}", account.platform, account.name), status, detail }
+}
+
+/// An account that would be refused, whatever its platform says.
+#[derive(Debug)]
+pub struct Misfit<'a> {
+    /// The account.
+    pub account: &'a Account,
+    /// The setting that is wrong, where it is one that is there.
+    pub key: Option<&'a str>,
+    /// What is wrong.
+    pub why: String,
+}
+
+/// The accounts that no adapter can be made for. Asks no platform and reads no secret: what
+/// refers to one is taken to fit.
+pub fn misfits<'a>(accounts: &'a [Account], workshop: &dyn Workshop) -> Vec<Misfit<'a>> {
+    let is_wanted = |it: &&Account| it.enabled && it.is_built() && it.problem.is_none();
+    let misfit = |account: &'a Account| {
+        let Err(Fault::Refused(why)) = make(workshop, &sketch(account)) else { return None };
+        // Faults name settings as everything here names things.
+        let named = why.split('`').skip(1).step_by(2);
+        let mut known = named.filter_map(|word| account.values.get_key_value(word));
+        let key = known.next();
+        let is_secret = key.is_some_and(|(_, value)| is_reference(value));
+        let key = key.map(|(key, _)| &**key);
+        (!is_secret).then(|| Misfit { account, key, why: why.to_string() })
+    };
+    accounts.iter().filter(is_wanted).filter_map(misfit).collect()
 }
 
 fn told(fault: &Fault) -> (Status, String) {

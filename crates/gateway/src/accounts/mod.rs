@@ -12,7 +12,7 @@ mod pause;
 mod settings;
 mod state;
 
-pub use examine::examine;
+pub use examine::{Misfit, examine, misfits};
 pub(crate) use inbox::Takes;
 pub use settings::AccountSettings;
 pub use state::{AccountState, Connection};
@@ -126,10 +126,15 @@ impl Accounts {
     pub(crate) fn settle(&self, sink: &Arc<dyn Takes>) {
         let before = self.lines.load_full();
         let snapshot = self.house.snapshot();
-        let mut lines = BTreeMap::new();
+        let mut lines: BTreeMap<Key, Arc<Line>> = BTreeMap::new();
         for account in &snapshot.daemon.accounts {
             let key = (account.platform, account.name.clone());
-            let wanted = wanted(&self.house, account);
+            let mut wanted = wanted(&self.house, account);
+            if let Some(other) = lines.values().find(|it| it.wanted.is_same_bot(&wanted)) {
+                let (platform, name) = (other.platform, &other.name);
+                let why = format!("its token is that of `{platform}.{name}`; each needs its own");
+                wanted = Wanted::Off(why);
+            }
             let line = match before.get(&key) {
                 Some(line) if line.wanted == wanted => line.clone(),
                 other => self.begin(&key, wanted, other.cloned(), sink),

@@ -40,6 +40,35 @@ impl AccountSettings {
     }
 }
 
+/// What stands for a secret where nobody may read it: it fits wherever any text does.
+const STAND_IN: &str = "0:stand-in-for-a-secret-that-nobody-reads-here";
+
+/// The settings of an account, without what its references stand for.
+pub(super) fn sketch(account: &Account) -> AccountSettings {
+    let fill = |text: &str| Secret::new(if refers(text) { STAND_IN } else { text }.to_owned());
+    let values = account.values.iter().map(|(key, value)| {
+        (key.clone(), texts(value).iter().map(|text| fill(text)).collect::<Vec<_>>())
+    });
+    let values = values.collect();
+    AccountSettings { platform: account.platform, name: account.name.clone(), values }
+}
+
+/// Whether a setting says what is known only where the secrets are.
+pub(super) fn is_reference(value: &AccountValue) -> bool {
+    texts(value).iter().any(|text| refers(text))
+}
+
+fn refers(text: &str) -> bool {
+    text.contains("${")
+}
+
+fn texts(value: &AccountValue) -> &[Box<str>] {
+    match value {
+        AccountValue::Text(text) => std::slice::from_ref(text),
+        AccountValue::List(texts) => texts,
+    }
+}
+
 /// What there is to do about one account of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
@@ -47,6 +76,16 @@ pub(super) enum Wanted {
     On(AccountSettings),
     /// It is not; why, and what to do.
     Off(String),
+}
+
+impl Wanted {
+    /// Whether two would connect with one token, and answer everything twice. Secrets of
+    /// different names may hold the same.
+    pub(super) fn is_same_bot(&self, other: &Self) -> bool {
+        let (Self::On(one), Self::On(other)) = (self, other) else { return false };
+        one.platform == other.platform
+            && one.get("token").is_some_and(|token| other.get("token") == Some(token))
+    }
 }
 
 /// What there is to do about an account as it stands in the configuration now.
@@ -62,12 +101,8 @@ pub(super) fn wanted(house: &House, account: &Account) -> Wanted {
     }
     let mut values = BTreeMap::new();
     for (key, value) in &account.values {
-        let texts = match value {
-            AccountValue::Text(text) => std::slice::from_ref(text),
-            AccountValue::List(texts) => texts,
-        };
         let filled: Result<Vec<Secret>, String> =
-            texts.iter().map(|text| house.filled_in(text)).collect();
+            texts(value).iter().map(|text| house.filled_in(text)).collect();
         match filled {
             Ok(filled) => drop(values.insert(key.clone(), filled)),
             // The names of secrets are no secrets; the account starts when this one is set.

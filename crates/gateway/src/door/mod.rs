@@ -21,8 +21,9 @@ pub(crate) async fn turn_away(
     house.visits.count(Visit::Stranger);
     let address = &envelope.address;
     let Some(user) = &address.user else { return Ok(None) };
-    // Who can't reach the agent at all is not to know that there is one.
-    let asks = matches!(envelope.what, Happening::Said(_))
+    // Where bots are invited to a chat, asking for one is asking to talk. Who can't reach the
+    // agent at all is not to know that there is one.
+    let asks = matches!(envelope.what, Happening::Said(_) | Happening::Added)
         && !envelope.sender.is_bot
         && house.can_reach(&agent.id, address);
     if !asks || address.chat_type != ChatType::Dm || agent.door.unknown == Unknown::Ignore {

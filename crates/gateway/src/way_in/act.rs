@@ -3,13 +3,11 @@
 
 use super::commands::{self, Command, For, Typed};
 use super::{Visitor, WayIn};
-use crate::post::Target;
-use crate::way_out::Place;
-use insula_domain::{Address, Asker, ChatId, ChatType, TopicId};
+use insula_domain::{Address, Asker, ChatId, TopicId};
 use insula_runtime::AgentContext;
 use insula_runtime::approvals::{Answer, Reach, may_answer};
 use insula_runtime::memory::{Asking, Forgot, Remembered};
-use insula_store::{PairingRequest, Target as List};
+use insula_store::Target as List;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -31,6 +29,10 @@ impl WayIn {
             return format!("only an admin may use /{}", command.name());
         }
         match command {
+            Command::Start => {
+                let name = &agent.identity.name;
+                format!("hello, I am {name}; write to me, and /help lists what else you can do")
+            }
             Command::Help => commands::help(guest.is_admin()),
             Command::Whoami => whoami(visitor),
             Command::Agents => self.agents(visitor).await,
@@ -66,7 +68,7 @@ impl WayIn {
         } else {
             "I am paused at the moment".to_owned()
         };
-        self.say(visitor, told).await;
+        self.whisper(visitor.agent.clone(), visitor.place(), told).await;
     }
 
     async fn new_session(&self, visitor: &Visitor<'_>) -> String {
@@ -190,6 +192,7 @@ impl WayIn {
             Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
         match self.house.forget_here(&asking, what).await {
             Ok(Forgot::Off) => "I don't remember anything beyond this chat".to_owned(),
+            Ok(Forgot::Entries(0)) if what == "all" => "there was nothing to forget".to_owned(),
             Ok(Forgot::Entries(0)) => "nothing here is like that".to_owned(),
             Ok(Forgot::Entries(1)) => "forgotten".to_owned(),
             Ok(Forgot::Entries(count)) => format!("forgotten: {count} entries"),
@@ -253,28 +256,11 @@ impl WayIn {
         let on = Some(envelope.address.platform);
         match self.house.approve_pairing(agent, code, on, &guest.actor()).await {
             Ok(request) => {
-                self.welcome(agent, envelope.address.platform, &request).await;
                 let name = if request.name.is_empty() { &*request.who.user } else { &request.name };
                 format!("{name} may talk to me now")
             }
             Err(error) => error.to_string(),
         }
-    }
-
-    /// Tells somebody that they were let in.
-    async fn welcome(
-        &self,
-        agent: &Arc<AgentContext>,
-        platform: insula_domain::Platform,
-        request: &PairingRequest,
-    ) {
-        let account = insula_domain::AccountId::new(request.who.account.clone());
-        let (Ok(account), Ok(chat)) = (account, ChatId::new(request.place.as_str())) else {
-            return;
-        };
-        let target = Target { chat, chat_type: ChatType::Dm, topic: None };
-        let place = Place { platform, account, target };
-        self.tell(agent.clone(), place, "you may talk to me now".to_owned()).await;
     }
 }
 

@@ -12,6 +12,8 @@ pub(super) enum For {
 /// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Command {
+    /// What a new chat with a bot begins with on some platforms.
+    Start,
     /// What can be typed.
     Help,
     /// Who I am here.
@@ -83,6 +85,10 @@ const ENTRIES: [Entry; 14] = [
     entry(Command::Resume, "resume", "", "serve again", For::Admins),
 ];
 
+/// Typed by a button that clients show in an empty chat, and of no use afterwards: no menu and
+/// no help has it.
+const START: Entry = entry(Command::Start, "start", "", "begin", For::Everyone);
+
 /// Every command with what it does, for the menus of platforms.
 pub const COMMANDS: [(&str, &str); ENTRIES.len()] = {
     let mut all = [("", ""); ENTRIES.len()];
@@ -97,7 +103,7 @@ pub const COMMANDS: [(&str, &str); ENTRIES.len()] = {
 impl Command {
     fn entry(self) -> &'static Entry {
         // Every command is listed; a test says so.
-        ENTRIES.iter().find(|it| it.command == self).unwrap_or(&ENTRIES[0])
+        ENTRIES.iter().find(|it| it.command == self).unwrap_or(&START)
     }
 
     /// Who may use it.
@@ -135,7 +141,7 @@ pub(super) fn read(text: &str) -> Typed<'_> {
     if !is_name {
         return Typed::Words;
     }
-    let found = ENTRIES.iter().find(|it| it.name.eq_ignore_ascii_case(word));
+    let found = ENTRIES.iter().chain([&START]).find(|it| it.name.eq_ignore_ascii_case(word));
     found.map_or(Typed::Unknown(word), |it| Typed::Command(it.command, argument))
 }
 

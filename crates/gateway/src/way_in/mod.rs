@@ -35,7 +35,9 @@ use insula_runtime::routing::{Answering, Refusal};
 use insula_runtime::turn::Engine;
 use insula_runtime::{AgentContext, House, Snapshot, State};
 use insula_store::session::NAME_BYTES_MAX;
-use insula_store::{DaemonCommand, EventKey, EventName, Reserved, StoreError};
+use insula_store::{
+    AgentCommand, DaemonCommand, Enqueue, EventKey, EventName, OutboxCommand, Reserved, StoreError,
+};
 use insula_world::Timestamp;
 use lately::Lately;
 use queue::{Chat, Chats, Spot};
@@ -217,13 +219,33 @@ impl WayIn {
         match concern {
             Concern::Stranger => {
                 if let Some(told) = door::turn_away(&self.house, agent, envelope).await? {
-                    self.tell(agent.clone(), Place::of(&envelope.address), told).await;
+                    if matches!(envelope.what, Happening::Added)
+                        && !self.enter(agent, envelope).await
+                    {
+                        return Ok(());
+                    }
+                    // Nothing of a stranger's is kept, and a code is kept as a hash.
+                    self.whisper(agent.clone(), Place::of(&envelope.address), told).await;
                 }
                 Ok(())
             }
             Concern::Others | Concern::Ours => {
                 self.house.visits.count(Visit::Passed);
                 Ok(())
+            }
+        }
+    }
+
+    /// Joins a chat to say something there; whether that can be.
+    async fn enter(&self, agent: &AgentContext, envelope: &Envelope) -> bool {
+        let address = &envelope.address;
+        let adapter = self.lines.adapter(address.platform, &address.account);
+        let Some(adapter) = adapter else { return false };
+        match adapter.join(&kept::target(address)).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
+                false
             }
         }
     }
@@ -294,13 +316,51 @@ impl WayIn {
         Ok(())
     }
 
-    /// Says something of the gateway's own. Nobody waits for a platform that is slow to take
-    /// it, unless too many lines are on their way already.
+    /// Says something of the gateway's own.
     async fn say(&self, visitor: &Visitor<'_>, text: impl Into<String>) {
         self.tell(visitor.agent.clone(), visitor.place(), text.into()).await;
     }
 
+    /// Says something of the gateway's own, behind what the agent said in the chat before.
     async fn tell(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
+        let put = self.own_line(&agent, &place, &markdown);
+        if let Err(error) = self.put(&agent, vec![put]).await {
+            tracing::warn!(agent = %agent.id, %error, "a line of the gateway's can't be kept; it is said at once");
+            self.whisper(agent, place, markdown).await;
+        }
+    }
+
+    /// A line of the gateway's own for the outbox, from which it leaves in its order and after
+    /// a crash too.
+    fn own_line(&self, agent: &AgentContext, place: &Place, text: &str) -> AgentCommand {
+        let line = Enqueue {
+            session: None,
+            turn: None,
+            to: place.origin(None),
+            text: self.engine.told(agent, text.to_owned()),
+            name: None,
+            buttons: Vec::new(),
+            at: self.now(),
+        };
+        AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(line)))
+    }
+
+    async fn put(&self, agent: &AgentContext, batch: Vec<AgentCommand>) -> Result<(), StoreError> {
+        agent.store.commit(batch, &self.house.fence).await?;
+        self.house.outbox.ring(&agent.id);
+        Ok(())
+    }
+
+    /// Whether what is in an agent's outbox leaves it now.
+    fn is_serving(&self, agent: &AgentContext) -> bool {
+        let snapshot = self.house.snapshot();
+        let state = snapshot.agents.get(&agent.id).map(|entry| &entry.state);
+        matches!(state, Some(State::Ready(_)))
+    }
+
+    /// Says something at once and keeps nothing of it. Nobody waits for a platform that is slow
+    /// to take it, unless too many lines are on their way already.
+    async fn whisper(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
         // Never closed.
         let Ok(permit) = self.lines_out.clone().acquire_owned().await else { return };
         let out = self.out.clone();

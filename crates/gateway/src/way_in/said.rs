@@ -47,16 +47,11 @@ impl WayIn {
                     self.house.visits.count(Visit::Command);
                     self.go_ahead(visitor);
                     let told = self.act(visitor, command, argument).await;
-                    // Before it is told: a repetition carries it out no second time.
-                    self.note(visitor).await?;
-                    self.say(visitor, told).await;
-                    Ok(())
+                    self.reply(visitor, told).await
                 }
                 Typed::Unknown(word) if visitor.envelope.address.chat_type == ChatType::Dm => {
-                    self.note(visitor).await?;
                     let told = format!("there is no /{word}; /help lists what there is");
-                    self.say(visitor, told).await;
-                    Ok(())
+                    self.reply(visitor, told).await
                 }
                 // Among several bots it may be another's, and addressed to us it is said to us.
                 Typed::Unknown(_) | Typed::Words => self.to_turn(chat, visitor, message).await,
@@ -76,6 +71,21 @@ impl WayIn {
         let note = DoorCommand::Note { event: visitor.event.clone(), at: self.now() };
         let batch = vec![AgentCommand::Door(Box::new(note))];
         visitor.agent.store.commit(batch, &self.house.fence).await?;
+        Ok(())
+    }
+
+    /// Notes that a command was dealt with, and what is said to it: in one step, so that a
+    /// repetition carries nothing out again and a crash loses no answer.
+    async fn reply(&self, visitor: &Visitor<'_>, told: String) -> Result<(), NotTaken> {
+        // An agent that was just paused sends nothing.
+        if !self.is_serving(visitor.agent) {
+            self.note(visitor).await?;
+            self.whisper(visitor.agent.clone(), visitor.place(), told).await;
+            return Ok(());
+        }
+        let note = DoorCommand::Note { event: visitor.event.clone(), at: self.now() };
+        let line = self.own_line(visitor.agent, &visitor.place(), &told);
+        self.put(visitor.agent, vec![AgentCommand::Door(Box::new(note)), line]).await?;
         Ok(())
     }
 

@@ -89,14 +89,18 @@ impl Question {
         let fence = "`".repeat(longest.max(2) + 1);
         let Self { id, tool, rule, .. } = self;
         format!(
-            "Approval needed: `{tool}` would do this (rule `{rule}`).\n{fence}\n{what}\n{fence}\nAn admin of this agent answers with a button, or writes `/approve {id}` or `/deny {id}`."
+            "Approval needed: `{tool}` would do this (rule `{rule}`).\n{fence}\n{what}\n{fence}{HOW_TO_DECIDE}`/approve {id}` or `/deny {id}`."
         )
     }
 }
 
+/// What is said below something that waits for approval, before the commands. Of buttons only
+/// those speak that are there.
+const HOW_TO_DECIDE: &str = "\nAn admin of this agent answers: ";
+
 /// What is said below a question that offers answers.
 pub(super) const HOW_TO_ANSWER: &str =
-    "\n\n(Press a button, or reply with the number or in your own words.)";
+    "\n\n(To answer, reply with the number or in your own words.)";
 
 impl WayOut {
     /// What a pressed button means; `None` for one that this agent never made, or whose
@@ -286,8 +290,11 @@ impl WayOut {
             let below = format!("\n\n{}", self.engine.told(agent, outcome.to_owned()));
             let room = super::lane::room(&features);
             let Some(piece) = split::next(&words.text, from, room) else { return Ok(()) };
-            // Below, as far as there is room for it.
+            // In place of how to answer, as far as there is room for it.
             let mut markdown = piece.text;
+            if let Some(at) = markdown.rfind(HOW_TO_DECIDE).filter(|_| asked.name.is_some()) {
+                markdown.truncate(at);
+            }
             if split::units(&markdown) + split::units(&below) <= features.text_units {
                 markdown.push_str(&below);
             }

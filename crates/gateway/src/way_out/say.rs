@@ -1,5 +1,6 @@
-//! Lines of the gateway's own: answers to commands, pairing codes. They answer somebody who
-//! waits, so they are tried for a moment and not kept.
+//! Lines of the gateway's own that nothing is kept of: pairing codes, and what somebody hears
+//! from an agent that is paused. They answer somebody who waits, so they are tried for a moment.
+//! Answers to commands leave by the outbox.
 
 use super::place::Place;
 use super::{WayOut, split};

@@ -1,6 +1,7 @@
 //! Commands: what they do, for whom, and what they do not tell.
 
-use crate::support::{dm, group, house};
+use crate::support::{again, dm, echo, group, house, process};
+use std::sync::atomic::Ordering;
 
 const CONFIG: &str = "agents:\n  a: {name: Alpha, access: {allow: ['telegram:1', 'telegram:2'], admins: ['telegram:2']}, memory: true, group: {respond: all}}\n  b: {name: Beta, description: for builds, access: {allow: ['telegram:1']}, group: {respond: all}}\n  c: {name: Gamma, access: {allow: ['telegram:9']}}\nbindings:\n  - {agent: a, telegram: '*'}\n  - {agent: b, telegram: {chat: '-100', topic: '7'}}\n  - {agent: c, telegram: {chat: '-100', topic: '8'}}\n  - {agent: c, telegram: {chat: '-200'}}\n";
 
@@ -33,6 +34,15 @@ async fn everybody_has_some_and_admins_have_more() {
 }
 
 #[tokio::test]
+async fn the_button_of_an_empty_chat_is_answered_with_a_greeting() {
+    let house = house(CONFIG).await;
+    let told = house.ask(&dm("1"), "/start").await;
+    assert!(told.starts_with("hello, I am Alpha") && told.contains("/help"), "{told}");
+    assert!(house.ask(&dm("1"), "/start from-a-link").await.starts_with("hello"));
+    assert!(!house.ask(&dm("1"), "/help").await.contains("/start"));
+}
+
+#[tokio::test]
 async fn new_begins_anew() {
     let house = house(CONFIG).await;
     house.ask(&dm("1"), "one").await;
@@ -46,7 +56,40 @@ async fn memory_is_shown_and_forgotten_where_one_is() {
     let house = house(CONFIG).await;
     assert_eq!(house.ask(&dm("1"), "/memory").await, "I remember nothing here");
     assert_eq!(house.ask(&dm("1"), "/forget 1").await, "nothing here is like that");
+    assert_eq!(house.ask(&dm("1"), "/forget all").await, "there was nothing to forget");
     assert!(house.ask(&dm("1"), "/forget").await.starts_with("say what"));
+}
+
+#[tokio::test]
+async fn answers_to_commands_keep_their_order() {
+    let house = house(CONFIG).await;
+    house.platforms.is_away.store(true, Ordering::Relaxed);
+    house.say(&dm("1"), "/whoami").await;
+    house.say(&dm("1"), "/status").await;
+    assert!(house.posted().is_empty());
+    house.platforms.is_away.store(false, Ordering::Relaxed);
+    house.say(&dm("1"), "/agents").await;
+    house.handles.clock.advance(std::time::Duration::from_secs(10)).await;
+    let posts = house.posts(3).await;
+    for (post, begins) in posts.iter().zip(["you are", "Alpha:", "Alpha (here)"]) {
+        assert!(post.2.starts_with(begins), "{posts:?}");
+    }
+}
+
+#[test]
+fn an_answer_to_a_command_survives_a_crash() {
+    let files = process().block_on(async {
+        let house = house(CONFIG).await;
+        house.platforms.is_away.store(true, Ordering::Relaxed);
+        house.say(&dm("1"), "/whoami").await;
+        assert!(house.posted().is_empty());
+        house.into_files()
+    });
+    process().block_on(async {
+        let house = again(files, CONFIG, insula_tools::BUILT_IN, echo).await;
+        house.handles.clock.advance(std::time::Duration::from_secs(10)).await;
+        assert!(house.posts(1).await[0].2.starts_with("you are telegram:1"));
+    });
 }
 
 #[tokio::test]

@@ -3,7 +3,8 @@
 use crate::support::{dm, group, house};
 use insula_domain::ChatType;
 use insula_gateway::Happening;
-use insula_runtime::access::Visit;
+use insula_runtime::Actor;
+use insula_runtime::access::{PairError, Visit};
 
 const TWO: &str = "agents:\n  a: {access: {allow: ['telegram:*']}}\n  b: {access: {unknown: ignore}}\nbindings:\n  - {agent: a, telegram: {chat: '1'}}\n  - {agent: b, telegram: {chat: '2'}}\n";
 
@@ -111,6 +112,42 @@ async fn invitations_can_be_off() {
     house.say(&group("-100", "2"), "hello").await;
     assert_eq!(house.asked(), 0);
     assert!(house.platforms.joined.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_group_is_open_only_while_whoever_added_the_bot_may_talk() {
+    let house = house(INVITES).await;
+    let (ann, bob) = (group("-100", "1"), group("-100", "2"));
+    house.happens(&ann, Happening::Added).await;
+    house.ask(&bob, "hello").await;
+    house.reconfigure(|text| text.replace("telegram:1'", "telegram:3'")).await;
+    house.say(&bob, "hello").await;
+    assert_eq!(house.asked(), 1, "whoever added it is off the list");
+    house.reconfigure(|text| text.replace("telegram:3'", "telegram:1'")).await;
+    house.ask(&bob, "hello").await;
+    house.reconfigure(|text| text.replace("respond: all", "respond: all, invites: false")).await;
+    house.say(&bob, "hello").await;
+    assert_eq!(house.asked(), 2, "invitations are off");
+}
+
+#[tokio::test]
+async fn a_group_that_the_bot_was_added_to_is_listed_and_can_be_closed() {
+    let house = house(INVITES).await;
+    let (ann, bob) = (group("-100", "1"), group("-100", "2"));
+    house.happens(&ann, Happening::Added).await;
+    house.ask(&bob, "hello").await;
+    let agent = house.agent("a");
+    let listed = house.house.joined_list(&agent).await.unwrap();
+    let listed: Vec<_> = listed.iter().map(|(it, open)| (&*it.chat, &*it.by, *open)).collect();
+    assert_eq!(listed, [("-100", "telegram:1", true)]);
+    let revoke = async |who| house.house.revoke_pairing(&agent, who, &Actor::CommandLine).await;
+    revoke("telegram:chat:-100").await.unwrap();
+    house.say(&bob, "hello").await;
+    assert_eq!(house.asked(), 1);
+    assert!(house.house.joined_list(&agent).await.unwrap().is_empty());
+    assert!(matches!(revoke("telegram:chat:-100").await, Err(PairError::NotPaired(_))));
+    // Whoever may talk for who they are still may.
+    house.ask(&ann, "hello").await;
 }
 
 #[tokio::test]

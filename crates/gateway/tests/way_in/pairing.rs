@@ -2,6 +2,7 @@
 
 use crate::support::{Fixture, dm, group, house};
 use insula_domain::Platform;
+use insula_gateway::Happening;
 use insula_runtime::Actor;
 use insula_runtime::access::{PairError, Visit};
 use std::time::Duration;
@@ -30,9 +31,11 @@ async fn somebody_unknown_is_let_in_by_an_admin_with_their_code() {
     // Who asked can't let themselves in.
     house.say(&dm("5"), &format!("/pair {code}")).await;
     assert_eq!(house.posted().len(), 1);
-    let told = house.ask(&dm("1"), &format!("/pair {}", code.to_lowercase())).await;
-    assert_eq!(told, "you may talk to me now", "who was let in hears it first");
-    assert_eq!(house.posts(3).await[2].2, "Name5 may talk to me now");
+    house.say(&dm("1"), &format!("/pair {}", code.to_lowercase())).await;
+    let posts = house.posts(3).await;
+    let told = |chat: &str| posts[1..].iter().find(|post| post.1 == chat).unwrap().2.clone();
+    assert_eq!(told("5"), "you may talk to me now", "who was let in hears it too");
+    assert_eq!(told("1"), "Name5 may talk to me now");
     assert_eq!(house.ask(&dm("5"), "hello").await, "heard: hello");
     // Judged now: what is taken back is gone.
     house.house.revoke_pairing(&house.agent("a"), "telegram:5", &Actor::CommandLine).await.unwrap();
@@ -71,8 +74,47 @@ async fn c9_guesses_are_counted_and_locked_out() {
     let telegram = Some(Platform::new("telegram").unwrap());
     let locked = house.house.approve_pairing(&agent, &right, telegram, &Actor::CommandLine).await;
     assert!(matches!(locked, Err(PairError::Locked(_))));
+    let before = house.posted().len();
     house.house.approve_pairing(&agent, &right, None, &Actor::CommandLine).await.unwrap();
+    assert_eq!(house.posts(before + 1).await[before].2, "you may talk to me now");
     assert_eq!(house.ask(&dm("5"), "hello").await, "heard: hello");
+}
+
+#[tokio::test]
+async fn an_operator_lets_somebody_in_by_who_they_are_and_they_hear_of_it() {
+    let house = house(CONFIG).await;
+    code(&house, "5").await;
+    let agent = house.agent("a");
+    let approve =
+        async |who| house.house.approve_pairing(&agent, who, None, &Actor::CommandLine).await;
+    for _ in 0..5 {
+        approve("AAAAAAAA").await.unwrap_err();
+    }
+    assert!(matches!(approve("telegram:6").await, Err(PairError::NotAsking(_))));
+    // Wrong codes are no reason not to see who asks.
+    assert_eq!(approve("telegram:5").await.unwrap().name, "Name5");
+    assert_eq!(house.posts(2).await[1].2, "you may talk to me now");
+    assert_eq!(house.ask(&dm("5"), "hello").await, "heard: hello");
+    // In a chat nobody sees who asks: there it takes the code.
+    code(&house, "6").await;
+    assert!(house.ask(&dm("1"), "/pair telegram:6").await.contains("no request has this code"));
+}
+
+#[tokio::test]
+async fn whoever_invites_the_bot_to_talk_alone_gets_a_code_there() {
+    let house = house(&format!(
+        "{CONFIG}  b: {{access: {{unknown: ignore}}}}\nbindings:\n  - {{agent: b, matrix: '@ignored:x'}}\n"
+    ))
+    .await;
+    let (ann, ignored) = (dm("@ann:x").on("matrix"), dm("@ignored:x").on("matrix"));
+    house.happens(&ann, Happening::Added).await;
+    code_in(&house.posts(1).await[0].2);
+    assert_eq!(*house.platforms.joined.lock().unwrap(), ["@ann:x"]);
+    // Neither a group nor where nobody is to be told anything.
+    house.happens(&group("!room:x", "@ann:x").on("matrix"), Happening::Added).await;
+    house.happens(&ignored, Happening::Added).await;
+    assert_eq!(house.platforms.joined.lock().unwrap().len(), 1);
+    assert_eq!((house.posted().len(), house.asked()), (1, 0));
 }
 
 #[tokio::test]

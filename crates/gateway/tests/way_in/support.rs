@@ -20,7 +20,7 @@ use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::{Handles, world};
 use insula_world::Timestamp;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::Notify;
@@ -34,6 +34,8 @@ pub type Said = (String, String, String);
 pub struct Platforms {
     posts: Mutex<Vec<Said>>,
     heard: Notify,
+    /// Whether the platform takes nothing for the moment.
+    pub is_away: AtomicBool,
     pub joined: Mutex<Vec<String>>,
     /// Buttons under what was posted: what they say, and what comes back.
     pub buttons: Mutex<Vec<(String, String)>>,
@@ -80,6 +82,9 @@ impl Adapter for Line {
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
+        if self.all.is_away.load(Ordering::Relaxed) {
+            return Err(PostError::Later { why: "away".into(), wait: None });
+        }
         let said =
             (self.account.to_string(), post.target.chat.to_string(), post.body.markdown.clone());
         let buttons = post.body.buttons.iter().flatten();

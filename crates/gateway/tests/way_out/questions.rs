@@ -82,6 +82,7 @@ fn an_approval_is_asked_for_with_buttons_that_only_admins_make_count() {
         fake.until(|seen| seen.iter().any(|it| it.text == "re: ran rm -rf build")).await;
         fake.until(|seen| seen[0].text.ends_with("Approved.")).await;
         assert_eq!(fake.seen()[0].buttons, []);
+        assert!(!fake.seen()[0].text.contains("/approve"), "{}", fake.seen()[0].text);
         let again = approvals.answer(&a, &id, answer, &actor(&life, "root")).await;
         assert!(matches!(again, Err(AnswerError::NotWaiting(_))), "{again:?}");
         life.end().await;
@@ -156,6 +157,21 @@ fn without_buttons_the_text_says_how_to_answer() {
         let asked = fake.seen().remove(0);
         assert_eq!(asked.buttons, []);
         assert!(asked.text.contains("1. red") && asked.text.contains("reply with the number"));
+        assert!(!asked.text.contains("button"), "{}", asked.text);
+        life.end().await;
+    });
+}
+
+#[test]
+fn without_buttons_an_approval_speaks_of_none() {
+    let features = Features { has_buttons: false, ..forgetful() };
+    let (files, fake) = (home(), Fake::new(features));
+    in_a_life(async {
+        let life = Life::with(&files, &fake, AGENTS, Some(TOOLS)).await;
+        life.say("a", "c1", "run rm -rf build").await;
+        fake.count(1).await;
+        let asked = fake.seen().remove(0);
+        assert!(asked.text.contains("/approve ") && !asked.text.contains("button"), "{asked:?}");
         life.end().await;
     });
 }

@@ -17,8 +17,8 @@ pub use visits::{Visit, Visits};
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use insula_domain::{
-    AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, Platform, Principal,
-    Roster, Standing, UserId,
+    AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
+    Principal, Roster, Standing, UserId,
 };
 use insula_store::{AgentCommand, AuditEntry, DoorCommand, JoinedChat, StoreError};
 use serde_json::{Value, json};
@@ -106,12 +106,10 @@ impl House {
             }
         }
         for joined in agent.store.joined_chats().await? {
-            if let (Ok(platform), Ok(account), Ok(chat)) = (
-                Platform::new(&joined.platform),
-                AccountId::new(joined.account),
-                ChatId::new(joined.chat),
-            ) {
-                roster.joined.insert((platform, account, chat));
+            // Where it is not known who added us, nobody answers for the chat.
+            if let (Some((platform, account, chat)), Some(by)) = (place(&joined), inviter(&joined))
+            {
+                roster.joined.insert((platform, account, chat), by);
             }
         }
         let roster = Arc::new(roster);
@@ -130,11 +128,9 @@ impl House {
         }
         let people = &agent.conversations.people;
         let person = |platform, user: &UserId| people.person(platform, user).cloned();
-        let (allow, admins) = (&agent.door.allow, &agent.admins);
         // Most people are named in the configuration: then the store is left at rest.
         let mut roster = Arc::new(Roster::default());
-        let judge =
-            |roster: &Roster| AccessRules { allow, admins, roster, person: &person }.judge(asker);
+        let judge = |roster: &Roster| rules(agent, roster, &person).judge(asker);
         let mut admission = judge(&roster);
         if admission == Admission::Refused {
             roster = self.roster(agent).await?;
@@ -187,18 +183,55 @@ impl House {
         agent: &AgentContext,
         address: &Address,
     ) -> Result<(), StoreError> {
-        let roster = self.roster(agent).await?;
-        let place = (address.platform, address.account.clone(), address.chat.clone());
-        if !roster.joined.contains(&place) {
-            return Ok(());
+        match self.joined_chat(agent, address).await? {
+            Some(joined) => self.close_chat(agent, joined, ("daemon", "chat.left")).await,
+            None => Ok(()),
         }
-        let leave = DoorCommand::Leave {
-            platform: address.platform.as_str().into(),
-            account: address.account.as_str().into(),
-            chat: address.chat.as_str().into(),
+    }
+
+    async fn joined_chat(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+    ) -> Result<Option<JoinedChat>, StoreError> {
+        let is_meant = |it: &JoinedChat| {
+            *it.platform == *address.platform.as_str()
+                && *it.account == *address.account.as_str()
+                && *it.chat == *address.chat.as_str()
         };
-        let told = json!({ "account": address.account.as_str(), "chat": address.chat.as_str() });
-        self.change_door(agent, leave, ("daemon", "chat.left"), told).await
+        Ok(agent.store.joined_chats().await?.into_iter().find(is_meant))
+    }
+
+    async fn close_chat(
+        &self,
+        agent: &AgentContext,
+        JoinedChat { platform, account, chat, .. }: JoinedChat,
+        record: (&str, &str),
+    ) -> Result<(), StoreError> {
+        let told = json!({ "account": &*account, "chat": &*chat });
+        let leave = DoorCommand::Leave { platform, account, chat };
+        self.change_door(agent, leave, record, told).await
+    }
+
+    /// The chats that people added an agent to, and whether each is open by that now.
+    pub async fn joined_list(
+        &self,
+        agent: &AgentContext,
+    ) -> Result<Vec<(JoinedChat, bool)>, StoreError> {
+        let roster = self.roster(agent).await?;
+        let people = &agent.conversations.people;
+        let person = |platform, user: &UserId| people.person(platform, user).cloned();
+        let is_open = |joined: &JoinedChat| {
+            place(joined).is_some_and(|(platform, account, chat)| {
+                rules(agent, &roster, &person).is_open(platform, &account, &chat)
+            })
+        };
+        let all = agent.store.joined_chats().await?.into_iter();
+        let judged = all.map(|joined| {
+            let open = is_open(&joined);
+            (joined, open)
+        });
+        Ok(judged.collect())
     }
 
     /// A chat continues under another id: who was let in by being there still is.
@@ -208,13 +241,9 @@ impl House {
         from: &Address,
         to: &ChatId,
     ) -> Result<(), StoreError> {
-        let roster = self.roster(agent).await?;
-        let place = (from.platform, from.account.clone(), from.chat.clone());
-        if !roster.joined.contains(&place) {
-            return Ok(());
-        }
+        let Some(joined) = self.joined_chat(agent, from).await? else { return Ok(()) };
         let moved = Address { chat: to.clone(), ..from.clone() };
-        self.join_chat(agent, &moved, "daemon").await?;
+        self.join_chat(agent, &moved, &joined.by).await?;
         self.leave_chat(agent, from).await
     }
 
@@ -239,4 +268,29 @@ impl House {
         self.rosters.changed();
         done.map(drop)
     }
+}
+
+/// What decides who may talk to an agent.
+fn rules<'r>(
+    agent: &'r AgentContext,
+    roster: &'r Roster,
+    person: &'r dyn Fn(Platform, &UserId) -> Option<PersonId>,
+) -> AccessRules<'r> {
+    let (allow, admins) = (&agent.door.allow, &agent.admins);
+    AccessRules { allow, admins, roster, invites: agent.door.group.invites, person }
+}
+
+fn place(joined: &JoinedChat) -> Option<(Platform, AccountId, ChatId)> {
+    let platform = Platform::new(&joined.platform).ok()?;
+    let account = AccountId::new(joined.account.clone()).ok()?;
+    Some((platform, account, ChatId::new(joined.chat.clone()).ok()?))
+}
+
+/// Who added us to a chat, on the platform it is on.
+fn inviter(joined: &JoinedChat) -> Option<UserId> {
+    let (platform, user) = joined.by.split_once(':')?;
+    if platform != &*joined.platform {
+        return None;
+    }
+    UserId::new(user).ok()
 }

@@ -8,9 +8,10 @@ use super::House;
 use crate::approvals::may_answer;
 use crate::context::AgentContext;
 use crate::house::Actor;
-use insula_domain::{AgentId, Platform};
+use insula_domain::{AgentId, ChatType, Platform};
 use insula_store::{
-    AgentCommand, DoorCommand, Pairing, PairingRequest, StoreError, Tries, Visitor,
+    AgentCommand, Destination, DoorCommand, Enqueue, Lane, OutboxCommand, Pairing, PairingRequest,
+    StoreError, Tries, Visitor,
 };
 use insula_world::Timestamp;
 use serde_json::json;
@@ -56,8 +57,11 @@ pub enum PairError {
     /// too many codes were wrong
     #[error("too many codes were wrong; the next one is looked at after {0}")]
     Locked(Timestamp),
+    /// nobody of that name asks
+    #[error("`{0}` does not ask to be let in; `insula pairing list` shows who does")]
+    NotAsking(Box<str>),
     /// nobody of that name was let in
-    #[error("`{0}` is not paired; `insula pairing list` shows who is")]
+    #[error("`{0}` was not let in; `insula pairing list` shows who was")]
     NotPaired(Box<str>),
     /// the store could not take it
     #[error(transparent)]
@@ -111,6 +115,8 @@ impl House {
         };
         let pending = requests.iter().filter(same_door).filter(|it| it.expires_at > now).count();
         if pending >= PENDING_MAX {
+            // Whoever runs the bot can make room; the one who asks can't.
+            tracing::warn!(agent = %agent.id, platform = &*who.platform, account = &*who.account, "somebody asks to be let in and gets no code: {PENDING_MAX} others wait; `insula pairing list` shows them");
             return Ok(Asked::NotNow);
         }
         let at = now.as_millis().to_string();
@@ -147,7 +153,8 @@ impl House {
         Ok((requests, agent.store.pairings().await?))
     }
 
-    /// Lets in whoever was given this code; who that is. `on` is the platform it was typed on,
+    /// Lets in whoever was given this code; who that is. From outside of chats, where requests
+    /// can be listed, `typed` may also say who is meant, as records name them. `on` is the platform it was typed on,
     /// where it was: a code is good on its own platform only.
     pub async fn approve_pairing(
         &self,
@@ -160,6 +167,15 @@ impl House {
             return Err(PairError::NotAdmin(agent.id.clone()));
         }
         let now = self.world.clock.now();
+        // Somebody who sees the requests can say which is meant; no code has colons.
+        if typed.contains(':') && !matches!(actor, Actor::Principal(_)) {
+            let is_meant = |it: &PairingRequest| {
+                it.expires_at > now && format!("{}:{}", it.who.platform, it.who.user) == typed
+            };
+            let found = agent.store.pairing_requests().await?.into_iter().find(is_meant);
+            let request = found.ok_or_else(|| PairError::NotAsking(pairing_name(typed).into()))?;
+            return self.let_in(agent, request, actor).await;
+        }
         // Without a platform all of them are meant: a line of its own counts those.
         let counted = on.map_or("*", Platform::as_str);
         let tries = agent.store.pairing_tries(counted).await?;
@@ -188,6 +204,17 @@ impl House {
             let put = DoorCommand::PutTries { platform: counted.into(), tries };
             agent.store.commit(vec![AgentCommand::Door(Box::new(put))], &self.fence).await?;
         }
+        self.let_in(agent, request, actor).await
+    }
+
+    /// Lets somebody in who asked, and tells them so where they did.
+    async fn let_in(
+        &self,
+        agent: &AgentContext,
+        request: PairingRequest,
+        actor: &Actor,
+    ) -> Result<PairingRequest, PairError> {
+        let (now, by) = (self.world.clock.now(), actor.to_string());
         let pairing = Pairing {
             who: request.who.clone(),
             name: request.name.clone(),
@@ -197,10 +224,37 @@ impl House {
         let told = json!({ "who": format!("{}:{}", request.who.platform, request.who.user), "account": &*request.who.account });
         let pair = DoorCommand::Pair(pairing);
         self.change_door(agent, pair, (&by, "pairing.approved"), told).await?;
+        let welcome = Enqueue {
+            session: None,
+            turn: None,
+            to: Destination {
+                lane: Lane {
+                    platform: request.who.platform.clone(),
+                    account: request.who.account.clone(),
+                    chat: request.place.as_str().into(),
+                },
+                chat_type: ChatType::Dm.as_str().into(),
+                topic: None,
+                reply_to: None,
+            },
+            text: "you may talk to me now".to_owned(),
+            name: None,
+            buttons: Vec::new(),
+            at: now,
+        };
+        let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(welcome)));
+        match agent.store.commit(vec![put], &self.fence).await {
+            Ok(_) => self.outbox.ring(&agent.id),
+            // They are in, and find that out when they write.
+            Err(error) => {
+                tracing::warn!(agent = %agent.id, %error, "somebody who was let in can't be told");
+            }
+        }
         Ok(request)
     }
 
-    /// Lets somebody in no longer: `who` as records name them, such as `telegram:12345`.
+    /// Lets somebody in no longer: `who` as records name them, such as `telegram:12345`; or
+    /// closes a chat that people added the agent to, such as `telegram:chat:-100`.
     pub async fn revoke_pairing(
         &self,
         agent: &AgentContext,
@@ -217,12 +271,31 @@ impl House {
             (agent.store.pairing_requests().await?, agent.store.pairings().await?);
         let known = requests.iter().map(|it| &it.who).chain(pairings.iter().map(|it| &it.who));
         if !known.into_iter().any(is_meant) {
-            return Err(missing());
+            let chat = user.strip_prefix("chat:").ok_or_else(missing)?;
+            return self.revoke_chat(agent, (platform, chat), actor).await?.ok_or_else(missing);
         }
         let unpair = DoorCommand::Unpair { platform: platform.into(), user: user.into() };
         let by = actor.to_string();
         let told = json!({ "who": who });
         Ok(self.change_door(agent, unpair, (&by, "pairing.revoked"), told).await?)
+    }
+
+    /// Closes a chat that people added the agent to, by every account; `None` where none did.
+    async fn revoke_chat(
+        &self,
+        agent: &AgentContext,
+        (platform, chat): (&str, &str),
+        actor: &Actor,
+    ) -> Result<Option<()>, PairError> {
+        let mut closed = None;
+        let by = actor.to_string();
+        for joined in agent.store.joined_chats().await? {
+            if *joined.platform == *platform && *joined.chat == *chat {
+                self.close_chat(agent, joined, (&by, "chat.closed")).await?;
+                closed = Some(());
+            }
+        }
+        Ok(closed)
     }
 }
 

@@ -54,7 +54,7 @@ pub enum Refusal {
     /// no entry covers it
     #[error(
         "`{0}` is refused: no entry of `network.allow` covers it; \
-         `network.allow` of this agent would grant it"
+         `{0}` in `network.allow` of this agent would grant it"
     )]
     NotListed(Destination),
     /// the host is listed, at another port
