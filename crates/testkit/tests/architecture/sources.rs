@@ -17,6 +17,7 @@ const OWNERS: &[(&str, &str)] = &[
     ("cli/src/process.rs", "start-up: the environment, the process itself, its log file"),
     ("config/src/files.rs", "reading the files of a configuration"),
     ("config/src/skills/files.rs", "reading folders of skills, beneath a folder opened once"),
+    ("gauntlet/src/machine.rs", "an attacking program: its files, sockets, threads and clock"),
     ("memory/src/files.rs", "an agent's memory files, below its own folder"),
     ("runtime/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
     ("runtime/src/watch/looked.rs", "looking at the files of configuration where watches fail"),

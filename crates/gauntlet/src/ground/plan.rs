@@ -1,0 +1,132 @@
+//! What a home is to hold before its daemon starts.
+
+use crate::puppet::Puppets;
+use insula_testkit::Upstream;
+use insula_testkit::telegram::Telegram;
+use std::path::Path;
+
+/// A plan of a home.
+///
+/// Texts may say `{puppet}`, `{telegram}`, `{web}` and `{home}` for the addresses of the servers
+/// around and for the folder of the home.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    pub(super) top: String,
+    pub(super) agents: Vec<(String, String)>,
+    pub(super) bindings: Vec<String>,
+    pub(super) files: Vec<(String, Vec<u8>)>,
+    pub(super) secrets: Vec<(Option<String>, String, String)>,
+    pub(super) bots: Vec<(String, String)>,
+    pub(super) page: String,
+    pub(super) follows_edits: bool,
+}
+
+impl Plan {
+    /// An empty home.
+    pub fn new() -> Self {
+        Self { page: "a page of the web".to_owned(), ..Self::default() }
+    }
+
+    /// Lines at the top level of the configuration.
+    #[must_use]
+    pub fn top(mut self, lines: &str) -> Self {
+        self.top += lines;
+        self.top.push('\n');
+        self
+    }
+
+    /// An agent whose model is the puppet of its name. `settings` is the inside of a flow
+    /// mapping: `tools: coding, memory: true`.
+    #[must_use]
+    pub fn agent(mut self, id: &str, settings: &str) -> Self {
+        self.agents.push((id.to_owned(), settings.to_owned()));
+        self
+    }
+
+    /// A binding, as the inside of a flow mapping: `agent: a, telegram: -100`.
+    #[must_use]
+    pub fn binding(mut self, rule: &str) -> Self {
+        self.bindings.push(rule.to_owned());
+        self
+    }
+
+    /// A file of the home.
+    #[must_use]
+    pub fn file(mut self, path: &str, content: impl AsRef<[u8]>) -> Self {
+        self.files.push((path.to_owned(), content.as_ref().to_vec()));
+        self
+    }
+
+    /// A secret of an agent.
+    #[must_use]
+    pub fn secret(mut self, agent: &str, name: &str, value: &str) -> Self {
+        self.secrets.push((Some(agent.to_owned()), name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A secret of the daemon's.
+    #[must_use]
+    pub fn daemon_secret(mut self, name: &str, value: &str) -> Self {
+        self.secrets.push((None, name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// A bot on Telegram, whose account is called by its name. `token` is `<number>:<letters>`.
+    #[must_use]
+    pub fn bot(mut self, token: &str, name: &str) -> Self {
+        self.bots.push((token.to_owned(), name.to_owned()));
+        self
+    }
+
+    /// What the server on the web answers to everything.
+    #[must_use]
+    pub fn page(mut self, text: &str) -> Self {
+        text.clone_into(&mut self.page);
+        self
+    }
+
+    /// The daemon follows edits of its files.
+    #[must_use]
+    pub fn following_edits(mut self) -> Self {
+        self.follows_edits = true;
+        self
+    }
+
+    pub(super) fn config(
+        &self,
+        puppets: &Puppets,
+        telegram: Option<&Telegram>,
+        web: &Upstream,
+        home: &Path,
+    ) -> String {
+        let mut text = format!(
+            "providers: {{puppet: {{kind: openai, base_url: '{}'}}}}\n{}",
+            puppets.url(),
+            self.top
+        );
+        if !self.agents.is_empty() {
+            text += "agents:\n";
+        }
+        for (id, settings) in &self.agents {
+            let comma = if settings.is_empty() { "" } else { ", " };
+            text += &format!("  {id}: {{model: puppet/{id}{comma}{settings}}}\n");
+        }
+        if let Some(telegram) = telegram {
+            text += "channels:\n  telegram:\n    accounts:\n";
+            for (token, name) in &self.bots {
+                let url = telegram.url();
+                text += &format!("      {name}: {{token: '{token}', base_url: '{url}'}}\n");
+            }
+        }
+        if !self.bindings.is_empty() {
+            text += "bindings:\n";
+        }
+        for rule in &self.bindings {
+            text += &format!("  - {{{rule}}}\n");
+        }
+        text.replace("{puppet}", &puppets.url())
+            .replace("{telegram}", &telegram.map(Telegram::url).unwrap_or_default())
+            .replace("{web}", &web.url(""))
+            .replace("{home}", &home.display().to_string())
+    }
+}
