@@ -205,6 +205,32 @@ pub fn rows(database: &Path) -> Result<Vec<(String, Vec<String>)>> {
     Ok(all)
 }
 
+/// Changes a database that nobody uses at that moment.
+pub fn change(database: &Path, sql: &str) -> Result<()> {
+    let connection = rusqlite::Connection::open(database)?;
+    connection.execute_batch(&format!("BEGIN; {sql} COMMIT;"))?;
+    connection.close().map_err(|(_, error)| error)?;
+    Ok(())
+}
+
+/// Names and contents of every file below a path, to see later whether anything changed.
+pub fn snapshot(path: &Path) -> Vec<(String, Vec<u8>)> {
+    let files = files_below(path).into_iter();
+    files.map(|file| (file.display().to_string(), fs::read(&file).unwrap_or_default())).collect()
+}
+
+/// Processes of this machine with these words among their arguments.
+pub fn processes_with(words: &str) -> Vec<u32> {
+    let entries = names(Path::new("/proc")).into_iter();
+    let numbers = entries.filter_map(|name| name.parse::<u32>().ok());
+    numbers
+        .filter(|number| {
+            let line = fs::read(format!("/proc/{number}/cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).replace('\0', " ").contains(words)
+        })
+        .collect()
+}
+
 /// Looks until `look` sees something.
 pub fn eventually<T>(what: &str, mut look: impl FnMut() -> Result<Option<T>>) -> Result<T> {
     let until = Instant::now() + PATIENCE;

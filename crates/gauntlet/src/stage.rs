@@ -1,6 +1,7 @@
 //! What every scene is given: which daemon to attack, a seed, and a runtime for the servers
 //! that stand around it.
 
+use crate::canary::Canary;
 use insula_world::{Random, World};
 use std::path::PathBuf;
 use tokio::runtime::Handle;
@@ -24,5 +25,20 @@ impl Stage {
         let mut seed = [0; 32];
         seed[..8].copy_from_slice(&self.seed.to_le_bytes());
         Random::from_seed(seed).stream(purpose).id()
+    }
+
+    /// The canary of this name, which a plan writes as `{canary:NAME}`.
+    pub fn planted(&self, name: &str) -> Canary {
+        Canary::new(name, &self.random(&["planted", name]))
+    }
+
+    /// A text of a plan with its canaries in their places.
+    pub fn with_canaries(&self, text: &str) -> String {
+        let mut whole = text.to_owned();
+        while let Some((before, rest)) = whole.split_once("{canary:") {
+            let Some((name, after)) = rest.split_once('}') else { break };
+            whole = format!("{before}{}{after}", self.planted(name).text);
+        }
+        whole
     }
 }

@@ -36,6 +36,8 @@ pub struct Token {
 pub struct Ground {
     stage: Stage,
     home: Home,
+    /// A folder beside the home, for what is granted to agents: `{outside}` in a plan.
+    pub outside: Home,
     daemon: Mutex<Option<Daemon>>,
     /// The models of all agents.
     pub puppets: Puppets,
@@ -50,7 +52,15 @@ pub struct Ground {
 impl Ground {
     /// Makes the home, sets the secrets, starts the daemon, and makes a token for each agent.
     pub fn raise(stage: &Stage, plan: Plan) -> Result<Self> {
-        let home = Home::empty()?;
+        let agents: Vec<String> = plan.agents.iter().map(|(id, _)| id.clone()).collect();
+        let agents: Vec<&str> = agents.iter().map(String::as_str).collect();
+        Self::raise_without_tokens(stage, plan, &agents)
+    }
+
+    /// The same, with tokens for these agents only: others of the plan may be none.
+    pub fn raise_without_tokens(stage: &Stage, plan: Plan, agents: &[&str]) -> Result<Self> {
+        let (home, outside) = (Home::empty()?, Home::empty()?);
+        machine::make_folder(&outside.path().join("shared"))?;
         let puppets = stage.runtime.block_on(Puppets::start(&stage.world))?;
         let page = plan.page.clone();
         let web = stage.runtime.block_on(Upstream::start(&stage.world, move |_, _| {
@@ -66,17 +76,26 @@ impl Ground {
             }
             Some(telegram)
         };
-        let config = plan.config(&puppets, telegram.as_ref(), &web, home.path());
+        let places = plan::Places {
+            puppets: puppets.url(),
+            telegram: telegram.as_ref().map(Telegram::url).unwrap_or_default(),
+            web: web.url(""),
+            home: machine::real(home.path())?.display().to_string(),
+            outside: machine::real(outside.path())?.display().to_string(),
+        };
+        let filled = |text: &str| places.put_into(&stage.with_canaries(text));
+        let config = filled(&plan.config(&places));
         home.write("config.yaml", &config)?;
         for (path, content) in &plan.files {
-            home.write(path, content)?;
+            home.write(path, filled(content))?;
         }
         for (agent, name, value) in &plan.secrets {
             let args: &[&str] = match agent {
                 Some(agent) => &["secret", "set", agent, name],
                 None => &["secret", "set", "--daemon", name],
             };
-            let output = run_with_input(&stage.insula, home.path(), args, format!("{value}\n"));
+            let output =
+                run_with_input(&stage.insula, home.path(), args, format!("{}\n", filled(value)));
             if output.code != Some(0) {
                 bail!("a secret can't be set: {output:?}");
             }
@@ -87,6 +106,7 @@ impl Ground {
         let mut ground = Self {
             stage: stage.clone(),
             home,
+            outside,
             daemon: Mutex::new(Some(daemon)),
             puppets,
             telegram,
@@ -94,9 +114,9 @@ impl Ground {
             tokens: BTreeMap::new(),
             canaries: Mutex::default(),
         };
-        for agent in &plan.agents {
-            let token = ground.mint(&agent.0, &["chat"])?;
-            ground.tokens.insert(agent.0.clone(), token);
+        for agent in agents {
+            let token = ground.mint(agent, &["chat"])?;
+            ground.tokens.insert((*agent).to_owned(), token);
         }
         if ground.telegram.is_some() {
             ground.until_connected()?;
@@ -242,6 +262,11 @@ impl Ground {
         let canary = Canary::new(owner, &self.stage.random(&["canary", &home, owner, &number]));
         canaries.push(canary.clone());
         canary
+    }
+
+    /// The canary that the plan planted under this name.
+    pub fn planted(&self, name: &str) -> Canary {
+        self.stage.planted(name)
     }
 
     /// Every canary planted so far.

@@ -1,20 +1,16 @@
 //! What a home is to hold before its daemon starts.
 
-use crate::puppet::Puppets;
-use insula_testkit::Upstream;
-use insula_testkit::telegram::Telegram;
-use std::path::Path;
-
 /// A plan of a home.
 ///
-/// Texts may say `{puppet}`, `{telegram}`, `{web}` and `{home}` for the addresses of the servers
-/// around and for the folder of the home.
+/// Texts may say `{puppet}`, `{telegram}`, `{web}`, `{home}` and `{outside}` for the addresses of
+/// the servers around, the folder of the home and one beside it, and `{canary:NAME}` for a canary
+/// that [`Ground::planted`](super::Ground::planted) gives by the same name.
 #[derive(Debug, Clone, Default)]
 pub struct Plan {
     pub(super) top: String,
     pub(super) agents: Vec<(String, String)>,
     pub(super) bindings: Vec<String>,
-    pub(super) files: Vec<(String, Vec<u8>)>,
+    pub(super) files: Vec<(String, String)>,
     pub(super) secrets: Vec<(Option<String>, String, String)>,
     pub(super) bots: Vec<(String, String)>,
     pub(super) page: String,
@@ -52,8 +48,8 @@ impl Plan {
 
     /// A file of the home.
     #[must_use]
-    pub fn file(mut self, path: &str, content: impl AsRef<[u8]>) -> Self {
-        self.files.push((path.to_owned(), content.as_ref().to_vec()));
+    pub fn file(mut self, path: &str, content: &str) -> Self {
+        self.files.push((path.to_owned(), content.to_owned()));
         self
     }
 
@@ -92,17 +88,10 @@ impl Plan {
         self
     }
 
-    pub(super) fn config(
-        &self,
-        puppets: &Puppets,
-        telegram: Option<&Telegram>,
-        web: &Upstream,
-        home: &Path,
-    ) -> String {
+    pub(super) fn config(&self, places: &Places) -> String {
         let mut text = format!(
             "providers: {{puppet: {{kind: openai, base_url: '{}'}}}}\n{}",
-            puppets.url(),
-            self.top
+            places.puppets, self.top
         );
         if !self.agents.is_empty() {
             text += "agents:\n";
@@ -111,12 +100,12 @@ impl Plan {
             let comma = if settings.is_empty() { "" } else { ", " };
             text += &format!("  {id}: {{model: puppet/{id}{comma}{settings}}}\n");
         }
-        if let Some(telegram) = telegram {
+        if !self.bots.is_empty() {
             text += "channels:\n  telegram:\n    accounts:\n";
-            for (token, name) in &self.bots {
-                let url = telegram.url();
-                text += &format!("      {name}: {{token: '{token}', base_url: '{url}'}}\n");
-            }
+        }
+        for (token, name) in &self.bots {
+            let url = &places.telegram;
+            text += &format!("      {name}: {{token: '{token}', base_url: '{url}'}}\n");
         }
         if !self.bindings.is_empty() {
             text += "bindings:\n";
@@ -124,9 +113,25 @@ impl Plan {
         for rule in &self.bindings {
             text += &format!("  - {{{rule}}}\n");
         }
-        text.replace("{puppet}", &puppets.url())
-            .replace("{telegram}", &telegram.map(Telegram::url).unwrap_or_default())
-            .replace("{web}", &web.url(""))
-            .replace("{home}", &home.display().to_string())
+        text
+    }
+}
+
+/// Where the things are that a plan can name.
+pub(super) struct Places {
+    pub(super) puppets: String,
+    pub(super) telegram: String,
+    pub(super) web: String,
+    pub(super) home: String,
+    pub(super) outside: String,
+}
+
+impl Places {
+    pub(super) fn put_into(&self, text: &str) -> String {
+        text.replace("{puppet}", &self.puppets)
+            .replace("{telegram}", &self.telegram)
+            .replace("{web}", &self.web)
+            .replace("{home}", &self.home)
+            .replace("{outside}", &self.outside)
     }
 }

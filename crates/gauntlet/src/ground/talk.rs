@@ -3,7 +3,7 @@
 use super::Ground;
 use crate::machine::{self, Answer};
 use crate::puppet::{Call, Script, obey};
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use insula_testkit::telegram::{Draft, Sent, User, Where};
 use serde_json::{Value, json};
 
@@ -108,29 +108,27 @@ impl Ground {
         self.call(agent, session, "terminal", json!({ "command": command }))
     }
 
-    /// Somebody says something on the platform that the agent there answers by a script. What
-    /// the bot said in that place after it, once it has said `until`.
+    /// Somebody says something on the platform that the agent there answers by a script; waits
+    /// until its last words are on the platform.
     pub fn tell(&self, place: Where<'_>, who: &User, words: &str, script: Script) -> Result<Turn> {
         let tag = self.puppets.learn(script);
         let telegram = self.telegram()?;
         let before = telegram.sent().len();
         telegram.say(place, &Draft::new(who, format!("{words} {tag}").trim()));
-        let (chat, topic) = match place {
-            Where::Dm(_) => (who.id, None),
-            Where::Chat(chat) => (chat, None),
-            Where::Topic(chat, topic) => (chat, Some(topic)),
+        let (chat, topic) = spot(place, who);
+        // The platform shows Markdown its own way: words of letters and digits are enough.
+        let plain = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+        let is_it = |sent: &Sent| {
+            let words = self.puppets.last_words(&tag).map(|words| plain(&words));
+            let here = sent.chat == chat && sent.topic == topic;
+            here && words.is_some_and(|words| plain(&sent.text).contains(&words))
         };
-        let is_it = move |sent: &Sent| sent.chat == chat && sent.topic == topic;
-        let requests = || self.puppets.with_tag(&tag);
-        // A reply is there when the model has said its last word and the platform shows it.
-        let said = self.wait("the bot answers", async {
-            telegram
-                .until(|telegram| {
-                    let sent = telegram.sent();
-                    let here = sent.iter().skip(before).rfind(|sent| is_it(sent)).cloned();
-                    here.filter(|sent| !sent.text.trim().is_empty() && !requests().is_empty())
-                })
-                .await
+        let found = self.wait("the bot answers", async {
+            telegram.until(|it| it.sent().into_iter().skip(before).find(|sent| is_it(sent))).await
+        });
+        let said = found.with_context(|| {
+            let heard = self.puppets.with_tag(&tag).len();
+            format!("{heard} requests; sent: {:?}", &telegram.sent()[before..])
         })?;
         let answer = Answer { status: 200, head: String::new(), body: said.text.clone() };
         Ok(self.finished(tag, answer, said.text))
@@ -141,9 +139,31 @@ impl Ground {
         Ok(self.telegram()?.say(place, &Draft::new(who, words)))
     }
 
+    /// Somebody types a command on the platform; what the bot says next in that place.
+    pub fn command(&self, place: Where<'_>, who: &User, text: &str) -> Result<String> {
+        let telegram = self.telegram()?;
+        let before = telegram.sent().len();
+        telegram.say(place, &Draft::new(who, text));
+        let (chat, topic) = spot(place, who);
+        let is_it = |sent: &Sent| sent.chat == chat && sent.topic == topic;
+        let said = self.wait("the bot answers a command", async {
+            telegram.until(|it| it.sent().into_iter().skip(before).find(|sent| is_it(sent))).await
+        });
+        Ok(said.with_context(|| format!("`{text}`"))?.text)
+    }
+
     /// What became of the script of this tag so far.
     pub fn so_far(&self, tag: &str) -> Turn {
         let answer = Answer { status: 0, head: String::new(), body: String::new() };
         self.finished(tag.to_owned(), answer, String::new())
+    }
+}
+
+/// The chat and topic of a place.
+fn spot(place: Where<'_>, who: &User) -> (i64, Option<i64>) {
+    match place {
+        Where::Dm(_) => (who.id, None),
+        Where::Chat(chat) => (chat, None),
+        Where::Topic(chat, topic) => (chat, Some(topic)),
     }
 }

@@ -11,12 +11,13 @@ pub mod spray;
 
 pub use server::{Prompt, Puppets, results};
 
+use insula_testkit::upstream::Step;
 use serde_json::Value;
 use std::sync::Arc;
 use tokio::sync::Notify;
 
 /// One thing a puppet does when it is asked.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub enum Act {
     /// Calls tools, all in one answer.
     Call(Vec<Call>),
@@ -28,6 +29,8 @@ pub enum Act {
     Fail(u16, String),
     /// Begins to say something, and never ends.
     Stall(String),
+    /// Answers with these bytes, whatever they are.
+    Raw(Vec<Step>),
 }
 
 /// A call of a tool.

@@ -22,7 +22,14 @@ pub struct Prompt {
     pub body: Vec<u8>,
 }
 
-type Scripts = Arc<Mutex<BTreeMap<usize, Script>>>;
+/// The scripts by number, and the last words of those that came to an end.
+#[derive(Default)]
+struct Known {
+    scripts: BTreeMap<usize, Script>,
+    ended: BTreeMap<String, String>,
+}
+
+type Scripts = Arc<Mutex<Known>>;
 
 /// A running server of puppets.
 pub struct Puppets {
@@ -47,10 +54,15 @@ impl Puppets {
 
     /// Keeps a script, and gives the tag that names it in a message.
     pub fn learn(&self, script: Script) -> String {
-        let mut scripts = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = scripts.len() + 1;
-        scripts.insert(number, script);
+        let mut known = self.scripts.lock().unwrap_or_else(PoisonError::into_inner);
+        let number = known.scripts.len() + 1;
+        known.scripts.insert(number, script);
         format!("{}{number}{}", TAG.0, TAG.1)
+    }
+
+    /// The last words of the script of this tag, once it has said them.
+    pub fn last_words(&self, tag: &str) -> Option<String> {
+        self.scripts.lock().unwrap_or_else(PoisonError::into_inner).ended.get(tag).cloned()
     }
 
     /// Every request so far, in order.
@@ -141,14 +153,14 @@ fn steps(scripts: &Scripts, seen: &Seen, number: usize) -> Vec<Step> {
     let asked = Asked { step, results: results(&request), request };
     let number_of_script =
         tag.trim_start_matches(TAG.0).trim_end_matches(TAG.1).parse().unwrap_or(0);
-    let script = {
-        let scripts = scripts.lock().unwrap_or_else(PoisonError::into_inner);
-        scripts.get(&number_of_script).cloned()
-    };
-    match script {
-        Some(script) => performed(script.act(&asked), number),
-        None => said("there is no such script"),
+    let known = || scripts.lock().unwrap_or_else(PoisonError::into_inner);
+    let script = known().scripts.get(&number_of_script).cloned();
+    let Some(script) = script else { return said("there is no such script") };
+    let act = script.act(&asked);
+    if let Act::Say(text) = &act {
+        known().ended.insert(tag, text.clone());
     }
+    performed(act, number)
 }
 
 fn performed(act: Act, number: usize) -> Vec<Step> {
@@ -169,6 +181,7 @@ fn performed(act: Act, number: usize) -> Vec<Step> {
         Act::Fail(status, body) => {
             vec![answer(status, &[("content-type", "application/json")], &body)]
         }
+        Act::Raw(steps) => steps,
         Act::Stall(text) => {
             let begun = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
             vec![head("text/event-stream"), chunk(format!("data: {begun}\n\n")), Step::Hang]

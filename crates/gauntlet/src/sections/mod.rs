@@ -1,9 +1,11 @@
 //! The sections of the specification, one folder a letter, one file a row or a few.
 
 mod a;
+pub mod absent;
 mod b;
 
 use crate::attempt::Section;
+use crate::matrix;
 
 /// Every section, in the order of the specification.
-pub const SECTIONS: &[Section] = &[a::SECTION, b::SECTION];
+pub const SECTIONS: &[Section] = &[a::SECTION, b::SECTION, matrix::SECTION];

@@ -1,6 +1,18 @@
 //! Section B: one chat against another inside the same agent.
 
-use crate::attempt::{Row, Section};
+mod access;
+mod commands;
+mod crowd;
+mod desks;
+mod everywhere;
+mod facts;
+mod hooks;
+mod places;
+mod poison;
+mod sending;
+mod stories;
+
+use crate::attempt::{Row, Scene, Section};
 
 /// The section.
 pub const SECTION: Section = Section {
@@ -22,5 +34,22 @@ pub const SECTION: Section = Section {
         Row { id: "B12", what: "see in commands what is not here" },
         Row { id: "B13", what: "two stories from the field" },
     ],
-    scenes: &[],
+    scenes: &[
+        Scene {
+            name: "many chats",
+            raise: places::many_chats,
+            attempts: &[facts::ATTEMPTS, commands::ATTEMPTS],
+        },
+        Scene {
+            name: "many chats again",
+            raise: places::many_chats,
+            attempts: &[everywhere::ATTEMPTS, sending::ATTEMPTS],
+        },
+        Scene { name: "scope hooks", raise: hooks::hooked, attempts: &[hooks::ATTEMPTS] },
+        Scene { name: "memory", raise: poison::remembering, attempts: &[poison::ATTEMPTS] },
+        Scene { name: "access", raise: access::listed, attempts: &[access::ATTEMPTS] },
+        Scene { name: "a crowd", raise: crowd::crowd, attempts: &[crowd::ATTEMPTS] },
+        Scene { name: "desks", raise: desks::desks, attempts: &[desks::ATTEMPTS] },
+        Scene { name: "a company", raise: stories::company, attempts: &[stories::ATTEMPTS] },
+    ],
 };
