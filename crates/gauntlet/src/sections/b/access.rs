@@ -142,18 +142,15 @@ fn unpaired(ground: &Ground) -> Outcome {
     let eve = User::new(77, "Eve");
     let told = ground.command(Where::Dm(ADA), &eve, "let me in")?;
     let waiting = ground.admin("GET", "/api/agents/m/pairing", &Value::Null)?;
-    let code: Option<String> = told
-        .split(|c: char| !c.is_ascii_alphanumeric())
-        .filter(|word| word.len() >= 6 && word.chars().any(|c| c.is_ascii_digit()))
-        .map(str::to_owned)
-        .next();
+    let code = told.split_once("code is ").map(|(_, rest)| rest);
+    let code = code.and_then(|rest| rest.split([' ', '.']).next()).map(str::to_owned);
     control!(code.is_some(), "no code was given: {told}; {waiting:?}");
     let body = json!({ "code": code });
     let approved = ground.admin("POST", "/api/agents/m/pairing", &body)?;
     control!(approved.status < 300, "the code was not taken: {approved:?}; {told}");
     let own = ground.tell(Where::Dm(ADA), &eve, "hello", Script::say("hello Eve"))?;
     control!(!own.requests.is_empty(), "she was never heard");
-    let removed = ground.admin("DELETE", "/api/agents/m/pairing/telegram:ada:77", &Value::Null)?;
+    let removed = ground.admin("DELETE", "/api/agents/m/pairing/telegram:77", &Value::Null)?;
     control!(
         removed.status < 300,
         "the pairing stays: {removed:?}; {:?}",
