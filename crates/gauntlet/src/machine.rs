@@ -78,6 +78,35 @@ pub fn raw_request(to: SocketAddr, bytes: &[u8]) -> Result<Answer> {
     Ok(Answer { status, head: head.to_owned(), body })
 }
 
+/// A request whose answer has begun and is not read to its end.
+pub struct Begun {
+    /// The status.
+    pub status: u16,
+    /// Open until this is dropped.
+    _stream: TcpStream,
+}
+
+/// Sends one request and reads only the beginning of the answer.
+pub fn begin(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[&str],
+    body: &str,
+) -> Result<Begun> {
+    let mut stream = connect(to)?;
+    let lines: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+    let length = body.len();
+    write!(
+        stream,
+        "{method} {path} HTTP/1.1\r\nHost: {to}\r\n{lines}Content-Length: {length}\r\n\r\n{body}"
+    )?;
+    let mut first = [0; 12];
+    stream.read_exact(&mut first)?;
+    let status = String::from_utf8_lossy(&first[9..]).parse().unwrap_or(0);
+    Ok(Begun { status, _stream: stream })
+}
+
 /// A connection that gives up after [`PATIENCE`].
 pub fn connect(to: SocketAddr) -> Result<TcpStream> {
     let stream =

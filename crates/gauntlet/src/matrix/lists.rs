@@ -146,15 +146,13 @@ pub fn checked(ground: &Ground) -> Result<()> {
 
 /// The keys of an agent in the published schema: those of `defaults`, wherever it refers to.
 fn agent_keys(schema: &Value) -> Vec<String> {
-    let follow = |mut at: &Value| {
-        let at = loop {
-            match at["$ref"].as_str().and_then(|path| schema.pointer(path.trim_start_matches('#')))
-            {
-                Some(next) => at = next,
-                None => break at,
-            }
-        };
-        at.clone()
+    let follow = |at: &Value| {
+        let mut at = at.clone();
+        while let Some(path) = at["$ref"].as_str() {
+            let Some(next) = schema.pointer(path.trim_start_matches('#')) else { break };
+            at = next.clone();
+        }
+        at
     };
     let agents = follow(&schema["properties"]["agents"]);
     let agent = follow(&agents["additionalProperties"]);

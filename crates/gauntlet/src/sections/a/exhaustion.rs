@@ -73,18 +73,21 @@ fn queue(ground: &Ground) -> Outcome {
     let token = ground.token("a")?.text.clone();
     let before = ground.puppets.count();
     // More turns than an agent has places for, and more messages than one conversation takes.
-    let mut sent = 0;
-    let mut refused = 0;
+    let bearer = format!("Authorization: Bearer {token}");
+    let headers = [bearer.as_str(), "Content-Type: application/json"];
+    let mut begun = vec![];
     for number in 0..70 {
         let session = if number < 20 { format!("held-{number}") } else { "held-0".to_owned() };
-        let body = json!({ "session": session, "text": format!("wait {tag}") });
-        let answer = ground.api(&token, "POST", "/api/agents/a/messages", &body)?;
-        sent += 1;
-        refused += usize::from(answer.status >= 400);
-        if answer.status >= 400 && number > 60 {
-            break;
-        }
+        let body = json!({ "session": session, "text": format!("wait {tag}") }).to_string();
+        begun.push(machine::begin(
+            ground.listen()?,
+            "POST",
+            "/api/agents/a/messages",
+            &headers,
+            &body,
+        )?);
     }
+    let (sent, refused) = (begun.len(), begun.iter().filter(|it| it.status >= 400).count());
     ground.wait("a's turns are held", ground.puppets.until(before + 10))?;
     let answers = works(ground);
     // Everybody who waits is let go, as often as somebody comes.

@@ -9,7 +9,7 @@ use crate::stage::Stage;
 use crate::{control, hold};
 use anyhow::{Context as _, Result};
 use insula_testkit::telegram::{Draft, Where};
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// All of this file.
 pub const ATTEMPTS: &[Attempt] = &[
@@ -197,6 +197,5 @@ fn attachment(ground: &Ground) -> Outcome {
     hold!(!other.told().contains(&canary), "another chat reads it: {}", other.told());
     let told = ground.calls("desk", "api", look())?;
     hold!(!told.concat().contains(&canary), "a conversation of the API reads it: {told:?}");
-    let _ = Value::Null;
     Ok(Verdict::Held)
 }

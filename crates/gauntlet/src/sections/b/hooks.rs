@@ -92,7 +92,8 @@ fn written(ground: &Ground, agent: &str) -> Result<(String, String, Vec<String>)
         .filter(|path| machine::read(path).is_ok_and(|bytes| canary.found_in(&bytes).is_some()));
     let holding =
         holding.map(|path| path.strip_prefix(&folder).unwrap_or(&path).display().to_string());
-    Ok((canary.text, told, holding.collect()))
+    let holding = holding.collect();
+    Ok((canary.text, told, holding))
 }
 
 fn denied(ground: &Ground, agent: &str) -> Outcome {

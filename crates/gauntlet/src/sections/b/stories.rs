@@ -1,6 +1,6 @@
 //! B13: two stories from the field, replayed.
 
-use super::places::{ADA, PUBLIC, ann, remember};
+use super::places::{ADA, PUBLIC, remember};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::{Ground, Plan};
@@ -178,6 +178,5 @@ fn writer(ground: &Ground) -> Outcome {
         canaries.iter().all(|canary| canary.found_in(all.as_bytes()).is_none()),
         "it was published"
     );
-    let _ = ann();
     Ok(Verdict::Held)
 }
