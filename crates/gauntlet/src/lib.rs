@@ -5,6 +5,7 @@
 //! is read from files, rows, bytes on the wire and the audit, never from an error text alone.
 
 pub mod attempt;
+pub mod beside;
 pub mod canary;
 pub mod ground;
 pub mod machine;

@@ -18,6 +18,7 @@ use anyhow::{Context as _, Result, bail};
 use insula_testkit::telegram::Telegram;
 use insula_testkit::{Daemon, Home, Output, Upstream, run, run_with_input};
 use serde_json::{Value, json};
+use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ pub struct Ground {
     pub web: Upstream,
     tokens: BTreeMap<String, Token>,
     canaries: Mutex<Vec<Canary>>,
+    /// What only its own scene knows.
+    own: Box<dyn Any + Send + Sync>,
 }
 
 impl Ground {
@@ -113,6 +116,7 @@ impl Ground {
             web,
             tokens: BTreeMap::new(),
             canaries: Mutex::default(),
+            own: Box::new(()),
         };
         for agent in agents {
             let token = ground.mint(agent, &["chat"])?;
@@ -122,6 +126,18 @@ impl Ground {
             ground.until_connected()?;
         }
         Ok(ground)
+    }
+
+    /// With things that only its own scene knows.
+    #[must_use]
+    pub fn with(mut self, own: impl Any + Send + Sync) -> Self {
+        self.own = Box::new(own);
+        self
+    }
+
+    /// The things that only its own scene knows.
+    pub fn own<T: Any>(&self) -> Result<&T> {
+        self.own.downcast_ref().context("the scene has no such things")
     }
 
     /// What this ground was raised with, for an attempt that needs another.

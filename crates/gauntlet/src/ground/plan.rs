@@ -13,6 +13,7 @@ pub struct Plan {
     pub(super) files: Vec<(String, String)>,
     pub(super) secrets: Vec<(Option<String>, String, String)>,
     pub(super) bots: Vec<(String, String)>,
+    pub(super) channels: Vec<String>,
     pub(super) page: String,
     pub(super) follows_edits: bool,
 }
@@ -74,6 +75,13 @@ impl Plan {
         self
     }
 
+    /// A channel beside the bots: `web: {accounts: {site: {}}}`.
+    #[must_use]
+    pub fn channel(mut self, line: &str) -> Self {
+        self.channels.push(line.to_owned());
+        self
+    }
+
     /// What the server on the web answers to everything.
     #[must_use]
     pub fn page(mut self, text: &str) -> Self {
@@ -100,8 +108,14 @@ impl Plan {
             let comma = if settings.is_empty() { "" } else { ", " };
             text += &format!("  {id}: {{model: puppet/{id}{comma}{settings}}}\n");
         }
+        if !self.bots.is_empty() || !self.channels.is_empty() {
+            text += "channels:\n";
+        }
+        for line in &self.channels {
+            text += &format!("  {line}\n");
+        }
         if !self.bots.is_empty() {
-            text += "channels:\n  telegram:\n    accounts:\n";
+            text += "  telegram:\n    accounts:\n";
         }
         for (token, name) in &self.bots {
             let url = &places.telegram;
