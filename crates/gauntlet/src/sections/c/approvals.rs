@@ -36,9 +36,16 @@ fn asks(ground: &Ground, name: &str) -> Result<Waiting> {
     let before = telegram.sent().len();
     telegram.say(Where::Chat(CHAT), &Draft::new(&ann(), &format!("tidy up {tag}")));
     let id = machine::eventually("a call waits", || Ok(list(ground)?.pop()))?;
-    let asked = ground.wait("it is asked", telegram.until(|telegram| {
-        telegram.sent().into_iter().skip(before).find(|sent| !sent.buttons.is_empty() || sent.text.contains("rm -r"))
-    }))?;
+    let asked = ground.wait(
+        "it is asked",
+        telegram.until(|telegram| {
+            telegram
+                .sent()
+                .into_iter()
+                .skip(before)
+                .find(|sent| !sent.buttons.is_empty() || sent.text.contains("rm -r"))
+        }),
+    )?;
     Ok(Waiting { id, asked: Some(asked), file: format!("agents/a/workspace/{name}/file") })
 }
 
@@ -85,7 +92,12 @@ fn by_words(ground: &Ground, name: &str, words: impl Fn(&str) -> Vec<String>) ->
 
 fn by_command(ground: &Ground) -> Outcome {
     by_words(ground, "by-command", |id| {
-        vec!["/approve".to_owned(), format!("/approve {id}"), format!("/approve {id} always"), format!("/approve@ada_bot {id}")]
+        vec![
+            "/approve".to_owned(),
+            format!("/approve {id}"),
+            format!("/approve {id} always"),
+            format!("/approve@ada_bot {id}"),
+        ]
     })
 }
 
@@ -135,7 +147,10 @@ fn by_a_script_that_says_so(ground: &Ground) -> Outcome {
     let script = Script::steps(vec![
         crate::puppet::Act::Call(vec![
             crate::puppet::Call::new("approve", json!({ "id": waiting.id })),
-            crate::puppet::Call::new("approvals", json!({ "id": waiting.id, "decision": "approve" })),
+            crate::puppet::Call::new(
+                "approvals",
+                json!({ "id": waiting.id, "decision": "approve" }),
+            ),
         ]),
         crate::puppet::Act::Say(format!("/approve {}", waiting.id)),
     ]);

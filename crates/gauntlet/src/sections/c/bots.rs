@@ -10,7 +10,12 @@ use serde_json::json;
 
 fn two_bots_two_sessions(ground: &Ground) -> Outcome {
     let word = ground.stage().random(&["c5"]);
-    let one = ground.tell(Where::Dm(ADA), &ann(), &format!("the word is {word}"), Script::say("noted"))?;
+    let one = ground.tell(
+        Where::Dm(ADA),
+        &ann(),
+        &format!("the word is {word}"),
+        Script::say("noted"),
+    )?;
     let other = ground.tell(Where::Dm(BOB), &ann(), "what was the word", Script::say("no idea"))?;
     let heard = String::from_utf8_lossy(&one.prompts()).contains(&word);
     control!(heard, "the first bot did not hear it");
@@ -26,7 +31,8 @@ fn two_bots_two_sessions(ground: &Ground) -> Outcome {
 
 fn two_bots_two_memories(ground: &Ground) -> Outcome {
     let word = ground.stage().random(&["c5", "memory"]);
-    let add = json!({ "action": "add", "target": "memory", "content": format!("the tune is {word}") });
+    let add =
+        json!({ "action": "add", "target": "memory", "content": format!("the tune is {word}") });
     let one = ground.tell(Where::Dm(ADA), &ann(), "remember", obey::one("memory", add))?;
     control!(!one.told().contains("refused"), "it can't be remembered: {}", one.told());
     let search = Script::steps(vec![crate::puppet::Act::Call(vec![
@@ -43,9 +49,11 @@ fn two_bots_two_memories(ground: &Ground) -> Outcome {
 }
 
 fn a_direct_message_to_the_second(ground: &Ground) -> Outcome {
-    let turn = ground.tell(Where::Dm(BOB), &ann(), "who are you", Script::say("by the second bot"))?;
+    let turn =
+        ground.tell(Where::Dm(BOB), &ann(), "who are you", Script::say("by the second bot"))?;
     let sent = ground.telegram()?.sent();
-    let said: Vec<&str> = sent.iter().filter(|it| it.text == turn.reply).map(|it| it.bot.as_str()).collect();
+    let said: Vec<&str> =
+        sent.iter().filter(|it| it.text == turn.reply).map(|it| it.bot.as_str()).collect();
     hold!(said == ["bob_bot"], "it left by {said:?}");
     Ok(Verdict::Held)
 }
@@ -56,19 +64,33 @@ fn in_a_group_of_both(ground: &Ground) -> Outcome {
     // Only the second bot hears it: the first is not there.
     telegram.group(-800, "Second", &[BOB]);
     telegram.say(Where::Chat(-800), &Draft::new(&ann(), &format!("@bob_bot hello {tag}")));
-    let sent = ground.wait("the bot answers", telegram.until(|telegram| {
-        telegram.sent_to(-800, None).into_iter().find(|sent| sent.text.contains("that was asked"))
-    }))?;
+    let sent = ground.wait(
+        "the bot answers",
+        telegram.until(|telegram| {
+            telegram
+                .sent_to(-800, None)
+                .into_iter()
+                .find(|sent| sent.text.contains("that was asked"))
+        }),
+    )?;
     hold!(sent.bot == "bob_bot", "it left by {}", sent.bot);
     // A reply to what the second bot said.
     let tag = ground.puppets.learn(Script::say("and once more"));
-    telegram.say(Where::Chat(-800), &Draft::new(&ann(), &format!("go on {tag}")).reply_to(sent.message));
-    let sent = ground.wait("the bot answers", telegram.until(|telegram| {
-        telegram.sent_to(-800, None).into_iter().find(|sent| sent.text.contains("once more"))
-    }))?;
+    telegram.say(
+        Where::Chat(-800),
+        &Draft::new(&ann(), &format!("go on {tag}")).reply_to(sent.message),
+    );
+    let sent = ground.wait(
+        "the bot answers",
+        telegram.until(|telegram| {
+            telegram.sent_to(-800, None).into_iter().find(|sent| sent.text.contains("once more"))
+        }),
+    )?;
     hold!(sent.bot == "bob_bot", "it left by {}", sent.bot);
     let by_token = telegram.asked().into_iter().filter(|asked| asked.token == ADA);
-    let strays = by_token.filter(|asked| asked.arguments.get("chat_id").is_some_and(|it| it.to_string().contains("-800")));
+    let strays = by_token.filter(|asked| {
+        asked.arguments.get("chat_id").is_some_and(|it| it.to_string().contains("-800"))
+    });
     let strays: Vec<String> = strays.map(|it| it.method).collect();
     hold!(strays.is_empty(), "the first bot did something there: {strays:?}");
     Ok(Verdict::Held)

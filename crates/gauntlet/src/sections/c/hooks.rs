@@ -42,7 +42,8 @@ fn bad_signatures(ground: &Ground) -> Outcome {
     let before = ground.puppets.count();
     let body = body_of(ground, "forged");
     let good = signed(SECRET, now, &body);
-    let wrong = hook(ground, "webhook/ci", &signed("not-the-secret-not-the-secret", now, &body), &body)?;
+    let wrong =
+        hook(ground, "webhook/ci", &signed("not-the-secret-not-the-secret", now, &body), &body)?;
     hold!(wrong.status == 401, "{wrong:?}");
     let mut truncated = good.clone();
     truncated[1].truncate(40);
@@ -61,7 +62,8 @@ fn bad_signatures(ground: &Ground) -> Outcome {
         // Whether there is such an account can't be told, either.
         hold!((answer.status, &answer.body) == (401, &wrong.body), "{what}: {answer:?}");
     }
-    for account in ["webhook/nobody", "telegram/x", "matrix/x", "cli/local", "api/x", "webhook/CI"] {
+    for account in ["webhook/nobody", "telegram/x", "matrix/x", "cli/local", "api/x", "webhook/CI"]
+    {
         let answer = hook(ground, account, &good, &body)?;
         hold!((answer.status, &answer.body) == (401, &wrong.body), "{account}: {answer:?}");
     }
@@ -115,13 +117,16 @@ fn too_long(ground: &Ground) -> Outcome {
     let to = ground.listen()?;
     // Not a byte of the body is sent: the answer does not wait for it.
     for path in ["/hooks/webhook/ci", "/v1/chat/completions", "/api/tokens"] {
-        let head = format!("POST {path} HTTP/1.1\r\nHost: {to}\r\nContent-Type: application/json\r\nContent-Length: 999999999999\r\n\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: {to}\r\nContent-Type: application/json\r\nContent-Length: 999999999999\r\n\r\n"
+        );
         let (answer, took) = machine::timed(|| machine::raw_request(to, head.as_bytes()));
         let answer = answer?;
         hold!([401, 413].contains(&answer.status), "{path}: {answer:?}");
         hold!(took < Duration::from_secs(5), "{path}: it waited for {took:?}");
     }
-    let headers = format!("GET /healthz HTTP/1.1\r\nHost: {to}\r\nX: {}\r\n\r\n", "x".repeat(300_000));
+    let headers =
+        format!("GET /healthz HTTP/1.1\r\nHost: {to}\r\nX: {}\r\n\r\n", "x".repeat(300_000));
     let answer = machine::raw_request(to, headers.as_bytes())?;
     hold!([0, 400, 431].contains(&answer.status), "{answer:?}");
     let fine = machine::request(to, "GET", "/healthz", &[], "")?;
@@ -156,7 +161,9 @@ fn ten_thousand_that_say_nothing(ground: &Ground) -> Outcome {
     hold!(turn.reply == "still here", "it does not serve any more: {:?}", turn.answer);
     hold!(stream.until("still here").is_ok(), "a stream that was there before was cut");
     if number < SILENT {
-        return Ok(Verdict::NotRun(format!("only {number} of {SILENT} connections can be opened here; they held")));
+        return Ok(Verdict::NotRun(format!(
+            "only {number} of {SILENT} connections can be opened here; they held"
+        )));
     }
     Ok(Verdict::Held)
 }
@@ -167,7 +174,8 @@ fn hostile_chats_in_a_payload(ground: &Ground) -> Outcome {
     for chat in ["x", "x:user:7", "x%3Auser%3A7", "../b", "secrets", "x\u{0}y", "x\ny", "", &long] {
         let tag = ground.puppets.learn(Script::say("heard"));
         let body = json!({ "word": format!("hostile {taken} {tag}"), "chat": chat }).to_string();
-        let answer = hook(ground, "webhook/ci", &signed(SECRET, beside::now_seconds(), &body), &body)?;
+        let answer =
+            hook(ground, "webhook/ci", &signed(SECRET, beside::now_seconds(), &body), &body)?;
         hold!([202, 400].contains(&answer.status), "{chat:?}: {answer:?}");
         taken += usize::from(answer.status == 202);
     }
@@ -175,7 +183,11 @@ fn hostile_chats_in_a_payload(ground: &Ground) -> Outcome {
     let sessions = machine::eventually("each has its session", || {
         let all = ground.cli_json(&["sessions", "list", "a"])?;
         let all = all.as_array().cloned().unwrap_or_default();
-        let of_hooks: Vec<String> = all.iter().filter(|it| it.to_string().contains(":webhook:ci:")).map(|it| it["key"].to_string()).collect();
+        let of_hooks: Vec<String> = all
+            .iter()
+            .filter(|it| it.to_string().contains(":webhook:ci:"))
+            .map(|it| it["key"].to_string())
+            .collect();
         Ok((of_hooks.len() > taken).then_some(of_hooks))
     })?;
     let mut distinct = sessions.clone();
@@ -192,7 +204,15 @@ pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "C10", variant: "bad signatures", run: bad_signatures },
     Attempt { row: "C10", variant: "signed at another time", run: at_another_time },
     Attempt { row: "C10", variant: "bodies and heads over the limit", run: too_long },
-    Attempt { row: "C4", variant: "chats in the payload of a webhook", run: hostile_chats_in_a_payload },
-    Attempt { row: "C10", variant: "10,000 connections that send nothing", run: ten_thousand_that_say_nothing },
+    Attempt {
+        row: "C4",
+        variant: "chats in the payload of a webhook",
+        run: hostile_chats_in_a_payload,
+    },
+    Attempt {
+        row: "C10",
+        variant: "10,000 connections that send nothing",
+        run: ten_thousand_that_say_nothing,
+    },
     Attempt { row: "C10", variant: "replayed, also after a crash", run: replayed },
 ];

@@ -37,12 +37,7 @@ pub const SECTION: Section = Section {
         Scene {
             name: "bots on a platform",
             raise: scene::platform,
-            attempts: &[
-                routing::ATTEMPTS,
-                bots::ATTEMPTS,
-                pairing::ATTEMPTS,
-                approvals::ATTEMPTS,
-            ],
+            attempts: &[routing::ATTEMPTS, bots::ATTEMPTS, pairing::ATTEMPTS, approvals::ATTEMPTS],
         },
         Scene {
             name: "tokens, webhooks and pages",

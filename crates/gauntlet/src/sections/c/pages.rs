@@ -32,10 +32,17 @@ fn a_request_of_another_site(ground: &Ground) -> Outcome {
         format!("Host: localhost.evil.example:{}", to.port()),
         format!("Host: {to}\r\nHost: evil.example"),
     ] {
-        for (method, path) in [("POST", "/api/agents/a/pause"), ("GET", "/api/tokens"), ("POST", "/v1/chat/completions")] {
+        for (method, path) in [
+            ("POST", "/api/agents/a/pause"),
+            ("GET", "/api/tokens"),
+            ("POST", "/v1/chat/completions"),
+        ] {
             let headers = [bearer.as_str(), header.as_str(), "Content-Type: application/json"];
             let answer = machine::request(to, method, path, &headers, "{}")?;
-            hold!([400, 403, 421].contains(&answer.status), "{header}: {method} {path}: {answer:?}");
+            hold!(
+                [400, 403, 421].contains(&answer.status),
+                "{header}: {method} {path}: {answer:?}"
+            );
         }
     }
     let state = ground.cli_json(&["agents", "show", "a"])?;
@@ -47,23 +54,50 @@ fn a_form_of_another_site(ground: &Ground) -> Outcome {
     // What a browser sends without asking: no token, and a type that needs no question first.
     let to = ground.listen()?;
     let before = ground.puppets.count();
-    for kind in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"] {
+    for kind in
+        ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+    {
         let kind = format!("Content-Type: {kind}");
-        for (method, path) in [("POST", "/api/agents/a/pause"), ("POST", "/api/reload"), ("POST", "/api/tokens"), ("POST", "/v1/chat/completions"), ("POST", "/mcp")] {
+        for (method, path) in [
+            ("POST", "/api/agents/a/pause"),
+            ("POST", "/api/reload"),
+            ("POST", "/api/tokens"),
+            ("POST", "/v1/chat/completions"),
+            ("POST", "/mcp"),
+        ] {
             let body = json!({ "model": "a", "agents": ["a"], "messages": [{ "role": "user", "content": "hi" }] });
             let answer = machine::request(to, method, path, &[&kind], &body.to_string())?;
             hold!((400..500).contains(&answer.status), "{kind}: {method} {path}: {answer:?}");
-            hold!(!answer.head.to_lowercase().contains("access-control-allow-origin"), "{answer:?}");
+            hold!(
+                !answer.head.to_lowercase().contains("access-control-allow-origin"),
+                "{answer:?}"
+            );
         }
     }
     // And with the token of an agent, in a type that needs no question.
     let bearer = format!("Authorization: Bearer {}", ground.token("a")?.text);
-    let body = json!({ "model": "a", "messages": [{ "role": "user", "content": "hi" }] }).to_string();
-    let answer = machine::request(to, "POST", "/v1/chat/completions", &[&bearer, "Content-Type: text/plain"], &body)?;
+    let body =
+        json!({ "model": "a", "messages": [{ "role": "user", "content": "hi" }] }).to_string();
+    let answer = machine::request(
+        to,
+        "POST",
+        "/v1/chat/completions",
+        &[&bearer, "Content-Type: text/plain"],
+        &body,
+    )?;
     hold!(answer.status == 415, "{answer:?}");
     hold!(ground.puppets.count() == before, "a model was asked");
-    let asked = machine::request(to, "OPTIONS", "/api/tokens", &["Origin: https://evil.example", "Access-Control-Request-Method: POST"], "")?;
-    hold!(!asked.head.to_lowercase().contains("access-control-allow"), "another site is allowed: {asked:?}");
+    let asked = machine::request(
+        to,
+        "OPTIONS",
+        "/api/tokens",
+        &["Origin: https://evil.example", "Access-Control-Request-Method: POST"],
+        "",
+    )?;
+    hold!(
+        !asked.head.to_lowercase().contains("access-control-allow"),
+        "another site is allowed: {asked:?}"
+    );
     Ok(Verdict::Held)
 }
 
@@ -74,9 +108,13 @@ fn a_token_in_the_address(ground: &Ground) -> Outcome {
     for shown in [&admin, &token] {
         for name in ["token", "access_token", "api_key", "key", "authorization"] {
             for path in ["/api/status", "/v1/models", "/api/agents/a/events", "/metrics"] {
-                let answer = machine::request(to, "GET", &format!("{path}?{name}={shown}"), &[], "")?;
+                let answer =
+                    machine::request(to, "GET", &format!("{path}?{name}={shown}"), &[], "")?;
                 let open = path == "/metrics" && !answer.body.contains("account=");
-                hold!(answer.status == 401 || answer.status == 400 || open, "{path}?{name}=…: {answer:?}");
+                hold!(
+                    answer.status == 401 || answer.status == 400 || open,
+                    "{path}?{name}=…: {answer:?}"
+                );
             }
         }
         let cookie = format!("Cookie: token={shown}; insula={shown}");
@@ -152,9 +190,17 @@ fn a_room_of_another_agent(ground: &Ground) -> Outcome {
 /// C13.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "C13", variant: "the dashboard", run: the_dashboard },
-    Attempt { row: "C13", variant: "a request of another site, with a token", run: a_request_of_another_site },
+    Attempt {
+        row: "C13",
+        variant: "a request of another site, with a token",
+        run: a_request_of_another_site,
+    },
     Attempt { row: "C13", variant: "a form of another site", run: a_form_of_another_site },
     Attempt { row: "C13", variant: "a token in the address bar", run: a_token_in_the_address },
-    Attempt { row: "C13", variant: "a websocket of another origin", run: a_websocket_of_another_origin },
+    Attempt {
+        row: "C13",
+        variant: "a websocket of another origin",
+        run: a_websocket_of_another_origin,
+    },
     Attempt { row: "C13", variant: "a room of another agent", run: a_room_of_another_agent },
 ];

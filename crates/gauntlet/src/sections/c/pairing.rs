@@ -32,7 +32,10 @@ fn asks(ground: &Ground, bot: &str, who: &User) -> Result<String> {
 
 /// Whether somebody may talk to the agent of this bot.
 fn is_let_in(ground: &Ground, bot: &str, who: &User) -> Result<bool> {
-    let words = format!("may I {}", ground.stage().random(&["c9", &who.id.to_string(), &ground.puppets.count().to_string()]));
+    let words = format!(
+        "may I {}",
+        ground.stage().random(&["c9", &who.id.to_string(), &ground.puppets.count().to_string()])
+    );
     ground.say(Where::Dm(bot), who, &words)?;
     settled(ground)?;
     Ok(reaches_a_model(ground, &words).is_some())
@@ -45,7 +48,9 @@ fn approve(ground: &Ground, agent: &str, code: &str) -> bool {
 fn by_the_stranger_themselves(ground: &Ground) -> Outcome {
     let mallory = User::new(601, "Mallory");
     let code = asks(ground, CARL, &mallory)?;
-    for words in [format!("/pair {code}"), format!("/approve {code}"), code.clone(), "yes".to_owned()] {
+    for words in
+        [format!("/pair {code}"), format!("/approve {code}"), code.clone(), "yes".to_owned()]
+    {
         ground.say(Where::Dm(CARL), &mallory, &words)?;
     }
     hold!(!is_let_in(ground, CARL, &mallory)?, "a stranger let themselves in");
@@ -115,9 +120,14 @@ fn asked_for_again_and_again(ground: &Ground) -> Outcome {
 
 fn from_another_platform(ground: &Ground) -> Outcome {
     let mallory = User::new(606, "Mallory");
-    let code = asks(ground, EMIL, &mallory)?;
-    // The agent's admins on web chat may answer what was asked there, and nothing else.
+    // The agent's admin on web chat may answer what was asked there, and nothing else.
     let token = ground.mint("r", &["chat"])?;
+    let config = ground.home().read("config.yaml")?;
+    ground
+        .home()
+        .write("config.yaml", config.replace("web:nobody", &format!("web:{}", token.id)))?;
+    let reloaded = ground.cli(&["reload"]);
+    let code = asks(ground, EMIL, &mallory)?;
     let mut socket = Socket::open(ground.listen()?, &token.text)?;
     socket.say(&json!({ "type": "join" }))?;
     socket.wait_for("joined")?;
@@ -129,7 +139,7 @@ fn from_another_platform(ground: &Ground) -> Outcome {
     hold!(!is_let_in(ground, EMIL, &mallory)?, "an admin of another platform let them in: {told}");
     // On its own platform it is good.
     ground.say(Where::Dm(EMIL), &root(), &format!("/pair {code}"))?;
-    control!(is_let_in(ground, EMIL, &mallory)?, "it is good nowhere");
+    control!(is_let_in(ground, EMIL, &mallory)?, "it is good nowhere: {reloaded:?}");
     Ok(Verdict::Held)
 }
 
@@ -152,11 +162,19 @@ fn guessed(ground: &Ground) -> Outcome {
 
 /// C9. The last one locks its agent for an hour.
 pub const ATTEMPTS: &[Attempt] = &[
-    Attempt { row: "C9", variant: "used by the stranger, or by somebody who is no admin", run: by_the_stranger_themselves },
+    Attempt {
+        row: "C9",
+        variant: "used by the stranger, or by somebody who is no admin",
+        run: by_the_stranger_themselves,
+    },
     Attempt { row: "C9", variant: "at another agent", run: at_another_agent },
     Attempt { row: "C9", variant: "replayed", run: replayed },
     Attempt { row: "C9", variant: "expired", run: expired },
-    Attempt { row: "C9", variant: "asked for again and again, and by a crowd", run: asked_for_again_and_again },
+    Attempt {
+        row: "C9",
+        variant: "asked for again and again, and by a crowd",
+        run: asked_for_again_and_again,
+    },
     Attempt { row: "C9", variant: "from another platform", run: from_another_platform },
     Attempt { row: "C9", variant: "guessed", run: guessed },
 ];

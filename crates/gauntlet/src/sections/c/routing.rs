@@ -13,8 +13,10 @@ use std::collections::BTreeMap;
 
 /// What somebody says in a chat reaches this agent and no other.
 fn reaches(ground: &Ground, chat: i64, agent: &str) -> Outcome {
-    let turn = ground.tell(Where::Chat(chat), &ann(), "which one are you", Script::say("this one"))?;
-    let models: Vec<String> = turn.requests.iter().map(|it| it["model"].as_str().unwrap_or("").to_owned()).collect();
+    let turn =
+        ground.tell(Where::Chat(chat), &ann(), "which one are you", Script::say("this one"))?;
+    let models: Vec<String> =
+        turn.requests.iter().map(|it| it["model"].as_str().unwrap_or("").to_owned()).collect();
     hold!(models.iter().all(|model| model == agent), "{models:?} answered instead of {agent}");
     let sessions = ground.cli_json(&["sessions", "list", agent])?.to_string();
     hold!(sessions.contains(&format!("agent:{agent}:telegram:ada_bot:group:{chat}")), "{sessions}");
@@ -47,7 +49,9 @@ fn refused(ground: &Ground, chat: i64, agent: &str, why: &str) -> Outcome {
     if let Some(model) = reaches_a_model(ground, &words) {
         return Ok(Verdict::Broken(format!("{model} was asked instead")));
     }
-    let answers = ground.telegram()?.sent_to(chat, None);
+    // That it is paused may be told, in the daemon's own words.
+    let mut answers = ground.telegram()?.sent_to(chat, None);
+    answers.retain(|sent| sent.text != "I am paused at the moment");
     hold!(answers.is_empty(), "somebody answered: {answers:?}");
     let args = ["route", "explain", "--platform", "telegram", "--account", "ada_bot", "--chat"];
     let chat = chat.to_string();
@@ -92,7 +96,8 @@ fn tied(ground: &Ground, rules: [&str; 2]) -> Outcome {
     let checked = run(&ground.stage().insula, home.path(), &["check", "--json"]);
     hold!(checked.code == Some(2), "`check` takes it: {checked:?}");
     let told = checked.stdout.clone();
-    let both = told.contains("3:") && told.contains("4:") || told.contains("one") && told.contains("two");
+    let both =
+        told.contains("3:") && told.contains("4:") || told.contains("one") && told.contains("two");
     hold!(both, "it does not name both: {told}");
     let up = run(&ground.stage().insula, home.path(), &["up", "--listen", "127.0.0.1:0"]);
     hold!(up.code == Some(2), "a daemon starts with it: {up:?}");
@@ -108,10 +113,13 @@ fn two_for_one_platform(ground: &Ground) -> Outcome {
 }
 
 fn two_roles_of_one_rank(ground: &Ground) -> Outcome {
-    tied(ground, [
-        "agent: one, discord: {guild: '9', role: x}, priority: 3",
-        "agent: two, discord: {guild: '9', role: y}, priority: 3",
-    ])
+    tied(
+        ground,
+        [
+            "agent: one, discord: {guild: '9', role: x}, priority: 3",
+            "agent: two, discord: {guild: '9', role: y}, priority: 3",
+        ],
+    )
 }
 
 fn edited_in(ground: &Ground) -> Outcome {
@@ -167,11 +175,16 @@ fn keys_of_hostile_chats(ground: &Ground) -> Outcome {
     for chat in HOSTILE {
         for topic in [None, Some("2"), Some("2:user:7")] {
             let chat_argument = format!("--chat={chat}");
-            let mut args = vec!["route", "explain", "--platform", "whatsapp", &chat_argument, "--user", "7"];
+            let mut args =
+                vec!["route", "explain", "--platform", "whatsapp", &chat_argument, "--user", "7"];
             args.extend(topic.iter().flat_map(|topic| ["--topic", *topic]));
-            let key = ground.cli_json(&args)?["session_key"].as_str().unwrap_or_default().to_owned();
+            let key =
+                ground.cli_json(&args)?["session_key"].as_str().unwrap_or_default().to_owned();
             let parts: Vec<Option<String>> = key.split(':').map(unpacked).collect();
-            hold!(parts.get(5).cloned().flatten().as_deref() == Some(chat), "{chat} is not in {key}");
+            hold!(
+                parts.get(5).cloned().flatten().as_deref() == Some(chat),
+                "{chat} is not in {key}"
+            );
             let told = parts.get(7).cloned().flatten();
             hold!(told.as_deref() == topic, "{topic:?} is not in {key}");
             let who = format!("{chat} {topic:?}");
@@ -192,11 +205,26 @@ fn ids_that_are_none(ground: &Ground) -> Outcome {
     }
     let token = ground.token("main")?.text.clone();
     let body = json!({ "model": "main", "messages": [{ "role": "user", "content": "hi" }] });
+    // No name at all is no session: what was said is not there the next time.
+    let first = ground.turn_saying("main", "", "the first nameless words", Script::say("heard"))?;
+    let second = ground.turn_saying("main", "", "more", Script::say("heard"))?;
+    let prompts = String::from_utf8_lossy(&second.prompts()).into_owned();
+    hold!(!prompts.contains("nameless"), "an empty name is a session: {:?}", first.answer);
     let before = ground.puppets.count();
-    for name in ["", &long[..30_000], "once-mine", "a\u{7f}b"] {
-        let headers = [format!("Authorization: Bearer {token}"), format!("X-Insula-Session: {name}"), "Content-Type: application/json".to_owned()];
+    for name in [&long[..30_000], "once-mine", "a\u{7f}b"] {
+        let headers = [
+            format!("Authorization: Bearer {token}"),
+            format!("X-Insula-Session: {name}"),
+            "Content-Type: application/json".to_owned(),
+        ];
         let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
-        let answer = crate::machine::request(ground.listen()?, "POST", "/v1/chat/completions", &headers, &body.to_string())?;
+        let answer = crate::machine::request(
+            ground.listen()?,
+            "POST",
+            "/v1/chat/completions",
+            &headers,
+            &body.to_string(),
+        )?;
         hold!((400..500).contains(&answer.status), "{:?}: {answer:?}", name.get(..10));
     }
     hold!(ground.puppets.count() == before, "a model was asked");
@@ -215,7 +243,8 @@ fn hostile_names_over_the_api(ground: &Ground) -> Outcome {
     let names = ["s", "s:t", "s%3At", "s/t", "../s", "s.t", "S", "s:user:7", "agent:b:api:x:dm:s"];
     let mut taken = 0;
     for name in names {
-        let turn = ground.turn_saying("main", name, &format!("word-{taken}"), Script::say("said"))?;
+        let turn =
+            ground.turn_saying("main", name, &format!("word-{taken}"), Script::say("said"))?;
         if turn.answer.status != 200 {
             continue;
         }
@@ -225,7 +254,8 @@ fn hostile_names_over_the_api(ground: &Ground) -> Outcome {
         hold!(foreign.is_none(), "`{name}` continues another session: {foreign:?}");
     }
     control!(taken >= 4, "only {taken} names are taken");
-    let mut keys: Vec<String> = keys_of(ground, "main")?.into_iter().filter(|key| key.contains(":api:")).collect();
+    let mut keys: Vec<String> =
+        keys_of(ground, "main")?.into_iter().filter(|key| key.contains(":api:")).collect();
     let count = keys.len();
     keys.sort();
     keys.dedup();
@@ -249,5 +279,9 @@ pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "C3", variant: "edited in while it runs", run: edited_in },
     Attempt { row: "C4", variant: "chats and topics", run: keys_of_hostile_chats },
     Attempt { row: "C4", variant: "empty, very long, not to be printed", run: ids_that_are_none },
-    Attempt { row: "C4", variant: "names of sessions over the API", run: hostile_names_over_the_api },
+    Attempt {
+        row: "C4",
+        variant: "names of sessions over the API",
+        run: hostile_names_over_the_api,
+    },
 ];

@@ -58,7 +58,7 @@ pub fn platform(stage: &Stage) -> Result<Ground> {
     let everyone = "access: {allow: ['telegram:*'], admins: ['telegram:1']}, group: {respond: all}";
     let pairs = "access: {admins: ['telegram:1']}";
     let plan = Plan::new()
-        .top("approvals: {mode: manual, timeout: 10m}")
+        .top("approvals: {mode: manual, timeout: 10m}\nstore: {durability: process}")
         .agent("main", "default: true, access: {allow: ['telegram:*', 'web:*']}, group: {respond: all}, memory: true")
         .agent("number", everyone)
         .agent("string", everyone)
@@ -68,7 +68,7 @@ pub fn platform(stage: &Stage) -> Result<Ground> {
         .agent("b", "tools: coding, group: {respond: all}")
         .agent("p", pairs)
         .agent("q", pairs)
-        .agent("r", "access: {admins: ['telegram:1', 'web:*']}")
+        .agent("r", "access: {admins: ['telegram:1', 'web:nobody']}")
         .binding("agent: number, telegram: -500")
         .binding("agent: string, telegram: '-501'")
         .binding("agent: other, match: {platform: telegram, chat_id: -502}")
@@ -110,7 +110,7 @@ pub fn platform(stage: &Stage) -> Result<Ground> {
 /// Tokens, webhooks and pages.
 pub fn door(stage: &Stage) -> Result<Ground> {
     let plan = Plan::new()
-        .top("approvals: {mode: manual, timeout: 10m}")
+        .top("approvals: {mode: manual, timeout: 10m}\nstore: {durability: process}")
         .agent("a", "tools: coding, memory: true, access: {allow: ['web:*', 'webhook:ci']}")
         .agent("b", "tools: coding, memory: true, access: {allow: ['web:*', 'webhook:other']}")
         .agent("gone", "tools: minimal")
@@ -135,7 +135,8 @@ pub fn door(stage: &Stage) -> Result<Ground> {
 pub fn settled(ground: &Ground) -> Result<()> {
     let telegram = ground.telegram()?;
     machine::eventually("all was heard", || {
-        let waits: usize = [ADA, BOB, CARL, DORA, EMIL].iter().map(|bot| telegram.pending(bot)).sum();
+        let waits: usize =
+            [ADA, BOB, CARL, DORA, EMIL].iter().map(|bot| telegram.pending(bot)).sum();
         Ok((waits == 0).then_some(()))
     })?;
     let script = crate::puppet::Script::say("settled");

@@ -16,7 +16,11 @@ pub struct Socket(WebSocket<Stream>);
 
 impl Socket {
     /// Opens it as a page does, or gives the status it was refused with.
-    pub fn tried(to: SocketAddr, query: &str, headers: &[(&str, &str)]) -> Result<Result<Self, u16>> {
+    pub fn tried(
+        to: SocketAddr,
+        query: &str,
+        headers: &[(&str, &str)],
+    ) -> Result<Result<Self, u16>> {
         let mut request = format!("ws://{to}/chat/ws{query}").into_client_request()?;
         for (name, value) in headers {
             let name: tungstenite::http::HeaderName = name.parse()?;

@@ -25,9 +25,12 @@ fn begun(ground: &Ground, token: &Token, agent: &str, path: &str) -> Result<Read
     let text = format!("begin {tag}");
     let body = match path {
         "/v1/responses" => json!({ "model": agent, "input": text, "stream": true }),
-        _ => json!({ "model": agent, "messages": [{ "role": "user", "content": text }], "stream": true }),
+        _ => {
+            json!({ "model": agent, "messages": [{ "role": "user", "content": text }], "stream": true })
+        }
     };
-    let mut reading = Reading::open(ground.listen()?, &token.text, "POST", path, &body.to_string())?;
+    let mut reading =
+        Reading::open(ground.listen()?, &token.text, "POST", path, &body.to_string())?;
     reading.until("half a ")?;
     Ok(reading)
 }
@@ -94,9 +97,17 @@ fn of_an_agent_that_is_deleted(ground: &Ground) -> Outcome {
     let told = ground.cli(&["agents", "delete", "gone", "--yes"]);
     control!(told.code == Some(0), "it can't be deleted: {told:?}");
     let rest = reading.rest(AT_ONCE);
-    hold!(rest.is_some_and(|rest| !rest.contains("[DONE]")), "the stream of a deleted agent goes on");
+    hold!(
+        rest.is_some_and(|rest| !rest.contains("[DONE]")),
+        "the stream of a deleted agent goes on"
+    );
     // That token now has one agent less.
-    let refused = ground.api(&token.text, "POST", "/v1/chat/completions", &json!({ "model": "gone", "messages": [{ "role": "user", "content": "hi" }] }))?;
+    let refused = ground.api(
+        &token.text,
+        "POST",
+        "/v1/chat/completions",
+        &json!({ "model": "gone", "messages": [{ "role": "user", "content": "hi" }] }),
+    )?;
     hold!(refused.status == 404, "{refused:?}");
     let own = ground.turn_with(&token.text, "a", "narrowed", "", Script::say("still mine"))?;
     control!(own.reply == "still mine", "its other agent is gone too: {:?}", own.answer);
@@ -109,5 +120,9 @@ pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "C8", variant: "revoked, on a streamed response", run: a_response },
     Attempt { row: "C8", variant: "revoked, on the stream of events", run: events },
     Attempt { row: "C8", variant: "revoked, on a websocket", run: a_websocket },
-    Attempt { row: "C8", variant: "narrowed by the end of an agent", run: of_an_agent_that_is_deleted },
+    Attempt {
+        row: "C8",
+        variant: "narrowed by the end of an agent",
+        run: of_an_agent_that_is_deleted,
+    },
 ];

@@ -12,7 +12,7 @@ fn a_board_worker(ground: &Ground) -> Outcome {
 }
 
 fn a_cron_job(ground: &Ground) -> Outcome {
-    absent::cron(ground, "parent")
+    absent::cron(ground, "deep")
 }
 
 fn a_hook_that_looks_around(ground: &Ground) -> Outcome {

@@ -20,7 +20,8 @@ fn write(path: &str, content: &str) -> Act {
 }
 
 fn patch(path: &str, from: &str, to: &str) -> Act {
-    let arguments = json!({ "mode": "replace", "path": path, "old_string": from, "new_string": to });
+    let arguments =
+        json!({ "mode": "replace", "path": path, "old_string": from, "new_string": to });
     Act::Call(vec![Call::new("patch", arguments)])
 }
 
@@ -85,7 +86,11 @@ fn by_another_conversation(ground: &Ground) -> Outcome {
         ("talk-too.txt", patch("talk-too.txt", "second", "by the child")),
     ] {
         let said = after(ground, (file, change), || {
-            ground.turn("deep", "other", Script::steps(vec![read(file), write(file, "second\n")]))?;
+            ground.turn(
+                "deep",
+                "other",
+                Script::steps(vec![read(file), write(file, "second\n")]),
+            )?;
             Ok(())
         })?;
         let text = ground.text(&format!("agents/deep/workspace/{file}"));
@@ -111,8 +116,14 @@ fn by_a_sibling(ground: &Ground) -> Outcome {
     machine::write(&path, b"first\n")?;
     crate::beside::set_mode(&path, 0o666)?;
     let (one, two) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
-    let late = Script::steps(vec![read("both.txt"), Act::Hold(one.clone(), Box::new(write("both.txt", "by the late one\n")))]);
-    let early = Script::steps(vec![Act::Hold(two.clone(), Box::new(read("both.txt"))), write("both.txt", "by the early one\n")]);
+    let late = Script::steps(vec![
+        read("both.txt"),
+        Act::Hold(one.clone(), Box::new(write("both.txt", "by the late one\n"))),
+    ]);
+    let early = Script::steps(vec![
+        Act::Hold(two.clone(), Box::new(read("both.txt"))),
+        write("both.txt", "by the early one\n"),
+    ]);
     let (arguments, tags) = arguments(ground, vec![Task::leaf(late), Task::leaf(early)]);
     let parent = Script::steps(vec![Act::Call(vec![Call::new("delegate_task", arguments)])]);
     let (turn, done) = machine::both(
@@ -130,7 +141,19 @@ fn by_a_sibling(ground: &Ground) -> Outcome {
     let text = ground.text("agents/deep/workspace/both.txt");
     hold!(text == "by the early one\n", "an update was lost: {text:?} {told}");
     let late = ground.so_far(&tags[0]);
-    hold!(is_told_what_to_do(&late.told().replace("1|first\n", "").split("--\n").last().unwrap_or_default().to_owned()), "{}", late.told());
+    hold!(
+        is_told_what_to_do(
+            &late
+                .told()
+                .replace("1|first\n", "")
+                .split("--\n")
+                .last()
+                .unwrap_or_default()
+                .to_owned()
+        ),
+        "{}",
+        late.told()
+    );
     Ok(Verdict::Held)
 }
 

@@ -5,6 +5,7 @@ use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
 use crate::puppet::{Act, Call, Script};
 use crate::{control, hold};
+use insula_testkit::upstream::{Step, event_stream};
 use serde_json::{Value, json};
 
 /// A task with one more field; the child must not begin.
@@ -21,7 +22,11 @@ fn not_expressible(ground: &Ground, agent: &str, fields: &[(&str, Value)]) -> Ou
         hold!(ground.puppets.with_tag(&tag).is_empty(), "`{name}: {value}` began: {told}");
     }
     let family = delegate(ground, agent, "fields", vec![Task::leaf(Script::say("began"))])?;
-    control!(!family.children[0].requests.is_empty(), "no child begins at all: {}", family.report());
+    control!(
+        !family.children[0].requests.is_empty(),
+        "no child begins at all: {}",
+        family.report()
+    );
     Ok(Verdict::Held)
 }
 
@@ -51,11 +56,19 @@ fn tools_that_the_parent_lacks(ground: &Ground) -> Outcome {
     let tried = vec![
         Call::new("terminal", json!({ "command": "touch planted" })),
         Call::new("write_file", json!({ "path": "planted", "content": "x" })),
-        Call::new("patch", json!({ "mode": "patch", "patch": "*** Begin Patch\n*** Add File: planted\n+x\n*** End Patch" })),
+        Call::new(
+            "patch",
+            json!({ "mode": "patch", "patch": "*** Begin Patch\n*** Add File: planted\n+x\n*** End Patch" }),
+        ),
     ];
-    for more in [json!({}), json!({ "tools": ["terminal", "write_file", "patch", "*"] }), json!({ "tools": ["group:files", "group:all"], "role": "orchestrator" })] {
+    for more in [
+        json!({}),
+        json!({ "tools": ["terminal", "write_file", "patch", "*"] }),
+        json!({ "tools": ["group:files", "group:all"], "role": "orchestrator" }),
+    ] {
         let shown = more.to_string();
-        let family = delegate(ground, "narrow", "tools", vec![Task::with(calls(tried.clone()), more)])?;
+        let family =
+            delegate(ground, "narrow", "tools", vec![Task::with(calls(tried.clone()), more)])?;
         hold!(!ground.has("agents/narrow/workspace/planted"), "it took effect with {shown}");
         let child = &family.children[0];
         for tool in ["terminal", "write_file", "patch", "execute_code"] {
@@ -85,7 +98,9 @@ fn a_path_that_the_parent_lacks(ground: &Ground) -> Outcome {
 fn a_host_that_the_parent_lacks(ground: &Ground) -> Outcome {
     let url = ground.web.url("/planted");
     let before = ground.web.seen().len();
-    let fetch = format!("curl -s -m 3 {url} || python3 -c 'import urllib.request; urllib.request.urlopen(\"{url}\", timeout=3)'");
+    let fetch = format!(
+        "curl -s -m 3 {url} || python3 -c 'import urllib.request; urllib.request.urlopen(\"{url}\", timeout=3)'"
+    );
     let tried = vec![
         Call::new("web_extract", json!({ "urls": [url] })),
         Call::new("terminal", json!({ "command": fetch })),
@@ -97,7 +112,10 @@ fn a_host_that_the_parent_lacks(ground: &Ground) -> Outcome {
 }
 
 fn a_secret_that_the_parent_lacks(ground: &Ground) -> Outcome {
-    let tried = vec![Call::new("terminal", json!({ "command": "env; echo '${secret:KEY}' $KEY $OF_THE_STRANGER" }))];
+    let tried = vec![Call::new(
+        "terminal",
+        json!({ "command": "env; echo '${secret:KEY}' $KEY $OF_THE_STRANGER" }),
+    )];
     let family = delegate(ground, "deep", "secrets", vec![Task::leaf(calls(tried))])?;
     let told = family.children[0].told();
     control!(told.contains("PATH="), "the environment was not shown: {told}");
@@ -117,14 +135,25 @@ fn a_model_that_the_parent_lacks(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
+/// A call of a tool, by an answer that counts 10,000 tokens.
+fn dear(step: usize) -> Vec<Step> {
+    let function = json!({ "name": "todo", "arguments": "{}" });
+    let call = json!({ "index": 0, "id": format!("dear-{step}"), "type": "function", "function": function });
+    let choice =
+        json!({ "index": 0, "delta": { "tool_calls": [call] }, "finish_reason": "tool_calls" });
+    let usage = json!({ "prompt_tokens": 9_000, "completion_tokens": 1_000 });
+    let event = json!({ "choices": [choice], "usage": usage });
+    event_stream([event.to_string().as_str(), "[DONE]"])
+}
+
 fn a_budget_that_the_parent_lacks(ground: &Ground) -> Outcome {
-    // Each answer of a puppet counts 13 tokens; the parent has 120 for the day.
-    let endless = Script::live(|_| Act::Call(vec![Call::new("todo", json!({}))]));
+    // Each answer of this child counts 10,000 tokens; its parent has 60,000 for the day.
+    let endless = Script::live(|asked| Act::Raw(dear(asked.step)));
     let task = Task::with(endless, json!({ "max_tokens": 1_000_000_000_u64 }));
     let family = delegate(ground, "poor", "budget", vec![task])?;
     let asked = family.children[0].requests.len();
     control!(asked > 0, "the child did not begin: {}", family.report());
-    hold!(asked <= 12, "a child of 120 tokens asked its model {asked} times");
+    hold!(asked <= 8, "a child of 60,000 tokens asked its model {asked} times for 10,000");
     Ok(Verdict::Held)
 }
 
@@ -161,9 +190,17 @@ fn a_named_agent_without_walls(ground: &Ground) -> Outcome {
 
 fn a_child_that_takes_its_walls_down(ground: &Ground) -> Outcome {
     let secret = ground.path("agents/stranger/workspace/secret.txt")?.display().to_string();
-    let command = format!("cat {secret}; cat /proc/1/environ; cat {}/run/admin.token", ground.path("")?.display());
+    let command = format!(
+        "cat {secret}; cat /proc/1/environ; cat {}/run/admin.token",
+        ground.path("")?.display()
+    );
     let mut tried = vec![Call::new("terminal", json!({ "command": command }))];
-    for (name, value) in [("sandbox", json!("off")), ("agent", json!("open")), ("unconfined", json!(true)), ("user", json!("root"))] {
+    for (name, value) in [
+        ("sandbox", json!("off")),
+        ("agent", json!("open")),
+        ("unconfined", json!(true)),
+        ("user", json!("root")),
+    ] {
         tried.push(Call::new("terminal", json!({ "command": command, name: value })));
     }
     let count = tried.len();
@@ -189,6 +226,10 @@ pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "D3", variant: "a model", run: a_model_that_the_parent_lacks },
     Attempt { row: "D3", variant: "a budget", run: a_budget_that_the_parent_lacks },
     Attempt { row: "D6", variant: "a child that asks for no sandbox", run: an_unsandboxed_child },
-    Attempt { row: "D6", variant: "a named agent that has no walls", run: a_named_agent_without_walls },
+    Attempt {
+        row: "D6",
+        variant: "a named agent that has no walls",
+        run: a_named_agent_without_walls,
+    },
     Attempt { row: "D6", variant: "a child's program", run: a_child_that_takes_its_walls_down },
 ];

@@ -47,12 +47,17 @@ fn refused(said: &str) -> bool {
     said.contains("you do not have the tool") || said.starts_with("refused")
 }
 
-/// A leaf makes these calls; none is shown, none does anything.
+/// A leaf makes these calls, all in one answer; none is shown, none does anything.
 fn none_of(ground: &Ground, session: &str, tried: Vec<Call>) -> Outcome {
     let names: Vec<String> = tried.iter().map(|call| call.tool.clone()).collect();
-    let family = delegate(ground, "parent", session, vec![Task::leaf(calls(tried))])?;
+    let script = crate::puppet::obey::at_once(tried);
+    let family = delegate(ground, "parent", session, vec![Task::leaf(script)])?;
     let child = &family.children[0];
-    control!(child.results.len() == names.len(), "the child made other calls: {:?}", family.report());
+    control!(
+        child.results.len() == names.len(),
+        "the child made other calls: {:?}",
+        family.report()
+    );
     let shown = offered(child);
     control!(shown.iter().any(|tool| tool == "read_file"), "it was shown nothing: {shown:?}");
     for (name, said) in names.iter().zip(&child.results) {
@@ -72,14 +77,20 @@ fn by_name(ground: &Ground) -> Outcome {
 fn the_parent_itself_can(ground: &Ground) -> Outcome {
     // The control of this row: the same calls by their rightful owner work.
     let note = Call::new("mcp__notes__note", json!({ "text": "by the parent" }));
-    let code = Call::new("execute_code", json!({ "code": "open('by-the-parent', 'w').write('x')" }));
+    let code =
+        Call::new("execute_code", json!({ "code": "open('by-the-parent', 'w').write('x')" }));
     let told = ground.calls("parent", "itself", vec![note, code])?;
     control!(ground.text("agents/parent/workspace/noted").contains("by the parent"), "{told:?}");
     control!(ground.has("agents/parent/workspace/by-the-parent"), "{told:?}");
-    let family = delegate(ground, "parent", "itself", vec![Task::leaf(calls(vec![Call::new(
-        "write_file",
-        json!({ "path": "by-a-leaf", "content": "x" }),
-    )]))])?;
+    let family = delegate(
+        ground,
+        "parent",
+        "itself",
+        vec![Task::leaf(calls(vec![Call::new(
+            "write_file",
+            json!({ "path": "by-a-leaf", "content": "x" }),
+        )]))],
+    )?;
     control!(ground.has("agents/parent/workspace/by-a-leaf"), "{}", family.report());
     by_alias(ground)
 }
@@ -125,7 +136,8 @@ fn through_a_search_for_tools(ground: &Ground) -> Outcome {
 fn after_a_refresh(ground: &Ground) -> Outcome {
     // While the child waits for its model, its agent gets a new generation and new tools.
     let go = Arc::new(Notify::new());
-    let note = Act::Call(vec![Call::new("mcp__notes__note", json!({ "text": "planted by a leaf" }))]);
+    let note =
+        Act::Call(vec![Call::new("mcp__notes__note", json!({ "text": "planted by a leaf" }))]);
     let read = Act::Call(vec![Call::new("read_file", json!({ "path": "server.py" }))]);
     let script = Script::steps(vec![Act::Hold(go.clone(), Box::new(read)), note]);
     let tag = ground.puppets.learn(script);
@@ -158,7 +170,10 @@ fn after_a_refresh(ground: &Ground) -> Outcome {
     control!(child.results.len() == 2, "the child made other calls: {}", turn.told());
     hold!(refused(&child.results[1]), "{:?}", child.results);
     for request in &child.requests {
-        hold!(!request["tools"].to_string().contains("mcp__notes__note"), "it is shown the new tool");
+        hold!(
+            !request["tools"].to_string().contains("mcp__notes__note"),
+            "it is shown the new tool"
+        );
     }
     if let Some(place) = planted(ground)? {
         return Ok(Verdict::Broken(format!("it took effect: {place}")));
@@ -226,9 +241,15 @@ fn a_leaf_that_calls_itself_orchestrator(ground: &Ground) -> Outcome {
     control!(family.children[0].results.len() == 2, "the child made other calls: {report}");
     hold!(ground.puppets.with_tag(&tag).is_empty(), "it delegated: {report}");
     // Who may, can.
-    let family = delegate(ground, "deep", "leaf", vec![orchestrator(Script::steps(vec![
-        Act::Call(vec![Call::new("delegate_task", json!({ "goal": format!("go on {tag}") }))]),
-    ]))])?;
+    let family = delegate(
+        ground,
+        "deep",
+        "leaf",
+        vec![orchestrator(Script::steps(vec![Act::Call(vec![Call::new(
+            "delegate_task",
+            json!({ "goal": format!("go on {tag}") }),
+        )])]))],
+    )?;
     control!(!ground.puppets.with_tag(&tag).is_empty(), "{}", family.report());
     Ok(Verdict::Held)
 }
@@ -236,7 +257,11 @@ fn a_leaf_that_calls_itself_orchestrator(ground: &Ground) -> Outcome {
 /// D1 and D2.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "D1", variant: "by name", run: by_name },
-    Attempt { row: "D1", variant: "by aliases, after its parent did it", run: the_parent_itself_can },
+    Attempt {
+        row: "D1",
+        variant: "by aliases, after its parent did it",
+        run: the_parent_itself_can,
+    },
     Attempt { row: "D1", variant: "through a search for tools", run: through_a_search_for_tools },
     Attempt { row: "D1", variant: "after a refresh of its tools", run: after_a_refresh },
     Attempt { row: "D1", variant: "what needs approval", run: by_what_needs_approval },

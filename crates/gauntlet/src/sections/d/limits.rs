@@ -35,7 +35,9 @@ fn at_once(ground: &Ground) -> Outcome {
     let (turn, most) = machine::both(
         || ground.turn("parent", "at-once", script),
         || -> Result<usize> {
-            machine::eventually("two children began", || Ok((begun(ground, &tags) >= 2).then_some(())))?;
+            machine::eventually("two children began", || {
+                Ok((begun(ground, &tags) >= 2).then_some(()))
+            })?;
             beside::within(TOO_MANY_SHOWS, || (begun(ground, &tags) > 2).then_some(()));
             let most = begun(ground, &tags);
             goes.iter().for_each(|go| go.notify_one());
@@ -76,15 +78,26 @@ fn in_total(ground: &Ground) -> Outcome {
 fn that_never_end(ground: &Ground) -> Outcome {
     let stalls = || Task::leaf(Script::steps(vec![Act::Stall("I will".to_owned())]));
     let calls = || Task::leaf(Script::live(|_| Act::Call(vec![Call::new("todo", json!({}))])));
-    let sleeps = || Task::leaf(Script::steps(vec![Act::Call(vec![Call::new("terminal", json!({ "command": "sleep 100" }))])]));
-    let (family, took) = machine::timed(|| delegate(ground, "hasty", "endless", vec![stalls(), calls(), sleeps()]));
+    let sleeps = || {
+        Task::leaf(Script::steps(vec![Act::Call(vec![Call::new(
+            "terminal",
+            json!({ "command": "sleep 100" }),
+        )])]))
+    };
+    let (family, took) =
+        machine::timed(|| delegate(ground, "hasty", "endless", vec![stalls(), calls(), sleeps()]));
     let family = family?;
     hold!(took < Duration::from_secs(30), "they ran for {took:?} where 2 s are allowed each");
     let told = family.report();
     hold!(told.matches("was stopped").count() + told.matches("failed").count() >= 3, "{told}");
     // Their places are free again, and nothing of them goes on.
     let asked: usize = family.children.iter().map(|child| child.requests.len()).sum();
-    let family = delegate(ground, "hasty", "endless", vec![Task::leaf(Script::say("done")), Task::leaf(Script::say("done"))])?;
+    let family = delegate(
+        ground,
+        "hasty",
+        "endless",
+        vec![Task::leaf(Script::say("done")), Task::leaf(Script::say("done"))],
+    )?;
     hold!(family.report().matches(" finished:").count() == 2, "{}", family.report());
     let tags: Vec<_> = family.children.iter().map(|child| child.tag.clone()).collect();
     control!(tags.len() == 2 && asked > 0, "the children did not begin");
@@ -99,7 +112,9 @@ fn of_a_turn_that_is_stopped(ground: &Ground) -> Outcome {
     let (turn, stopped) = machine::both(
         || ground.turn("parent", "stopped", script),
         || -> Result<u16> {
-            machine::eventually("two children began", || Ok((begun(ground, &tags) >= 2).then_some(())))?;
+            machine::eventually("two children began", || {
+                Ok((begun(ground, &tags) >= 2).then_some(()))
+            })?;
             let body = json!({ "session": "stopped" });
             Ok(ground.api(&token, "POST", "/api/agents/parent/stop", &body)?.status)
         },
@@ -108,7 +123,12 @@ fn of_a_turn_that_is_stopped(ground: &Ground) -> Outcome {
     control!(status == 200, "it can't be stopped: {status}");
     control!(turn.is_ok(), "the turn did not end: {turn:?}");
     // The places are free again.
-    let family = delegate(ground, "parent", "after", vec![Task::leaf(Script::say("done")), Task::leaf(Script::say("done"))])?;
+    let family = delegate(
+        ground,
+        "parent",
+        "after",
+        vec![Task::leaf(Script::say("done")), Task::leaf(Script::say("done"))],
+    )?;
     hold!(family.report().matches(" finished:").count() == 2, "{}", family.report());
     let running: Value = ground.cli_json(&["sessions", "list", "parent"])?;
     control!(running.is_array(), "{running}");
@@ -120,5 +140,9 @@ pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "D4", variant: "more at once than allowed", run: at_once },
     Attempt { row: "D4", variant: "more in all than allowed", run: in_total },
     Attempt { row: "D4", variant: "children that never end", run: that_never_end },
-    Attempt { row: "D4", variant: "children of a turn that is stopped", run: of_a_turn_that_is_stopped },
+    Attempt {
+        row: "D4",
+        variant: "children of a turn that is stopped",
+        run: of_a_turn_that_is_stopped,
+    },
 ];

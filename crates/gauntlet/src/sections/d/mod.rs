@@ -23,17 +23,15 @@ pub const SECTION: Section = Section {
         Row { id: "D6", what: "a child outside of its parent's sandbox" },
         Row { id: "D7", what: "the same effects through boards, cron jobs, hooks" },
     ],
-    scenes: &[
-        Scene {
-            name: "parents and their children",
-            raise: scene::raise,
-            attempts: &[
-                leaf::ATTEMPTS,
-                grants::ATTEMPTS,
-                limits::ATTEMPTS,
-                files::ATTEMPTS,
-                doors::ATTEMPTS,
-            ],
-        },
-    ],
+    scenes: &[Scene {
+        name: "parents and their children",
+        raise: scene::raise,
+        attempts: &[
+            leaf::ATTEMPTS,
+            grants::ATTEMPTS,
+            limits::ATTEMPTS,
+            files::ATTEMPTS,
+            doors::ATTEMPTS,
+        ],
+    }],
 };

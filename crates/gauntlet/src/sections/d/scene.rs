@@ -52,13 +52,13 @@ echo '{"decision": "allow"}'
 pub fn raise(stage: &Stage) -> Result<Ground> {
     let everything = "tools: {profile: full, also_allow: [send_message, 'mcp__notes__*']}, memory: true, send: {to: ['telegram:main:*']}, mcp_servers: {notes: {command: python3, args: [server.py]}}";
     let plan = Plan::new()
-        .top("approvals: {mode: manual, timeout: 2s}")
+        .top("approvals: {mode: manual, timeout: 2s}\nstore: {durability: process}")
         .agent("parent", &format!("{everything}, subagents: {{max_depth: 1, max_children: 2, max_total: 5, timeout: 60s}}"))
         .agent("deep", "tools: coding, subagents: {max_depth: 2, max_children: 2}")
         .agent("flat", "tools: coding, subagents: {max_depth: 0}")
         .agent("narrow", "tools: {allow: [read_file, search_files, todo, delegate_task, web_extract]}, subagents: {max_depth: 2}")
         .agent("hasty", "tools: coding, subagents: {max_depth: 1, max_children: 2, timeout: 2s}")
-        .agent("poor", "tools: coding, budget: {tokens_per_day: 120}, subagents: {max_depth: 1}")
+        .agent("poor", "tools: coding, budget: {tokens_per_day: 60000}, subagents: {max_depth: 1}")
         .agent("stranger", &format!("tools: coding, secrets: [KEY], env: {{OF_THE_STRANGER: '{CANARY}'}}"))
         .agent("open", "tools: coding, sandbox: off")
         .agent("hooked", "tools: {profile: coding, deny: [process]}, env: {THEIRS: '{home}/agents/stranger/workspace/secret.txt', HOMES: '{home}', OWN: '{home}/agents/hooked/workspace', WEB: '{web}'}, hooks: {pre_tool_call: [{command: 'sh ./look.sh', timeout: 20s}]}")

@@ -133,14 +133,16 @@ fn plan(arena_shared: &Path, canary: &str, granted: &Site, secure: &Site, inside
     let coding = "tools: coding";
     let both = "tools: {profile: coding, also_allow: ['mcp__x__*']}";
     let mut plan = Plan::new()
-        .top("approvals: {mode: off}")
+        .top("approvals: {mode: off}\nstore: {durability: process}")
         .agent("shell", &format!("{coding}, {LIMITS}, {shares}"))
         .agent("server", &format!("{both}, {LIMITS}, {shares}, {server}"))
         .agent("proxied", &format!("{both}, {LIMITS}, {allow}, {server}"))
         .agent("open", &format!("{coding}, sandbox: off, {shares}"))
         .agent(
             "b",
-            &format!("{coding}, secrets: [KEY], env: {{SECRET: '{canary}', TOKEN: '${{secret:KEY}}'}}"),
+            &format!(
+                "{coding}, secrets: [KEY], env: {{SECRET: '{canary}', TOKEN: '${{secret:KEY}}'}}"
+            ),
         )
         .secret("b", "KEY", &format!("{canary}-secret"))
         .file("agents/b/workspace/secret.txt", canary)
@@ -188,7 +190,8 @@ fn raise(stage: &Stage, level: Level) -> Result<Ground> {
 
     let sleep = format!("sleep 1{}", inside.port());
     let command = format!("echo {canary} > /tmp/own; exec {sleep}");
-    let said = ground.call("b", "own", "terminal", json!({ "command": command, "background": true }))?;
+    let said =
+        ground.call("b", "own", "terminal", json!({ "command": command, "background": true }))?;
     anyhow::ensure!(said.contains("started process p1"), "{said}");
     let victim = machine::eventually("there is a process of b's", || Ok(beside::process(&sleep)))?;
     // Open to everyone, so that only the walls can be what refuses.
@@ -297,6 +300,9 @@ impl Arena {
         }
         if let [first, ..] = &*self.inside.heard() {
             return Ok(Some(format!("the site inside was asked: {first}")));
+        }
+        if self.secure.heard().iter().any(|hello| hello.contains("inside.example")) {
+            return Ok(Some("a tunnel was used for another name".to_owned()));
         }
         // The other and the daemon go on with their work.
         let said = ground.call("b", "own", "terminal", json!({ "command": "cat secret.txt" }))?;

@@ -9,6 +9,7 @@ Each attempt is a process of its own, so that what one does to itself is not the
 import json
 import os
 import select
+import shutil
 import signal
 import sys
 import time
@@ -18,6 +19,8 @@ import traceback
 import ctypes, fcntl, platform, resource, socket, stat, struct, subprocess  # noqa: E401,F401
 
 SECONDS_MAX = 40
+# Without walls it is everybody's, and left alone.
+OWN_TMP = os.stat("/tmp").st_dev == os.stat("/dev/shm").st_dev
 TOLD_MAX = 400
 
 
@@ -57,11 +60,23 @@ def make(name, program):
     return {"attempt": name, "code": code, "told": text[-TOLD_MAX:], "held": "held" in text.split()}
 
 
+def tidy(before):
+    """What one attempt filled must not be what stops the next."""
+    for folder, names in before.items():
+        for name in set(os.listdir(folder)) - names:
+            path = os.path.join(folder, name)
+            shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+
+
 def make_all(batch):
+    before = {folder: set(os.listdir(folder)) for folder in ("/tmp", "/dev/shm") if OWN_TMP}
     head = batch["prelude"] + "\nE = " + repr(batch["aims"]) + "\n"
     # An attempt to signal everybody must not end the one who tells.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    lines = [json.dumps(make(name, head + program)) for name, program in batch["attempts"]]
+    lines = []
+    for name, program in batch["attempts"]:
+        lines.append(json.dumps(make(name, head + program)))
+        tidy(before)
     return "\n".join(lines) + "\nattempts made: %d\n" % len(lines)
 
 

@@ -7,7 +7,7 @@ use crate::beside;
 use crate::ground::Ground;
 use crate::machine;
 use anyhow::{Context as _, Result, bail};
-use insula_testkit::attempts::{GOT_THROUGH, NOT_FOR_AGENTS, NO_CONTROL, ORDINARY, PRELUDE};
+use insula_testkit::attempts::{GOT_THROUGH, NO_CONTROL, NOT_FOR_AGENTS, ORDINARY, PRELUDE};
 use serde_json::json;
 use std::sync::PoisonError;
 

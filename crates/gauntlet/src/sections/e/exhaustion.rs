@@ -55,7 +55,7 @@ fn raise(stage: &Stage, level: Level) -> Result<Ground> {
     let server = "mcp_servers: {x: {command: python3, args: ['-I', attacker.py, serve]}}";
     let both = "tools: {profile: coding, also_allow: ['mcp__x__*']}";
     let plan = Plan::new()
-        .top("approvals: {mode: off}")
+        .top("approvals: {mode: off}\nstore: {durability: process}")
         .agent("a", &format!("{both}, {LIMITS}, {server}"))
         .agent("b", "tools: coding")
         .file("agents/a/workspace/attacker.py", ATTACKER);
@@ -88,10 +88,8 @@ fn by_shell(ground: &Ground, program: &Program) -> Outcome {
     control!(neighbour_works(ground)?, "the neighbour does not work before it");
     let command = program.command.replace("MARK", &wild.mark);
     let wish = json!({ "command": command, "timeout": program.seconds });
-    let (said, worked) = machine::both(
-        || ground.call("a", "wild", "terminal", wish),
-        || neighbour_works(ground),
-    )?;
+    let (said, worked) =
+        machine::both(|| ground.call("a", "wild", "terminal", wish), || neighbour_works(ground))?;
     let (said, worked) = (said?, worked?);
     let end: String = said.chars().rev().take(300).collect::<Vec<_>>().into_iter().rev().collect();
     hold!(said.contains(program.ends), "it did not end as it has to: {end}");
@@ -198,7 +196,9 @@ macro_rules! programs {
             Attempt {
                 row: "E6",
                 variant: concat!("a file without end (shell tool, ", $who, ")"),
-                run: |ground| bounded(ground, "mkdir -p filler; yes > filler/endless", 100_000_000, 1_000),
+                run: |ground| {
+                    bounded(ground, "mkdir -p filler; yes > filler/endless", 100_000_000, 1_000)
+                },
             },
             Attempt {
                 row: "E6",
@@ -222,7 +222,11 @@ macro_rules! programs {
             },
             Attempt {
                 row: "E6",
-                variant: concat!("a daemonised grandchild that ignores SIGTERM (MCP server, ", $who, ")"),
+                variant: concat!(
+                    "a daemonised grandchild that ignores SIGTERM (MCP server, ",
+                    $who,
+                    ")"
+                ),
                 run: |ground| by_server(ground, SERVER_GRANDCHILD, &["sleep MARK"]),
             },
             Attempt {
@@ -245,12 +249,8 @@ const FLOOD: Program = Program {
     ends: "at the end",
     leaves: &[],
 };
-const ENDLESS: Program = Program {
-    command: "yes MARK",
-    seconds: 2,
-    ends: "ran longer than 2 s",
-    leaves: &["yes MARK"],
-};
+const ENDLESS: Program =
+    Program { command: "yes MARK", seconds: 2, ends: "ran longer than 2 s", leaves: &["yes MARK"] };
 const BOMB: Program = Program {
     command: "echo 'import os\nwhile True:\n    try: os.fork()\n    except OSError: pass' > bomb.py; python3 bomb.py MARK",
     seconds: 2,
@@ -287,13 +287,12 @@ const LOOP: Program = Program {
     ends: "processor time",
     leaves: &["python3 -c while True: pass MARK"],
 };
-const FILLED: &str =
-    "mkdir -p filler; i=0; while [ $i -lt 20 ]; do head -c 20000000 /dev/zero > filler/$i || exit 1; i=$((i+1)); sleep 0.02; done; echo [filled";
-const MILLION: &str =
-    "mkdir -p many; python3 -c 'for n in range(10 ** 6): open(\"many/%d\" % n, \"w\").close()'; echo [made";
+const FILLED: &str = "mkdir -p filler; i=0; while [ $i -lt 20 ]; do head -c 20000000 /dev/zero > filler/$i || exit 1; i=$((i+1)); sleep 0.02; done; echo [filled";
+const MILLION: &str = "mkdir -p many; python3 -c 'for n in range(10 ** 6): open(\"many/%d\" % n, \"w\").close()'; echo [made";
 
 const SERVER_BOMB: &str = "import subprocess\nsubprocess.Popen(['sleep', 'MARK'])\nuntil = time.monotonic() + 2\nwhile time.monotonic() < until:\n    try: os.fork()\n    except OSError: pass\nos._exit(0)";
-const SERVER_HOG: &str = "x = bytearray(1 << 30)\nfor at in range(0, len(x), 4096): x[at] = 1\nprint('GOT THROUGH')";
+const SERVER_HOG: &str =
+    "x = bytearray(1 << 30)\nfor at in range(0, len(x), 4096): x[at] = 1\nprint('GOT THROUGH')";
 const SERVER_GRANDCHILD: &str = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\nif os.fork() == 0:\n    os.setsid()\n    null = os.open('/dev/null', os.O_RDWR)\n    for number in (0, 1, 2): os.dup2(null, number)\n    os.execvp('sleep', ['sleep', 'MARK'])\nos._exit(0)";
 const SERVER_FLOOD: &str = "for _ in range(1000): sys.stdout.write('x' * 100000)";
 const SERVER_DESCRIPTORS: &str = "kept = []\nwhile True:\n    try: kept.append(open('/dev/null'))\n    except OSError as error: print('held', error); break\n    if len(kept) > 5000: print('GOT THROUGH'); break";

@@ -116,7 +116,9 @@ pub fn plain(body: &str) -> String {
 
 /// An answer that sends elsewhere.
 pub fn redirect(to: &str) -> String {
-    format!("HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    format!(
+        "HTTP/1.1 302 Found\r\nLocation: {to}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+    )
 }
 
 fn converse(mut stream: TcpStream, heard: &Mutex<Vec<Vec<u8>>>, answer: &dyn Fn(&str) -> String) {

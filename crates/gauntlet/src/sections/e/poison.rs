@@ -24,10 +24,13 @@ fn missing(ground: &Ground) -> Result<Option<Verdict>> {
 
 /// Everything that makes the daemon and its commands start something.
 fn everybody_works(ground: &Ground) -> Result<String> {
-    let mut said = ground.shell("shell", "poison", "ls >/dev/null; cat /dev/null; git --version; env")?;
+    let mut said =
+        ground.shell("shell", "poison", "ls >/dev/null; cat /dev/null; git --version; env")?;
     let code = json!({ "code": "import os\nprint(sorted(os.environ))" });
     said += &ground.call("shell", "poison", "execute_code", code)?;
-    for command in [&["doctor"][..], &["check"], &["reload"], &["skills", "list", "shell"], &["status"]] {
+    for command in
+        [&["doctor"][..], &["check"], &["reload"], &["skills", "list", "shell"], &["status"]]
+    {
         let told = ground.cli(command);
         said += &told.stdout;
     }
@@ -40,10 +43,13 @@ fn programs_by_known_names(ground: &Ground) -> Outcome {
     }
     let mut plant = "mkdir -p bin .local/bin; ".to_owned();
     for name in PROGRAMS {
-        plant += &format!("printf '#!/bin/dash\\necho {name} >> \"{{ran}}\"\\n' > {name}; chmod 755 {name}; cp {name} bin/; cp {name} .local/bin/; ");
+        plant += &format!(
+            "printf '#!/bin/dash\\necho {name} >> \"{{ran}}\"\\n' > {name}; chmod 755 {name}; cp {name} bin/; cp {name} .local/bin/; "
+        );
     }
     let ran = ground.path("agents/shell/workspace/ran")?;
-    let said = ground.shell("shell", "poison", &plant.replace("{ran}", &ran.display().to_string()))?;
+    let said =
+        ground.shell("shell", "poison", &plant.replace("{ran}", &ran.display().to_string()))?;
     control!(!said.contains("[exit"), "nothing could be planted: {said}");
     let own = ground.shell("shell", "poison", "./ls; cat ran")?;
     control!(own.contains("ls"), "what was planted does not run by its own name: {own}");
@@ -69,7 +75,12 @@ fn a_preloaded_library(ground: &Ground) -> Outcome {
             hold!(!said.contains(name), "{name} is in the next program: {said}");
         }
     }
-    let said = ground.call("shell", "preload", "execute_code", json!({ "code": "import os\nprint(os.environ)" }))?;
+    let said = ground.call(
+        "shell",
+        "preload",
+        "execute_code",
+        json!({ "code": "import os\nprint(os.environ)" }),
+    )?;
     hold!(!said.contains("LD_PRELOAD"), "it is in code that is run next: {said}");
     Ok(Verdict::Held)
 }
@@ -78,10 +89,22 @@ fn start_files_of_a_shell(ground: &Ground) -> Outcome {
     if let Some(verdict) = missing(ground)? {
         return Ok(verdict);
     }
-    let files = [".bashrc", ".profile", ".bash_profile", ".bash_login", ".zshrc", ".shrc", "rc", ".pythonrc.py", "sitecustomize.py", "usercustomize.py"];
+    let files = [
+        ".bashrc",
+        ".profile",
+        ".bash_profile",
+        ".bash_login",
+        ".zshrc",
+        ".shrc",
+        "rc",
+        ".pythonrc.py",
+        "sitecustomize.py",
+        "usercustomize.py",
+    ];
     for file in files {
         let path = ground.path(&format!("agents/shell/workspace/{file}"))?;
-        let text = if file.ends_with(".py") { "print('poi' + 'soned')\n" } else { "echo poi''soned\n" };
+        let text =
+            if file.ends_with(".py") { "print('poi' + 'soned')\n" } else { "echo poi''soned\n" };
         machine::write(&path, text.as_bytes())?;
         beside::set_mode(&path, 0o755)?;
     }
@@ -102,7 +125,14 @@ fn a_repository_with_a_will_of_its_own(ground: &Ground) -> Outcome {
     }
     let arena = Arena::of(ground)?;
     let marker = arena.marker()?.with_file_name("by-git");
-    let hooks = ["post-checkout", "pre-commit", "post-merge", "fsmonitor-watchman", "pre-auto-gc", "post-index-change"];
+    let hooks = [
+        "post-checkout",
+        "pre-commit",
+        "post-merge",
+        "fsmonitor-watchman",
+        "pre-auto-gc",
+        "post-index-change",
+    ];
     let touch = format!("touch {}", marker.display());
     let script = format!(
         "mkdir -p repo && cd repo && git init -q . && mkdir -p skill && printf -- '---\\nname: skill\\ndescription: a skill\\n---\\nwords\\n' > skill/SKILL.md && printf '* filter=evil\\n' > .gitattributes && git -c user.name=a -c user.email=a@b add . && git -c user.name=a -c user.email=a@b commit -qm one && git config core.fsmonitor '{touch}' && git config core.sshCommand '{touch}' && git config filter.evil.smudge '{touch}' && git config uploadpack.packObjectsHook '{touch}' && git config core.pager '{touch}' && for hook in {}; do printf '#!/bin/sh\\n{touch}\\n' > .git/hooks/$hook; chmod 755 .git/hooks/$hook; done; ls .git/hooks | wc -l",
@@ -140,7 +170,8 @@ fn sequences_on_the_operators_terminal(ground: &Ground) -> Outcome {
     control!(turn.reply.contains("words"), "no turn: {turn:?}");
     let tag = ground.puppets.learn(Script::say(&format!("words {SEQUENCES} words")));
     let sessions = ground.cli_json(&["sessions", "list", "shell"])?;
-    let newest = sessions.as_array().and_then(|all| all.iter().filter_map(|it| it["id"].as_u64()).max());
+    let newest =
+        sessions.as_array().and_then(|all| all.iter().filter_map(|it| it["id"].as_u64()).max());
     let newest = newest.unwrap_or(1).to_string();
     let mut seen = 0;
     for command in [
@@ -158,8 +189,13 @@ fn sequences_on_the_operators_terminal(ground: &Ground) -> Outcome {
         let told = ground.cli(command);
         let text = format!("{}{}", told.stdout, told.stderr);
         seen += text.matches("words").count();
-        let bad = text.chars().find(|c| (c.is_control() && !"\n\t".contains(*c)) || *c == '\u{202e}');
-        hold!(bad.is_none(), "`insula {}` prints {bad:?} to the terminal: {text:?}", command.join(" "));
+        let bad =
+            text.chars().find(|c| (c.is_control() && !"\n\t".contains(*c)) || *c == '\u{202e}');
+        hold!(
+            bad.is_none(),
+            "`insula {}` prints {bad:?} to the terminal: {text:?}",
+            command.join(" ")
+        );
     }
     control!(seen >= 2, "the words were shown {seen} times");
     let log = ground.log();

@@ -59,11 +59,17 @@ fn a_folder_that_becomes_a_link(ground: &Ground) -> Outcome {
     let wish = json!({ "command": command, "background": true });
     let started = ground.call("shell", "race", "terminal", wish)?;
     let id = started.split_whitespace().find(|word| {
-        word.starts_with('p') && word[1..].trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().is_ok()
+        word.starts_with('p')
+            && word[1..].trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().is_ok()
     });
     let id = id.unwrap_or("p1").trim_end_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
     machine::eventually("it is ready", || {
-        let log = ground.call("shell", "race", "process", json!({ "action": "log", "session_id": id }))?;
+        let log = ground.call(
+            "shell",
+            "race",
+            "process",
+            json!({ "action": "log", "session_id": id }),
+        )?;
         anyhow::ensure!(!log.contains("exit"), "{started} {log}");
         Ok(log.contains("ready").then_some(()))
     })?;
@@ -93,7 +99,10 @@ fn a_pipe_for_the_daemon(ground: &Ground) -> Outcome {
         Call::new("read_file", json!({ "path": "a-pipe" })),
         Call::new("search_files", json!({ "pattern": "x", "path": "." })),
         Call::new("write_file", json!({ "path": "a-pipe", "content": "x" })),
-        Call::new("patch", json!({ "mode": "replace", "path": "a-pipe", "old_string": "x", "new_string": "y" })),
+        Call::new(
+            "patch",
+            json!({ "mode": "replace", "path": "a-pipe", "old_string": "x", "new_string": "y" }),
+        ),
     ];
     let (told, took) = machine::timed(|| ground.calls("shell", "pipe", calls));
     hold!(took < PROMPT, "the daemon waited for {took:?}");
@@ -107,12 +116,10 @@ fn devices_by_name(ground: &Ground) -> Outcome {
     if let Some(verdict) = missing(ground)? {
         return Ok(verdict);
     }
-    let names = ["/dev/zero", "/dev/urandom", "/dev/full", "/proc/kmsg", "/proc/self/mem", "/dev/tty"];
-    let links: Vec<String> = names
-        .iter()
-        .enumerate()
-        .map(|(at, name)| format!("ln -s {name} device-{at}"))
-        .collect();
+    let names =
+        ["/dev/zero", "/dev/urandom", "/dev/full", "/proc/kmsg", "/proc/self/mem", "/dev/tty"];
+    let links: Vec<String> =
+        names.iter().enumerate().map(|(at, name)| format!("ln -s {name} device-{at}")).collect();
     ground.shell("shell", "devices", &links.join("; "))?;
     let read = |path: &str| Call::new("read_file", json!({ "path": path }));
     let mut calls: Vec<Call> = (0..names.len()).map(|at| read(&format!("device-{at}"))).collect();
@@ -154,7 +161,9 @@ fn what_is_left_of_the_level(ground: &Ground) -> Outcome {
     match Arena::of(ground)?.level {
         Level::Root => {
             let owner = |agent: &str| {
-                Ok::<_, anyhow::Error>(beside::owner(&ground.path(&format!("agents/{agent}/workspace"))?))
+                Ok::<_, anyhow::Error>(beside::owner(
+                    &ground.path(&format!("agents/{agent}/workspace"))?,
+                ))
             };
             let (one, other) = (owner("shell")?, owner("b")?);
             hold!(one != other, "the folders of two agents belong to one user, {one:?}");

@@ -83,9 +83,13 @@ fn beside_noise(
     let (middle, slow, wrong) = quiet?;
     let loud = loud?;
     let may = alone.mul_f64(1.5).max(alone + Duration::from_millis(5));
-    eprintln!("          F1 {name}: p50 {middle:?}, p99 {slow:?}, alone {alone:?}, may {may:?}; {loud}");
+    eprintln!(
+        "          F1 {name}: p50 {middle:?}, p99 {slow:?}, alone {alone:?}, may {may:?}; {loud}"
+    );
     if wrong > 0 {
-        return Ok(Verdict::Broken(format!("{wrong} of {TURNS} turns went wrong beside it ({loud})")));
+        return Ok(Verdict::Broken(format!(
+            "{wrong} of {TURNS} turns went wrong beside it ({loud})"
+        )));
     }
     match slow <= may {
         true => Ok(Verdict::Held),
@@ -131,7 +135,12 @@ fn forks(ground: &Ground) -> Outcome {
 }
 
 fn memory(ground: &Ground) -> Outcome {
-    programs(ground, "1 GB of memory writes", "python3 -c 'x = bytearray(10 ** 9)\nfor at in range(0, len(x), 4096): x[at] = 1'", 20)
+    programs(
+        ground,
+        "1 GB of memory writes",
+        "python3 -c 'x = bytearray(10 ** 9)\nfor at in range(0, len(x), 4096): x[at] = 1'",
+        20,
+    )
 }
 
 fn output(ground: &Ground) -> Outcome {
@@ -145,7 +154,13 @@ fn silence(ground: &Ground) -> Outcome {
         for number in 0..20 {
             let tag = ground.puppets.learn(Script::steps(vec![Act::Stall("I".to_owned())]));
             let body = json!({ "model": "loud", "stream": true, "messages": [{ "role": "user", "content": format!("{number} {tag}") }] });
-            open.push(beside::Reading::open(ground.listen()?, &token, "POST", "/v1/chat/completions", &body.to_string())?);
+            open.push(beside::Reading::open(
+                ground.listen()?,
+                &token,
+                "POST",
+                "/v1/chat/completions",
+                &body.to_string(),
+            )?);
         }
         while !over.load(Ordering::Relaxed) {
             beside::within(Duration::from_millis(20), || None::<()>);
