@@ -10,9 +10,7 @@
 
 use super::arena::{Arena, CANARY, Level, several};
 use super::at_both_levels;
-use insula_testkit::attempts::{
-    GOT_THROUGH, NO_CONTROL, NOT_FOR_AGENTS, ORDINARY, PRELUDE,
-};
+use insula_testkit::attempts::{GOT_THROUGH, NO_CONTROL, NOT_FOR_AGENTS, ORDINARY, PRELUDE};
 use serde_json::{Value, json};
 
 struct Attempt {

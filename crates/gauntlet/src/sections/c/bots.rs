@@ -39,7 +39,7 @@ fn two_bots_two_memories(ground: &Ground) -> Outcome {
         Call::new("session_search", json!({ "query": "tune" })),
         Call::new("memory_search", json!({ "query": "tune" })),
     ])]);
-    ground.tell(Where::Dm(ADA), &ann(), "/new", Script::say("x")).ok();
+    ground.command(Where::Dm(ADA), &ann(), "/new")?;
     let own = ground.tell(Where::Dm(ADA), &ann(), "again", Script::say("yes"))?;
     control!(String::from_utf8_lossy(&own.prompts()).contains(&word), "it is not remembered here");
     let other = ground.tell(Where::Dm(BOB), &ann(), "and here", search)?;

@@ -140,20 +140,8 @@ fn by_a_sibling(ground: &Ground) -> Outcome {
     let told = turn?.told();
     let text = ground.text("agents/deep/workspace/both.txt");
     hold!(text == "by the early one\n", "an update was lost: {text:?} {told}");
-    let late = ground.so_far(&tags[0]);
-    hold!(
-        is_told_what_to_do(
-            &late
-                .told()
-                .replace("1|first\n", "")
-                .split("--\n")
-                .last()
-                .unwrap_or_default()
-                .to_owned()
-        ),
-        "{}",
-        late.told()
-    );
+    let late = ground.so_far(&tags[0]).results.pop().unwrap_or_default();
+    hold!(is_told_what_to_do(&late), "it is not told what to do: {late}");
     Ok(Verdict::Held)
 }
 

@@ -151,26 +151,23 @@ fn a_page_that_sends_elsewhere(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-fn what_is_left_of_the_level(ground: &Ground) -> Outcome {
+fn programs_of_two_agents(ground: &Ground) -> Outcome {
     if let Some(verdict) = missing(ground)? {
         return Ok(verdict);
     }
-    // The programs of two agents are two users where the daemon is root.
-    let user = |agent: &str| ground.shell(agent, "id", "cat /proc/self/uid_map; id -u");
-    let (one, other) = (user("shell")?, user("b")?);
-    match Arena::of(ground)?.level {
-        Level::Root => {
-            let owner = |agent: &str| {
-                Ok::<_, anyhow::Error>(beside::owner(
-                    &ground.path(&format!("agents/{agent}/workspace"))?,
-                ))
-            };
-            let (one, other) = (owner("shell")?, owner("b")?);
-            hold!(one != other, "the folders of two agents belong to one user, {one:?}");
-            hold!(one != Some(0) && other != Some(0), "programs own their folder as root");
-        }
-        Level::Ordinary => hold!(one.contains("[exit") == other.contains("[exit"), "{one} {other}"),
+    if Arena::of(ground)?.level == Level::Ordinary {
+        let why = "an ordinary user has no other users that programs could run as";
+        return Ok(Verdict::NotRun(why.to_owned()));
     }
+    let owner = |agent: &str| -> Result<Option<u32>> {
+        ground.shell(agent, "own", "touch made-by-a-program")?;
+        let path = format!("agents/{agent}/workspace/made-by-a-program");
+        Ok(beside::owner(&ground.path(&path)?))
+    };
+    let (one, other) = (owner("shell")?, owner("proxied")?);
+    control!(one.is_some() && other.is_some(), "nothing was made");
+    hold!(one != other, "programs of two agents are one user, {one:?}");
+    hold!(one != Some(0) && other != Some(0), "programs are root");
     Ok(Verdict::Held)
 }
 
@@ -200,7 +197,7 @@ macro_rules! races {
             Attempt {
                 row: "E2",
                 variant: concat!("programs of two agents as one user (", $who, ")"),
-                run: what_is_left_of_the_level,
+                run: programs_of_two_agents,
             },
         ]
     };
