@@ -1,6 +1,6 @@
 //! C10: webhooks, and connections that cost nothing to open.
 
-use super::scene::{SECRET, inbound};
+use super::scene::SECRET;
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::beside;
 use crate::ground::Ground;

@@ -22,10 +22,10 @@ libc = ctypes.CDLL(None)
 number = 276 if platform.machine() == "aarch64" else 316
 os.makedirs("race", exist_ok=True)
 open("race/secret.txt", "w").write("its own words")
-os.symlink(os.environ["THEIRS"], "link")
+os.symlink(os.environ["THEIRS"], "race-link")
 print("ready", flush=True)
 while True:
-    libc.syscall(ctypes.c_long(number), -100, b"race", -100, b"link", 2)
+    libc.syscall(ctypes.c_long(number), -100, b"race", -100, b"race-link", 2)
 "#;
 
 /// Calls on a file that is now one's own and now another's.
