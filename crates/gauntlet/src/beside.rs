@@ -15,6 +15,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+/// A connection that [`machine::connect`] made, by a name for those who only pass it on.
+pub type Stream = TcpStream;
+
 /// How soon something is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
@@ -90,17 +93,6 @@ pub fn within<T>(patience: Duration, mut look: impl FnMut() -> Option<T>) -> Opt
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-}
-
-/// Does `work` again and again for so long; how often.
-pub fn for_so_long(time: Duration, mut work: impl FnMut()) -> usize {
-    let until = Instant::now() + time;
-    let mut count = 0;
-    while Instant::now() < until {
-        work();
-        count += 1;
-    }
-    count
 }
 
 /// Opens so many connections that say nothing, or as many as it gets.

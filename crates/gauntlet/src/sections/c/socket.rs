@@ -1,5 +1,6 @@
 //! A page's side of web chat: a websocket of the daemon's, with or without a token.
 
+use crate::beside::Stream;
 use crate::machine;
 use anyhow::{Context as _, Result, bail};
 use serde_json::Value;
@@ -7,9 +8,6 @@ use std::net::SocketAddr;
 use tungstenite::client::IntoClientRequest as _;
 use tungstenite::protocol::CloseFrame;
 use tungstenite::{HandshakeError, Message, WebSocket};
-
-#[expect(clippy::disallowed_types, reason = "the connection that `machine` made")]
-type Stream = std::net::TcpStream;
 
 /// An open socket.
 pub struct Socket(WebSocket<Stream>);
