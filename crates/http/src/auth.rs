@@ -225,14 +225,39 @@ fn is_for(listening: &Listening, headers: &HeaderMap) -> bool {
         headers.get_all(name).iter().all(|value| value.to_str().is_ok_and(is_ours))
     };
     all(header::HOST, &|host| listening.answers_to(host))
-        && all(header::ORIGIN, &|origin| {
-            origin.strip_prefix("http://").is_some_and(|host| listening.answers_to(host))
-        })
+        && all(header::ORIGIN, &|origin| listening.is_own_page(origin, headers))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_page_is_ours_by_the_name_and_port_that_it_was_loaded_by() {
+        let address = ([127, 0, 0, 1], 7717).into();
+        let listening = Listening { pid: 1, address };
+        for (host, origin, expected) in [
+            ("127.0.0.1:7717", None, true),
+            ("127.0.0.1:7717", Some("http://127.0.0.1:7717"), true),
+            ("localhost:8080", Some("http://localhost:8080"), true),
+            ("[::1]:7717", Some("http://[::1]:7717"), true),
+            ("127.0.0.1:7717", Some("http://127.0.0.1:3000"), false),
+            ("127.0.0.1:7717", Some("http://localhost:7717"), false),
+            ("127.0.0.1:7717", Some("http://127.0.0.1"), false),
+            ("127.0.0.1:7717", Some("https://127.0.0.1:7717"), false),
+            ("127.0.0.1:7717", Some("http://127.0.0.1:7717.evil.example"), false),
+            ("127.0.0.1:7717.evil.example", None, false),
+            ("localhost:x", None, false),
+            ("evil.example", None, false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, host.parse().unwrap());
+            if let Some(origin) = origin {
+                headers.insert(header::ORIGIN, origin.parse().unwrap());
+            }
+            assert_eq!(is_for(&listening, &headers), expected, "{host} {origin:?}");
+        }
+    }
 
     #[test]
     fn a_route_about_an_agent_needs_the_verb_that_covers_it() {

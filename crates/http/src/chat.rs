@@ -114,9 +114,7 @@ pub async fn socket(
 /// Whether the page that opens the socket is the daemon's own, one of the listed, or no page.
 fn is_welcome(surface: &Surface, hub: &Hub, headers: &HeaderMap) -> bool {
     let ours = |origin: &str| {
-        let host = origin.strip_prefix("http://");
-        let listening = surface.listening;
-        host.is_some_and(|host| listening.is_some_and(|listening| listening.answers_to(host)))
+        surface.listening.is_some_and(|listening| listening.is_own_page(origin, headers))
     };
     headers
         .get_all(header::ORIGIN)

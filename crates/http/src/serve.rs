@@ -1,14 +1,12 @@
 //! Serves the router on a listener of the world's network until told to stop.
 
 use crate::connection;
-use crate::error::ApiError;
 use axum::Router;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
-use insula_world::{Listener, World};
+use insula_world::{Listener, Stream, World};
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -17,8 +15,12 @@ use tokio_util::sync::CancellationToken;
 /// length of memory; a thousand streams leave most descriptors to databases.
 pub const CONNECTIONS_MAX: usize = 1_024;
 
-/// Connections beyond that which are told so, at once. Still more wait to be accepted.
+/// Connections beyond that which are told so at a time. Still more are closed without a word:
+/// whoever opens thousands must not keep the next one waiting to be refused.
 const REFUSALS_MAX: usize = 64;
+
+/// How long somebody who is refused has to take the answer.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
 
 /// How long to wait after a connection could not be accepted, as when descriptors run out.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -33,7 +35,6 @@ pub async fn serve(
 ) -> io::Result<()> {
     let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
-    let full = Router::new().fallback(async || too_many());
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -50,17 +51,20 @@ pub async fn serve(
                 continue;
             }
         };
-        let (place, router) = match places.clone().try_acquire_owned() {
-            Ok(place) => (place, router.clone()),
-            Err(_) => tokio::select! {
-                () = stop.cancelled() => break,
-                place = refusals.clone().acquire_owned() => match place {
-                    Ok(place) => (place, full.clone()),
-                    Err(_) => break,
-                },
-            },
+        let Ok(place) = places.clone().try_acquire_owned() else {
+            let Ok(place) = refusals.clone().try_acquire_owned() else { continue };
+            let (clock, stop) = (world.clock.clone(), stop.clone());
+            connections.spawn(async move {
+                tokio::select! {
+                    () = turn_away(stream) => {}
+                    () = clock.sleep(REFUSAL_TIME) => {}
+                    () = stop.cancelled() => {}
+                }
+                drop(place);
+            });
+            continue;
         };
-        let serving = connection::serve(stream, router, world.clone(), stop.clone());
+        let serving = connection::serve(stream, router.clone(), world.clone(), stop.clone());
         connections.spawn(async move {
             serving.await;
             drop(place);
@@ -72,8 +76,21 @@ pub async fn serve(
     Ok(())
 }
 
-fn too_many() -> Response {
-    let message = "too many connections are open; try again later";
-    let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "too_many_connections", message);
-    ([(header::RETRY_AFTER, "1"), (header::CONNECTION, "close")], error).into_response()
+/// Says that there are too many, whatever is asked, and waits until that was taken: a connection
+/// that is closed with its request unread would lose the answer.
+async fn turn_away(mut stream: Box<dyn Stream>) {
+    const BODY: &str = r#"{"error":{"code":"too_many_connections","message":"too many connections are open; try again later"}}"#;
+    let answer = format!(
+        "HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{BODY}",
+        BODY.len()
+    );
+    let said = async {
+        stream.write_all(answer.as_bytes()).await?;
+        stream.shutdown().await?;
+        let mut unread = [0; 4096];
+        while stream.read(&mut unread).await? > 0 {}
+        io::Result::Ok(())
+    };
+    // Who has gone away by then has not waited for it.
+    let _ = said.await;
 }

@@ -4,7 +4,7 @@ use crate::Surface;
 use crate::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode, header};
 use insula_config::render;
 use insula_domain::AgentId;
 use insula_runtime::house::Reloaded;
@@ -31,13 +31,25 @@ impl Listening {
             Err(_) => match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
                 Some((ip, "")) => ip,
                 Some(_) => return false,
-                None => host.rsplit_once(':').map_or(host, |(name, _)| name),
+                None => match host.rsplit_once(':') {
+                    Some((name, port)) if port.parse::<u16>().is_ok() => name,
+                    Some(_) => return false,
+                    None => host,
+                },
             },
         };
         match name.parse() {
             Ok(ip) => self.is_ours(ip),
             Err(_) => name.eq_ignore_ascii_case("localhost"),
         }
+    }
+
+    /// Whether a page of this origin is the daemon's own: it was loaded by the very name and port
+    /// that its request is for. At another port of this machine is another program's page.
+    pub fn is_own_page(&self, origin: &str, headers: &HeaderMap) -> bool {
+        let asked = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+        let from = origin.strip_prefix("http://");
+        from.zip(asked).is_some_and(|(from, asked)| from == asked && self.answers_to(from))
     }
 
     fn is_ours(&self, ip: std::net::IpAddr) -> bool {

@@ -113,6 +113,30 @@ fn whoever_goes_away_in_the_middle_leaves_a_turn_that_goes_on() {
 }
 
 #[test]
+fn thousands_of_silent_connections_are_refused_and_nobody_waits_for_that() {
+    let home = configured("agents: {a: {default: true}}\n");
+    let daemon = start_still(&home);
+    // As many as are served, as many as are told, and more: each before a client with words.
+    let silent: Vec<TcpStream> =
+        (0..1_300).map(|_| TcpStream::connect(daemon.listen()).unwrap()).collect();
+    let mut late = TcpStream::connect(daemon.listen()).unwrap();
+    // Below the time that a silent connection has; only a daemon that waits for it takes longer.
+    late.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    let asked = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", daemon.listen());
+    let _ = late.write_all(asked.as_bytes());
+    let mut answer = Vec::new();
+    match late.read_to_end(&mut answer) {
+        Ok(_) => {
+            let told = String::from_utf8_lossy(&answer).into_owned();
+            assert!(told.is_empty() || told.contains("too_many_connections"), "{told}");
+        }
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset),
+    }
+    drop(silent);
+    eventually("it serves again", || (insula(&home, &["status"]).code == Some(0)).then_some(()));
+}
+
+#[test]
 fn silent_and_half_sent_connections_do_not_hold_the_daemon_up() {
     let home = configured("agents: {a: {default: true}}\n");
     let daemon = start_still(&home);

@@ -21,6 +21,59 @@ pub const GOT_THROUGH: i32 = 42;
 /// What every attempt begins with.
 pub const PRELUDE: &str = include_str!("prelude.py");
 
+/// Attempts that are none where an agent's program makes them, and why.
+pub const NOT_FOR_AGENTS: [(&str, &str); 2] = [
+    ("programs_in_tmp", "an agent may run what it puts into its own /tmp"),
+    ("programs_in_tmp_by_the_loader", "an agent may run what it puts into its own /tmp"),
+];
+
+/// Of those that get through without walls, the ones that show nothing there: attempts that
+/// change something, and those that need a descriptor or a right of root's, which no program of
+/// an agent's is given even then.
+pub const NO_CONTROL: [&str; 17] = [
+    "device_made",
+    "owner_changed",
+    "environment_of_the_daemon",
+    "environment_of_another",
+    "environment_of_every_process",
+    "priority_raised",
+    "other_users_become",
+    "icmp",
+    "packets",
+    "file_of_another_by_rename",
+    "file_of_another_by_truncate",
+    "folder_of_another_written",
+    "policy_file_written",
+    "shared_folder_written",
+    "programs_in_tmp",
+    "inherited_descriptors",
+    "shared_file_chmod",
+];
+
+/// Attempts that an ordinary user has the rights for, where there are no walls.
+pub const ORDINARY: [&str; 20] = [
+    "file_of_another_by_path",
+    "file_of_another_by_dotdot",
+    "file_of_another_by_symlink",
+    "file_of_another_by_relative_descriptor",
+    "folder_of_another_listed",
+    "policy_file_read",
+    "root_by_proc_self_root",
+    "shared_tmp",
+    "environment_of_the_daemon",
+    "processes_listed",
+    "another_process_signalled",
+    "the_daemon_signalled",
+    "abstract_socket",
+    "path_socket_beside",
+    "datagram_socket_of_paths",
+    "tcp_to_the_host",
+    "udp_to_the_host",
+    "tcp_bind",
+    "netlink",
+    "programs_in_memory",
+];
+
 /// Calls a macro with every attempt: groups of `name (also_unconfined): "program";`. Those marked
 /// get through where there are no walls, and nothing but root's rights is needed for that.
 #[macro_export]

@@ -10,7 +10,7 @@
 
 use super::arena::{Arena, CANARY, Level, several};
 use super::at_both_levels;
-use insula_testkit::attempts::{GOT_THROUGH, PRELUDE};
+use insula_testkit::attempts::{GOT_THROUGH, NO_CONTROL, NOT_FOR_AGENTS, ORDINARY, PRELUDE};
 use serde_json::{Value, json};
 
 struct Attempt {
@@ -33,12 +33,6 @@ macro_rules! table {
 }
 
 const ATTEMPTS: &[Attempt] = insula_testkit::attempts!(table);
-
-/// Attempts that are none here, and why.
-const NOT_HERE: [(&str, &str); 2] = [
-    ("programs_in_tmp", "an agent may run what it puts into its own /tmp"),
-    ("programs_in_tmp_by_the_loader", "the same"),
-];
 
 /// The one attempt that would end the shell around it, as it may, before it could tell.
 const ENDS_ITS_SHELL: &str = "every_process_signalled";
@@ -112,7 +106,7 @@ fn make(level: Level, groups: &[&str]) {
         .iter()
         .enumerate()
         .filter(|(_, attempt)| groups.contains(&attempt.group))
-        .filter(|(_, attempt)| NOT_HERE.iter().all(|(name, _)| *name != attempt.name))
+        .filter(|(_, attempt)| NOT_FOR_AGENTS.iter().all(|(name, _)| *name != attempt.name))
         .collect();
     let verdicts = several(&all, |(number, attempt)| {
         let agent = if attempt.group == "beside_a_proxy" { "proxied" } else { "a" };
@@ -158,52 +152,6 @@ fn the_kernel(level: Level) {
     make(level, &["kernel"]);
 }
 
-/// Attempts that change something, and those that need a descriptor or a right of root's, which
-/// no program is given even without walls.
-const NO_CONTROL: [&str; 17] = [
-    "device_made",
-    "owner_changed",
-    "environment_of_the_daemon",
-    "environment_of_another",
-    "environment_of_every_process",
-    "priority_raised",
-    "other_users_become",
-    "icmp",
-    "packets",
-    "file_of_another_by_rename",
-    "file_of_another_by_truncate",
-    "folder_of_another_written",
-    "policy_file_written",
-    "shared_folder_written",
-    "programs_in_tmp",
-    "inherited_descriptors",
-    "shared_file_chmod",
-];
-
-/// Attempts that an ordinary user has the rights for, where there are no walls.
-const ORDINARY: [&str; 20] = [
-    "file_of_another_by_path",
-    "file_of_another_by_dotdot",
-    "file_of_another_by_symlink",
-    "file_of_another_by_relative_descriptor",
-    "folder_of_another_listed",
-    "policy_file_read",
-    "root_by_proc_self_root",
-    "shared_tmp",
-    "environment_of_the_daemon",
-    "processes_listed",
-    "another_process_signalled",
-    "the_daemon_signalled",
-    "abstract_socket",
-    "path_socket_beside",
-    "datagram_socket_of_paths",
-    "tcp_to_the_host",
-    "udp_to_the_host",
-    "tcp_bind",
-    "netlink",
-    "programs_in_memory",
-];
-
 /// The same attempts get through without walls: what held them is the walls.
 fn without_walls_they_get_through(level: Level) {
     let arena = Arena::new(level);
@@ -244,9 +192,9 @@ fn every_attempt_is_made_here_or_listed_with_the_reason() {
     let made = ["files", "processes", "talk", "network", "beside_a_proxy", "exhaustion", "kernel"];
     let others = ATTEMPTS.iter().filter(|attempt| !made.contains(&attempt.group));
     assert_eq!(others.map(|attempt| attempt.name).collect::<Vec<_>>(), [""; 0]);
-    for (name, reason) in NOT_HERE {
+    for (name, reason) in NOT_FOR_AGENTS {
         println!("NOT RUN: {name}: {reason}");
         assert!(ATTEMPTS.iter().any(|attempt| attempt.name == name), "{name}");
     }
-    assert!(ATTEMPTS.len() - NOT_HERE.len() >= 90);
+    assert!(ATTEMPTS.len() - NOT_FOR_AGENTS.len() >= 90);
 }

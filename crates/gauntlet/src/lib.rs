@@ -1,0 +1,17 @@
+//! The gauntlet: attacks on a real daemon over its real surfaces, and a scoreboard of what held.
+//!
+//! It knows nothing of the daemon's insides but what a sentence of its documents says: agents
+//! are attacked as a model, a person, a program or a token would attack them, and what happened
+//! is read from files, rows, bytes on the wire and the audit, never from an error text alone.
+
+pub mod attempt;
+pub mod beside;
+pub mod canary;
+pub mod ground;
+pub mod machine;
+pub mod matrix;
+pub mod puppet;
+pub mod runner;
+pub mod scoreboard;
+pub mod sections;
+pub mod stage;

@@ -1,0 +1,95 @@
+//! `insula-gauntlet`: attacks a daemon, prints the scoreboard, and ends with 1 if anything broke.
+
+use anyhow::{Context as _, Result};
+use clap::Parser;
+use insula_gauntlet::runner::{self, Choice};
+use insula_gauntlet::sections::SECTIONS;
+use insula_gauntlet::stage::Stage;
+use insula_gauntlet::{matrix, scoreboard};
+use insula_world::World;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Attacks a real daemon in fresh homes, and counts what held.
+#[derive(Debug, Parser)]
+#[command(name = "insula-gauntlet", version)]
+struct Arguments {
+    /// The daemon to attack.
+    #[arg(long, env = "INSULA", default_value = "insula")]
+    insula: PathBuf,
+    /// Only these sections, such as A,B.
+    #[arg(long, value_delimiter = ',')]
+    section: Vec<String>,
+    /// Only these rows or attempts, such as A3.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// What everything random is made from.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many daemons are attacked at the same time.
+    #[arg(long, default_value_t = 2)]
+    at_once: usize,
+    /// The scoreboard as JSON.
+    #[arg(long)]
+    json: bool,
+    /// Say what there is to try, and try nothing.
+    #[arg(long)]
+    list: bool,
+    /// Print the isolation matrix instead.
+    #[arg(long)]
+    matrix: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Whether everything held.
+fn run(arguments: &Arguments) -> Result<bool> {
+    let choice = Choice { sections: arguments.section.clone(), only: arguments.only.clone() };
+    if arguments.list {
+        for section in SECTIONS {
+            for attempt in section.attempts().filter(|it| choice.wants(section, it)) {
+                println!("{} {}", attempt.row, attempt.variant);
+            }
+        }
+        return Ok(true);
+    }
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let stage = Stage {
+        insula: insula_gauntlet::machine::real(&arguments.insula)
+            .with_context(|| format!("there is no daemon at {}", arguments.insula.display()))?,
+        seed: arguments.seed,
+        runtime: runtime.handle().clone(),
+        world: World::real()?,
+    };
+    if arguments.matrix {
+        print!("{}", matrix::print(&stage)?);
+        return Ok(true);
+    }
+    let reports = runner::run(&stage, SECTIONS, &choice, arguments.at_once, |report| {
+        let (word, why) = scoreboard::words(report);
+        let why = if why.is_empty() { String::new() } else { format!(": {why}") };
+        eprintln!(
+            "{word:<8}{:>7} ms  {} {}{why}",
+            report.took.as_millis(),
+            report.row,
+            report.variant
+        );
+    });
+    anyhow::ensure!(!reports.is_empty(), "nothing is chosen; `--list` says what there is");
+    if arguments.json {
+        println!("{:#}", scoreboard::json(SECTIONS, &reports, arguments.seed));
+    } else {
+        print!("{}", scoreboard::table(SECTIONS, &reports));
+    }
+    Ok(!scoreboard::is_lost(SECTIONS, &reports))
+}

@@ -1,0 +1,78 @@
+//! Features that the specification names and the daemon may not have: an attempt about one is
+//! not run, after a look that there is really nothing: no tool, no route, no effect.
+//!
+//! When one comes to be, the look fails its attempts, until they try it.
+
+use crate::attempt::{Outcome, Verdict};
+use crate::ground::Ground;
+use crate::puppet::Call;
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+
+/// Scheduled turns.
+pub fn cron(ground: &Ground, agent: &str) -> Outcome {
+    nothing(ground, agent, "cron jobs", &["cronjob"], &["cron", "jobs"])
+}
+
+/// Boards that agents share.
+pub fn boards(ground: &Ground, agent: &str) -> Outcome {
+    let tools = [
+        "kanban_attach",
+        "kanban_block",
+        "kanban_comment",
+        "kanban_complete",
+        "kanban_create",
+        "kanban_heartbeat",
+        "kanban_link",
+        "kanban_list",
+        "kanban_show",
+        "kanban_unblock",
+    ];
+    nothing(ground, agent, "boards", &tools, &["board", "boards", "kanban"])
+}
+
+/// Links from agent to agent.
+pub fn links(ground: &Ground, agent: &str) -> Outcome {
+    nothing(ground, agent, "links between agents", &["message_agent"], &["link", "links"])
+}
+
+/// Whether a tool is shown to an agent's model.
+pub fn is_exposed(ground: &Ground, agent: &str, tool: &str) -> Result<bool> {
+    let path = format!("/api/agents/{agent}/tools");
+    let tools = ground.admin("GET", &path, &Value::Null)?.json();
+    let tools = tools.as_array().cloned().unwrap_or_default();
+    Ok(tools.iter().any(|it| it["name"] == tool && it["exposed"] == true))
+}
+
+fn nothing(ground: &Ground, agent: &str, what: &str, tools: &[&str], routes: &[&str]) -> Outcome {
+    for tool in tools {
+        ensure!(
+            !is_exposed(ground, agent, tool)?,
+            "there is a tool `{tool}` now: {what} exist, and this attempt has to try them"
+        );
+    }
+    let document = ground.admin("GET", "/api/openapi.json", &Value::Null)?.json();
+    let paths: Vec<String> =
+        document["paths"].as_object().into_iter().flatten().map(|it| it.0.clone()).collect();
+    ensure!(!paths.is_empty(), "the API does not describe itself: {document}");
+    for route in routes {
+        let found = paths.iter().find(|path| path.split('/').any(|part| part == *route));
+        ensure!(
+            found.is_none(),
+            "there is a route {found:?} now: {what} exist, and this attempt has to try them"
+        );
+    }
+    // Called all the same, as a model would that knows the name from elsewhere.
+    let calls = tools.iter().map(|tool| Call::new(tool, json!({ "action": "list" })));
+    let told = ground.calls(agent, "absent", calls.collect())?;
+    for (tool, told) in tools.iter().zip(&told) {
+        if !told.starts_with("refused: ") {
+            return Ok(Verdict::Broken(format!(
+                "`{tool}` is not exposed and did something: {told}"
+            )));
+        }
+    }
+    Ok(Verdict::NotRun(format!(
+        "the feature does not exist: {what} have no tool that is exposed and no route"
+    )))
+}

@@ -1,0 +1,48 @@
+//! C: routing and the door.
+
+mod approvals;
+mod bots;
+mod hooks;
+mod pages;
+mod pairing;
+mod routing;
+mod scene;
+mod socket;
+mod streams;
+mod tokens;
+
+use crate::attempt::{Row, Scene, Section};
+
+/// Who reaches whom, and who is kept out.
+pub const SECTION: Section = Section {
+    id: "C",
+    title: "Routing and the door",
+    is_fatal: true,
+    rows: &[
+        Row { id: "C1", what: "a chat id as a number and as a string" },
+        Row { id: "C2", what: "a binding to an agent that is missing, failed, paused" },
+        Row { id: "C3", what: "two bindings tie" },
+        Row { id: "C4", what: "session keys from hostile ids" },
+        Row { id: "C5", what: "two bots of one platform, the same user" },
+        Row { id: "C6", what: "a reply leaves by the bot it came in by" },
+        Row { id: "C7", what: "a token of A on everything that is not A's" },
+        Row { id: "C8", what: "a revoked or narrowed token on an open stream" },
+        Row { id: "C9", what: "a pairing code guessed, replayed, expired, from elsewhere" },
+        Row { id: "C10", what: "webhooks: signatures, bodies, silent connections" },
+        Row { id: "C11", what: "somebody who is no admin approves" },
+        Row { id: "C12", what: "B has no allow-list while A allows everyone" },
+        Row { id: "C13", what: "pages of other sites, tokens in addresses" },
+    ],
+    scenes: &[
+        Scene {
+            name: "bots on a platform",
+            raise: scene::platform,
+            attempts: &[routing::ATTEMPTS, bots::ATTEMPTS, pairing::ATTEMPTS, approvals::ATTEMPTS],
+        },
+        Scene {
+            name: "tokens, webhooks and pages",
+            raise: scene::door,
+            attempts: &[tokens::ATTEMPTS, streams::ATTEMPTS, pages::ATTEMPTS, hooks::ATTEMPTS],
+        },
+    ],
+};

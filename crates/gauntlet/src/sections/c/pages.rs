@@ -1,0 +1,206 @@
+//! C13: pages of other sites, tokens in addresses, other people's rooms.
+
+use super::socket::Socket;
+use crate::attempt::{Attempt, Outcome, Verdict};
+use crate::ground::Ground;
+use crate::machine;
+use crate::puppet::Script;
+use crate::{control, hold};
+use serde_json::{Value, json};
+
+fn the_dashboard(ground: &Ground) -> Outcome {
+    let page = machine::request(ground.listen()?, "GET", "/", &[], "")?;
+    anyhow::ensure!(
+        page.status == 404,
+        "there is something at `/` now, and nothing here tries it; write the attempt: {page:?}"
+    );
+    Ok(Verdict::NotRun("there is no dashboard yet".to_owned()))
+}
+
+fn a_request_of_another_site(ground: &Ground) -> Outcome {
+    let admin = ground.home().read("run/admin.token")?;
+    let bearer = format!("Authorization: Bearer {}", admin.trim());
+    let to = ground.listen()?;
+    let own = machine::request(to, "GET", "/api/status", &[&bearer], "")?;
+    control!(own.status == 200, "the admin can't ask: {own:?}");
+    // Even with the token, as if a browser had kept it.
+    for header in [
+        "Origin: https://evil.example".to_owned(),
+        "Origin: null".to_owned(),
+        format!("Origin: http://{to}.evil.example"),
+        "Host: evil.example".to_owned(),
+        format!("Host: localhost.evil.example:{}", to.port()),
+        format!("Host: {to}\r\nHost: evil.example"),
+    ] {
+        for (method, path) in [
+            ("POST", "/api/agents/a/pause"),
+            ("GET", "/api/tokens"),
+            ("POST", "/v1/chat/completions"),
+        ] {
+            let headers = [bearer.as_str(), header.as_str(), "Content-Type: application/json"];
+            let answer = machine::request(to, method, path, &headers, "{}")?;
+            hold!(
+                [400, 403, 421].contains(&answer.status),
+                "{header}: {method} {path}: {answer:?}"
+            );
+        }
+    }
+    let state = ground.cli_json(&["agents", "show", "a"])?;
+    hold!(state["state"] == "ready", "a was changed: {state}");
+    Ok(Verdict::Held)
+}
+
+fn a_form_of_another_site(ground: &Ground) -> Outcome {
+    // What a browser sends without asking: no token, and a type that needs no question first.
+    let to = ground.listen()?;
+    let before = ground.puppets.count();
+    for kind in
+        ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x"]
+    {
+        let kind = format!("Content-Type: {kind}");
+        for (method, path) in [
+            ("POST", "/api/agents/a/pause"),
+            ("POST", "/api/reload"),
+            ("POST", "/api/tokens"),
+            ("POST", "/v1/chat/completions"),
+            ("POST", "/mcp"),
+        ] {
+            let body = json!({ "model": "a", "agents": ["a"], "messages": [{ "role": "user", "content": "hi" }] });
+            let answer = machine::request(to, method, path, &[&kind], &body.to_string())?;
+            hold!((400..500).contains(&answer.status), "{kind}: {method} {path}: {answer:?}");
+            hold!(
+                !answer.head.to_lowercase().contains("access-control-allow-origin"),
+                "{answer:?}"
+            );
+        }
+    }
+    // And with the token of an agent, in a type that needs no question.
+    let bearer = format!("Authorization: Bearer {}", ground.token("a")?.text);
+    let body =
+        json!({ "model": "a", "messages": [{ "role": "user", "content": "hi" }] }).to_string();
+    let answer = machine::request(
+        to,
+        "POST",
+        "/v1/chat/completions",
+        &[&bearer, "Content-Type: text/plain"],
+        &body,
+    )?;
+    hold!(answer.status == 415, "{answer:?}");
+    hold!(ground.puppets.count() == before, "a model was asked");
+    let asked = machine::request(
+        to,
+        "OPTIONS",
+        "/api/tokens",
+        &["Origin: https://evil.example", "Access-Control-Request-Method: POST"],
+        "",
+    )?;
+    hold!(
+        !asked.head.to_lowercase().contains("access-control-allow"),
+        "another site is allowed: {asked:?}"
+    );
+    Ok(Verdict::Held)
+}
+
+fn a_token_in_the_address(ground: &Ground) -> Outcome {
+    let admin = ground.home().read("run/admin.token")?.trim().to_owned();
+    let token = ground.token("a")?.text.clone();
+    let to = ground.listen()?;
+    for shown in [&admin, &token] {
+        for name in ["token", "access_token", "api_key", "key", "authorization"] {
+            for path in ["/api/status", "/v1/models", "/api/agents/a/events", "/metrics"] {
+                let answer =
+                    machine::request(to, "GET", &format!("{path}?{name}={shown}"), &[], "")?;
+                let open = path == "/metrics" && !answer.body.contains("account=");
+                hold!(
+                    answer.status == 401 || answer.status == 400 || open,
+                    "{path}?{name}=…: {answer:?}"
+                );
+            }
+        }
+        let cookie = format!("Cookie: token={shown}; insula={shown}");
+        let answer = machine::request(to, "GET", "/api/status", &[&cookie], "")?;
+        hold!(answer.status == 401, "a cookie is a token: {answer:?}");
+    }
+    let protocols = format!("insula.chat.v1, insula.token.{token}");
+    let headers = [("Sec-WebSocket-Protocol", protocols.as_str())];
+    for name in ["token", "access_token"] {
+        let tried = Socket::tried(to, &format!("?{name}={token}"), &headers)?;
+        hold!(tried.is_err(), "a websocket takes a token in its address");
+        let tried = Socket::tried(to, &format!("?{name}={token}"), &[])?;
+        if let Ok(mut socket) = tried {
+            socket.say(&json!({ "type": "join" }))?;
+            let closed = socket.closed()?;
+            hold!(closed == Some(1008), "a token in the address opened a websocket: {closed:?}");
+        }
+    }
+    let log = ground.log();
+    hold!(!log.contains(&admin) && !log.contains(&token), "a token is in the log");
+    Ok(Verdict::Held)
+}
+
+fn a_websocket_of_another_origin(ground: &Ground) -> Outcome {
+    let token = ground.token("a")?.text.clone();
+    let to = ground.listen()?;
+    let protocols = format!("insula.chat.v1, insula.token.{token}");
+    let tried = |origin: &str| {
+        Socket::tried(to, "", &[("Origin", origin), ("Sec-WebSocket-Protocol", &protocols)])
+    };
+    for origin in [
+        "https://evil.example",
+        "https://www.example.org.evil.example",
+        "http://www.example.org",
+        "https://www.example.org:8443",
+        "https://example.org",
+        "null",
+        "file://",
+    ] {
+        let status = tried(origin)?.err();
+        hold!(status == Some(403), "a page of {origin} opened it: {status:?}");
+    }
+    let own = format!("http://{to}");
+    control!(tried("https://www.example.org")?.is_ok(), "the granted origin is refused");
+    control!(tried(&own)?.is_ok(), "its own origin is refused");
+    Ok(Verdict::Held)
+}
+
+fn a_room_of_another_agent(ground: &Ground) -> Outcome {
+    let token = ground.mint("a", &["chat"])?;
+    let mut socket = Socket::open(ground.listen()?, &token.text)?;
+    let before = ground.prompts_of("b").len();
+    for room in ["secrets", "nowhere else", "../secrets", "SECRETS "] {
+        socket.say(&json!({ "type": "join", "room": room }))?;
+        let told = socket.next()?;
+        hold!(told["type"] != "joined", "it is in {room}: {told}");
+    }
+    socket.say(&json!({ "type": "say", "id": "1", "room": "secrets", "text": "hello" }))?;
+    let told = socket.wait_for("refused")?;
+    hold!(ground.prompts_of("b").len() == before, "b was asked: {told}");
+    let tag = ground.puppets.learn(Script::say("from its own agent"));
+    socket.say(&json!({ "type": "join" }))?;
+    socket.wait_for("joined")?;
+    socket.say(&json!({ "type": "say", "id": "2", "text": format!("hello {tag}") }))?;
+    let said = machine::eventually("it is answered", || {
+        let frame: Value = socket.wait_for("message")?;
+        Ok((frame["by"] == "agent").then(|| frame["text"].to_string()))
+    })?;
+    control!(said.contains("from its own agent"), "{said}");
+    Ok(Verdict::Held)
+}
+
+/// C13.
+pub const ATTEMPTS: &[Attempt] = &[
+    Attempt { row: "C13", variant: "the dashboard", run: the_dashboard },
+    Attempt {
+        row: "C13",
+        variant: "a request of another site, with a token",
+        run: a_request_of_another_site,
+    },
+    Attempt { row: "C13", variant: "a form of another site", run: a_form_of_another_site },
+    Attempt { row: "C13", variant: "a token in the address bar", run: a_token_in_the_address },
+    Attempt {
+        row: "C13",
+        variant: "a websocket of another origin",
+        run: a_websocket_of_another_origin,
+    },
+    Attempt { row: "C13", variant: "a room of another agent", run: a_room_of_another_agent },
+];

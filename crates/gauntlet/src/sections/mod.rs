@@ -1,0 +1,16 @@
+//! The sections of the specification, one folder a letter, one file a row or a few.
+
+mod a;
+pub mod absent;
+mod b;
+mod c;
+mod d;
+mod e;
+mod f;
+
+use crate::attempt::Section;
+use crate::matrix;
+
+/// Every section, in the order of the specification.
+pub const SECTIONS: &[Section] =
+    &[a::SECTION, b::SECTION, c::SECTION, d::SECTION, e::SECTION, f::SECTION, matrix::SECTION];
