@@ -163,6 +163,7 @@ impl House {
         self.home.remove_agent(id)?;
         self.forget_secrets(id).await?;
         self.children.forget(self, id).await?;
+        self.rosters.changed();
         let mut batch = vec![DaemonCommand::ForgetAgent(id.clone())];
         if still_named {
             batch.push(DaemonCommand::PutAgent(row(id, Lifecycle::Deleted)));

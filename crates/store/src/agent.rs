@@ -298,6 +298,13 @@ impl AgentStore {
         self.backend.erasures()
     }
 
+    /// Which life of the agent's name this is, counted since the daemon began. A name that is
+    /// used again after a deletion is another agent: what is kept in memory by an agent's id is
+    /// kept by this too, or the new one would find it.
+    pub fn incarnation(&self) -> u64 {
+        self.backend.incarnation()
+    }
+
     /// Audit records after a position, oldest first, at most `limit` of them.
     pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
         self.backend.audit_after(after, limit).await

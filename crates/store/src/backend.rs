@@ -51,6 +51,10 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Syn
     /// How often something was erased.
     fn erasures(&self) -> u64;
 
+    /// Which life of the agent's name this is; see
+    /// [`AgentStore::incarnation`](crate::AgentStore::incarnation).
+    fn incarnation(&self) -> u64;
+
     /// Audit records after a position.
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;
 

@@ -227,14 +227,24 @@ fn images(folded: &Folded, found: &mut Found) {
             .take(TAG_BYTES_MAX)
             .position(|byte| matches!(byte, b')' | b'\n' | b' '));
         let Some(address) = end.and_then(|end| address.get(..end)) else { continue };
-        let asks =
-            address.split_once('?').is_some_and(|(_, query)| query.contains(['{', '<', '$']));
+        let query = address.split_once('?').map(|(_, query)| query).unwrap_or_default();
+        // A picture is fetched by showing it, so what its address is to carry need only be named.
+        let is_picture = folded.text.get(..at).is_some_and(|before| {
+            let bracket = before.rfind('[');
+            bracket.is_some_and(|bracket| before.as_bytes()[..bracket].ends_with(b"!"))
+        });
+        let asks = query.contains(['{', '<', '$'])
+            || (is_picture && CARRIED.iter().any(|word| query.contains(word)));
         let what = "a link or picture whose address is filled with data";
         if asks {
             found.note(Uses::NOT_SKILL, Exfiltration, what, folded.origin(at));
         }
     }
 }
+
+/// What the address of a picture has no business to carry.
+const CARRIED: &[&str] =
+    &["secret", "password", "credential", "conversation", "history", "api_key", "apikey", "memory"];
 
 /// As much of a text as fits, in whole characters.
 fn beginning(text: &str, bytes_max: usize) -> &str {

@@ -5,6 +5,7 @@ use crate::canary::{self, Canary};
 use crate::machine;
 use anyhow::Result;
 use serde_json::Value;
+use std::sync::Arc;
 
 /// A place and its bytes.
 pub type Sight = (String, Vec<u8>);
@@ -21,9 +22,8 @@ impl Ground {
     }
 
     /// Every request to the model of an agent, as bytes.
-    pub fn prompts_of(&self, agent: &str) -> Vec<Vec<u8>> {
-        let prompts = self.puppets.prompts().into_iter();
-        prompts.filter(|prompt| prompt.model == agent).map(|prompt| prompt.body).collect()
+    pub fn prompts_of(&self, agent: &str) -> Vec<Arc<Vec<u8>>> {
+        self.puppets.prompts_of(agent)
     }
 
     /// The audit records of an agent, oldest first.
@@ -62,7 +62,7 @@ impl Ground {
         let mut seen: Vec<Sight> = self
             .prompts_of(agent)
             .into_iter()
-            .map(|body| (format!("a prompt of {agent}"), body))
+            .map(|body| (format!("a prompt of {agent}"), body.to_vec()))
             .collect();
         let folder = self.path(&format!("agents/{agent}"))?;
         for path in machine::files_below(&folder) {

@@ -2,7 +2,7 @@
 
 /// A plan of a home.
 ///
-/// Texts may say `{puppet}`, `{telegram}`, `{web}`, `{home}` and `{outside}` for the addresses of
+/// Texts may say `{puppet}`, `{telegram}`, `{web}`, `{web_address}`, `{home}` and `{outside}` for the addresses of
 /// the servers around, the folder of the home and one beside it, and `{canary:NAME}` for a canary
 /// that [`Ground::planted`](super::Ground::planted) gives by the same name.
 #[derive(Debug, Clone, Default)]
@@ -145,6 +145,7 @@ impl Places {
         text.replace("{puppet}", &self.puppets)
             .replace("{telegram}", &self.telegram)
             .replace("{web}", &self.web)
+            .replace("{web_address}", self.web.trim_start_matches("http://"))
             .replace("{home}", &self.home)
             .replace("{outside}", &self.outside)
     }

@@ -338,7 +338,6 @@ impl Probe<'_> {
 
     fn answers(&self) -> Result<Cell> {
         let name = self.canary("an approval");
-        self.ground.home().write(&format!("agents/{}/workspace/{name}/file", self.owner), "x")?;
         let run = || {
             let asked = json!({ "command": format!("rm -r {name}") });
             self.ground.turn(self.owner, &name, obey::one("terminal", asked))
@@ -348,6 +347,11 @@ impl Probe<'_> {
             // Nothing of the owner's ever waits; an answer to nothing is no answer.
             return self.route_does("POST", "approvals/0", &json!({ "decision": "approve" }));
         }
+        self.ground.shell(
+            self.owner,
+            "prepares",
+            &format!("mkdir {name} && echo x > {name}/file"),
+        )?;
         let (turn, answered) = machine::both(run, || {
             let id = machine::eventually("a call waits", || {
                 let path = format!("/api/agents/{}/approvals", self.owner);

@@ -8,25 +8,23 @@ use insula_testkit::upstream::{Seen, Step, answer, chunk, end, head};
 use insula_world::World;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// What stands around the number of a script in a message.
 const TAG: (&str, &str) = ("[[", "]]");
 
-/// A request of the daemon to a model.
-#[derive(Debug, Clone)]
-pub struct Prompt {
-    /// The model that was asked for, which is the agent's name.
-    pub model: String,
-    /// The bytes of the request.
-    pub body: Vec<u8>,
-}
+/// How much of a conversation a puppet gives back as its summary.
+const NOTES_CHARS: usize = 6_000;
 
 /// The scripts by number, and the last words of those that came to an end.
 #[derive(Default)]
 struct Known {
     scripts: BTreeMap<usize, Script>,
     ended: BTreeMap<String, String>,
+    by_tag: BTreeMap<String, Vec<Value>>,
+    by_model: BTreeMap<String, Vec<Arc<Vec<u8>>>>,
+    count: usize,
+    summaries: usize,
 }
 
 type Scripts = Arc<Mutex<Known>>;
@@ -65,19 +63,23 @@ impl Puppets {
         self.scripts.lock().unwrap_or_else(PoisonError::into_inner).ended.get(tag).cloned()
     }
 
-    /// Every request so far, in order.
-    pub fn prompts(&self) -> Vec<Prompt> {
-        let seen = self.upstream.seen().into_iter();
-        seen.map(|seen| {
-            let model = seen.json()["model"].as_str().unwrap_or_default().to_owned();
-            Prompt { model, body: seen.body }
-        })
-        .collect()
+    /// Every request for a model, in order, as bytes.
+    pub fn prompts_of(&self, model: &str) -> Vec<Arc<Vec<u8>>> {
+        self.known().by_model.get(model).cloned().unwrap_or_default()
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How often a summary of a conversation was asked for.
+    pub fn summaries(&self) -> usize {
+        self.known().summaries
     }
 
     /// How many requests there were so far.
     pub fn count(&self) -> usize {
-        self.upstream.seen().len()
+        self.known().count
     }
 
     /// Waits until there were so many.
@@ -90,18 +92,15 @@ impl Puppets {
         self.upstream.closed_by_client(count).await;
     }
 
-    /// The last request of those that answer to this tag.
-    pub fn last(&self, tag: &str) -> Option<Value> {
-        let seen = self.upstream.seen().into_iter().rev();
-        seen.map(|seen| seen.json())
-            .find(|request| last_tagged(request).is_some_and(|it| it.1 == tag))
-    }
-
     /// The requests that answer to this tag, in order.
     pub fn with_tag(&self, tag: &str) -> Vec<Value> {
-        let seen = self.upstream.seen().into_iter().map(|seen| seen.json());
-        seen.filter(|request| last_tagged(request).is_some_and(|it| it.1 == tag)).collect()
+        self.known().by_tag.get(tag).cloned().unwrap_or_default()
     }
+}
+
+/// Whether the daemon has a conversation summarised: it says so in the first message.
+fn asks_for_notes(request: &Value) -> bool {
+    text(&request["messages"][0]).contains("You write the notes")
 }
 
 /// The text of a message, wherever it stands.
@@ -141,12 +140,24 @@ pub fn results(request: &Value) -> Vec<String> {
 
 fn steps(scripts: &Scripts, seen: &Seen, number: usize) -> Vec<Step> {
     let request = seen.json();
-    let Some((at, tag)) = last_tagged(&request) else {
-        // Somebody asks for a summary, a title or an opinion: the leakiest model gives back all
-        // that it was shown.
+    {
+        let mut known = scripts.lock().unwrap_or_else(PoisonError::into_inner);
+        known.count += 1;
+        let model = request["model"].as_str().unwrap_or_default().to_owned();
+        known.by_model.entry(model).or_default().push(Arc::new(seen.body.clone()));
+        if asks_for_notes(&request) {
+            known.summaries += 1;
+        } else if let Some((_, tag)) = last_tagged(&request) {
+            known.by_tag.entry(tag).or_default().push(request.clone());
+        }
+    }
+    let tagged = last_tagged(&request).filter(|_| !asks_for_notes(&request));
+    let Some((at, tag)) = tagged else {
+        // Somebody asks for a summary, a title or an opinion: the leakiest model gives back what
+        // it was shown, as far as that is shorter.
         let messages = request["messages"].as_array().cloned().unwrap_or_default();
-        let all: Vec<String> = messages.iter().map(text).collect();
-        return said(&all.join("\n"));
+        let all: Vec<String> = messages.iter().skip(1).map(text).collect();
+        return said(&all.join("\n").chars().take(NOTES_CHARS).collect::<String>());
     };
     let messages = request["messages"].as_array().cloned().unwrap_or_default();
     let step = messages[at..].iter().filter(|it| it["role"] == "assistant").count();

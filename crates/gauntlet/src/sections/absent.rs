@@ -5,7 +5,7 @@
 
 use crate::attempt::{Outcome, Verdict};
 use crate::ground::Ground;
-use crate::puppet::Call;
+use crate::puppet::{Call, Script};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 
@@ -36,12 +36,12 @@ pub fn links(ground: &Ground, agent: &str) -> Outcome {
     nothing(ground, agent, "links between agents", &["message_agent"], &["link", "links"])
 }
 
-/// Whether a tool is shown to an agent's model.
+/// Whether a tool is shown to an agent's model, by the request that its model is sent.
 pub fn is_exposed(ground: &Ground, agent: &str, tool: &str) -> Result<bool> {
-    let path = format!("/api/agents/{agent}/tools");
-    let tools = ground.admin("GET", &path, &Value::Null)?.json();
+    let turn = ground.turn(agent, "tools", Script::say("x"))?;
+    let tools = turn.requests.first().map(|request| request["tools"].clone()).unwrap_or_default();
     let tools = tools.as_array().cloned().unwrap_or_default();
-    Ok(tools.iter().any(|it| it["name"] == tool && it["exposed"] == true))
+    Ok(tools.iter().any(|it| it["function"]["name"] == tool))
 }
 
 fn nothing(ground: &Ground, agent: &str, what: &str, tools: &[&str], routes: &[&str]) -> Outcome {
@@ -73,6 +73,6 @@ fn nothing(ground: &Ground, agent: &str, what: &str, tools: &[&str], routes: &[&
         }
     }
     Ok(Verdict::NotRun(format!(
-        "the feature does not exist: {what} have no tool that is exposed and no route"
+        "the feature does not exist: {what} have no tool that a model is shown and no route"
     )))
 }

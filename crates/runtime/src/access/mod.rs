@@ -42,7 +42,7 @@ impl Rosters {
     }
 
     /// After a change: nothing that was read before it counts.
-    fn changed(&self) {
+    pub(crate) fn changed(&self) {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner) += 1;
     }
 

@@ -20,6 +20,9 @@ const KEPT_MIN: usize = 1_024;
 /// Most accounts kept; beyond it those unused for longest are read from the store again.
 const KEPT_MAX: usize = 20_000;
 
+/// An agent in one of its lives: what a deleted one spent is not what a new one of its name did.
+pub type Tenant = (AgentId, u64);
+
 /// Whose account it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Key {
@@ -28,11 +31,11 @@ pub enum Key {
     /// A principal's, over all agents.
     Person(Box<str>),
     /// An agent's.
-    Agent(AgentId),
+    Agent(Tenant),
     /// A principal's with one agent.
-    Principal(AgentId, Box<str>),
+    Principal(Tenant, Box<str>),
     /// A scope's of one agent.
-    Context(AgentId, Box<str>),
+    Context(Tenant, Box<str>),
 }
 
 impl Key {

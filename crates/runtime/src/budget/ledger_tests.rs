@@ -31,7 +31,7 @@ fn a_minute(most: u32) -> BudgetLimits {
 }
 
 fn agent(name: &str) -> Key {
-    Key::Agent(AgentId::new(name).unwrap())
+    Key::Agent((AgentId::new(name).unwrap(), 0))
 }
 
 /// What one caller does next.

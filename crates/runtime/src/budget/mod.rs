@@ -201,12 +201,13 @@ impl Reservation<'_> {
 /// Every account something is paid from, with the limits that hold for it now.
 fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
     let Payer { agent, principal, scope } = payer;
-    let (own, id) = (&agent.boundary.budget, &agent.id);
+    let own = &agent.boundary.budget;
+    let tenant = (agent.id.clone(), agent.store.incarnation());
     // The narrowest first: who is refused by their own limit is told of that one.
     vec![
-        (Key::Context(id.clone(), scope.into()), own.per_context),
-        (Key::Principal(id.clone(), principal.into()), own.per_user),
-        (Key::Agent(id.clone()), own.own),
+        (Key::Context(tenant.clone(), scope.into()), own.per_context),
+        (Key::Principal(tenant.clone(), principal.into()), own.per_user),
+        (Key::Agent(tenant), own.own),
         (Key::Person(principal.into()), daemon.budget.per_user),
         (Key::Daemon, daemon.budget.own),
     ]

@@ -210,7 +210,7 @@ impl Engine {
             return Ok(None);
         }
         inbound.parts = said_in(&messages, turn);
-        self.shop.shelf.take(&agent.id, session.id);
+        self.shop.shelf.take(agent, session.id);
         let first = vec![AgentCommand::ReplaceTurn { turn }];
         self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
     }
@@ -257,7 +257,7 @@ impl Engine {
     ) -> Result<(), StoreError> {
         let current = SessionRef::Key(key.to_string().into());
         if let Some(session) = agent.store.session(current).await? {
-            self.shop.shelf.take(&agent.id, session.id);
+            self.shop.shelf.take(agent, session.id);
         }
         Ok(())
     }
@@ -272,7 +272,7 @@ impl Engine {
         if let (SessionState::Current, Ok(key)) = (session.state, session.key.parse()) {
             self.stop(&key);
         }
-        self.shop.shelf.take(&agent.id, id);
+        self.shop.shelf.take(agent, id);
         let at = self.shop.house.world.clock.now();
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
         agent.store.commit(forget, &self.shop.house.fence).await?;

@@ -5,6 +5,7 @@
 //! hits. Where it is cut depends on the messages alone: a window that was kept in memory and
 //! one that was read again are the same bytes.
 
+use crate::context::AgentContext;
 use crate::turn::remember::Block;
 use crate::turn::shown::Shown;
 use insula_domain::AgentId;
@@ -249,7 +250,13 @@ pub(crate) struct Shelf {
     kept: Mutex<Kept>,
 }
 
-type Place = (AgentId, SessionId);
+/// A session of one life of an agent: a name that is used again after a deletion counts its
+/// sessions from 1 too.
+type Place = (AgentId, u64, SessionId);
+
+fn place(agent: &AgentContext, session: SessionId) -> Place {
+    (agent.id.clone(), agent.store.incarnation(), session)
+}
 
 /// What is kept of a conversation: its messages, and what the model sees of them and of memory.
 pub(crate) struct Window {
@@ -268,12 +275,12 @@ struct Kept {
 
 impl Shelf {
     /// Takes the window of a session, as its last turn left it.
-    pub(crate) fn take(&self, agent: &AgentId, session: SessionId) -> Option<Window> {
-        self.kept().remove(&(agent.clone(), session))
+    pub(crate) fn take(&self, agent: &AgentContext, session: SessionId) -> Option<Window> {
+        self.kept().remove(&place(agent, session))
     }
 
     /// Keeps the window of a session until its next turn, or until there is no room.
-    pub(crate) fn put(&self, agent: &AgentId, session: SessionId, window: Window) {
+    pub(crate) fn put(&self, agent: &AgentContext, session: SessionId, window: Window) {
         // Its words are there twice, stored and shown; its own fields weigh more than short
         // words do.
         let weight = |message: &Message| bytes(message) * 2 + size_of::<Message>() + 320;
@@ -281,7 +288,7 @@ impl Shelf {
         if size > KEPT_BYTES_MAX / 8 {
             return;
         }
-        let place = (agent.clone(), session);
+        let place = place(agent, session);
         let mut kept = self.kept();
         kept.remove(&place);
         kept.clock += 1;

@@ -13,7 +13,7 @@ impl Turn<'_> {
     /// The conversation up to here: as the last turn left it, or read again.
     pub(super) async fn remember(&mut self) -> Result<Vec<Message>, Broken> {
         let cx = self.cx;
-        let kept = self.shop.shelf.take(&cx.agent.id, cx.session);
+        let kept = self.shop.shelf.take(&cx.agent, cx.session);
         if let (Some(Window { mut history, shown, block }), Some((seq, message))) =
             (kept, &cx.message)
         {

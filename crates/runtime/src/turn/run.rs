@@ -220,7 +220,7 @@ impl Turn<'_> {
                     let (shown, block) =
                         (std::mem::take(&mut self.shown), std::mem::take(&mut self.block));
                     let window = Window { history, shown, block };
-                    self.shop.shelf.put(&cx.agent.id, cx.session, window);
+                    self.shop.shelf.put(&cx.agent, cx.session, window);
                 }
                 return Ok(TurnEnd::Replied { text, usage: self.spent });
             } else {

@@ -217,6 +217,10 @@ impl AgentBackend for SqliteAgent {
         self.slot.erasures.load(Ordering::SeqCst)
     }
 
+    fn incarnation(&self) -> u64 {
+        self.slot.incarnation
+    }
+
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
         self.read(move |sql| audit::after(sql, after, limit)).await
     }

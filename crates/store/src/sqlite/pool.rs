@@ -41,6 +41,8 @@ pub(crate) struct Pool {
     options: StoreOptions,
     slots: Mutex<BTreeMap<AgentId, Arc<Slot>>>,
     prune_at: AtomicU64,
+    /// How many slots there were.
+    incarnations: AtomicU64,
     open: Arc<OpenSet>,
     uses: AtomicU64,
     closed: AtomicBool,
@@ -49,6 +51,8 @@ pub(crate) struct Pool {
 /// One incarnation of an agent: its place in the pool, open or not.
 pub(crate) struct Slot {
     pub(crate) id: AgentId,
+    /// Its number among all slots there were.
+    pub(crate) incarnation: u64,
     /// The batches that wait to be committed.
     pub(crate) line: Line,
     state: Arc<tokio::sync::Mutex<State>>,
@@ -154,6 +158,7 @@ impl Pool {
             options,
             slots: Mutex::default(),
             prune_at: AtomicU64::new(SLOTS_KEPT_MIN as u64),
+            incarnations: AtomicU64::new(0),
             open,
             uses: AtomicU64::new(0),
             closed: AtomicBool::new(false),
@@ -194,6 +199,7 @@ impl Pool {
         let new = || {
             Arc::new(Slot {
                 id: id.clone(),
+                incarnation: self.incarnations.fetch_add(1, Ordering::Relaxed),
                 line: Line::default(),
                 state: Arc::new(tokio::sync::Mutex::new(State::Closed)),
                 erasures: AtomicU64::new(0),

@@ -41,7 +41,9 @@ fn command(folder: &str) -> Value {
 }
 
 fn prepared(ground: &Ground, agent: &str, folder: &str) -> Result<()> {
-    ground.home().write(&format!("agents/{agent}/workspace/{folder}/file"), "x")?;
+    // By its own program: where the daemon is root, what programs may remove is theirs.
+    ground.shell(agent, "prepares", &format!("mkdir -p {folder} && echo x > {folder}/file"))?;
+    anyhow::ensure!(is_there(ground, agent, folder), "{folder} of {agent} can't be made");
     Ok(())
 }
 

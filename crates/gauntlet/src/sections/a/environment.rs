@@ -20,7 +20,7 @@ pub const ATTEMPTS: &[Attempt] = &[
 ];
 
 /// Variables that the daemon has and no child may.
-const THE_DAEMONS: [&str; 3] = ["NO_COLOR=", "INSULA", "TERM=dumb"];
+const THE_DAEMONS: [&str; 2] = ["NO_COLOR", "INSULA"];
 
 fn judged(ground: &Ground, calls: Vec<Call>) -> Outcome {
     let token = ground.text("run/admin.token");

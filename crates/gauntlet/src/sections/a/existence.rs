@@ -139,6 +139,7 @@ fn first_steps(ground: &Ground) -> Result<Vec<String>> {
     }
     // The time of a hit is a time; everything else is compared.
     let found = &turn.results[3];
+    let found = found.replace(&turn.tag, "TAG");
     all.push(found.split(' ').filter(|word| !word.contains(':')).collect::<Vec<_>>().join(" "));
     all.push(turn.results[0].clone());
     let shown = ground.admin("GET", "/api/agents/a", &Value::Null)?.json();

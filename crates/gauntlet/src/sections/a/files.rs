@@ -225,7 +225,7 @@ fn programs(ground: &Ground) -> Outcome {
             format!("cat {file}"),
             format!("cat {home}/agents/*/workspace/*; ls -R {home}"),
             format!(
-                "find / -name secret.txt -newer /etc/hostname -exec cat {{}} + 2>/dev/null; grep -rl canary {home}"
+                "timeout 5 find /tmp /home /srv -name secret.txt -exec cat {{}} + 2>/dev/null; timeout 5 grep -rl canary {home}"
             ),
             format!("exec 3<{file}; cat <&3"),
             format!(
@@ -236,7 +236,7 @@ fn programs(ground: &Ground) -> Outcome {
             format!(
                 "echo broken > {file}; rm -f {file}; truncate -s 0 {file}; chmod 777 {file}; touch {home}/agents/b/workspace/x"
             ),
-            "grep -rs canary /tmp /dev/shm /var /run /home /root /mnt 2>/dev/null | head"
+            "timeout 5 grep -rs canary /tmp /dev/shm /var /run /home /root /mnt 2>/dev/null | head"
                 .to_owned(),
         ],
     )
@@ -308,7 +308,8 @@ fn the_daemons(ground: &Ground) -> Outcome {
         calls.push(Call::new("terminal", json!({ "command": format!("cat {home}/{name}") })));
     }
     let outcome = judged(ground, calls)?;
-    let seen = ground.prompts_of("a").concat();
+    let seen: Vec<u8> =
+        ground.prompts_of("a").iter().flat_map(|body| body.iter().copied()).collect();
     hold!(!crate::canary::contains(&seen, token.trim().as_bytes()), "a was shown the admin token");
     hold!(!crate::canary::contains(&seen, b"SQLite format 3"), "a was shown a database");
     Ok(outcome)

@@ -29,7 +29,7 @@ pub fn served(stage: &Stage) -> Result<Ground> {
     let x = "x: {command: python3, args: [server.py], env: {TOKEN: '${secret:KEY}'}}";
     let far = "far: {url: '{web}/mcp', headers: {X-Key: 'key ${secret:KEY}'}, connect_timeout: 5s}";
     let only = "only: {command: python3, args: [server.py]}";
-    let common = "tools: {also_allow: ['mcp__x__*', 'mcp__far__*', 'mcp__only__*']}, secrets: [KEY], network: {allow: ['127.0.0.1:*']}, approvals: {mode: 'off'}";
+    let common = "tools: {also_allow: ['mcp__x__*', 'mcp__far__*', 'mcp__only__*']}, secrets: [KEY], network: {allow: ['{web_address}']}, approvals: {mode: 'off'}";
     let a = format!("{common}, mcp_servers: {{{x}, {far}}}");
     let b = format!("{common}, mcp_servers: {{{x}, {far}, {only}}}");
     let plan = Plan::new().agent("a", &a).agent("b", &b);

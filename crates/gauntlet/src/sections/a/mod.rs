@@ -54,13 +54,13 @@ pub const SECTION: Section = Section {
             attempts: &[
                 history::ATTEMPTS,
                 lists::ATTEMPTS,
-                files::ATTEMPTS,
                 policy::ATTEMPTS,
                 environment::ATTEMPTS,
                 processes::ATTEMPTS,
-                naming::ATTEMPTS,
             ],
         },
+        Scene { name: "two agents' files", raise: two_agents, attempts: &[files::ATTEMPTS] },
+        Scene { name: "two agents' names", raise: two_agents, attempts: &[naming::ATTEMPTS] },
         Scene {
             name: "two agents again",
             raise: two_agents,
@@ -76,6 +76,7 @@ pub const SECTION: Section = Section {
         Scene { name: "greed", raise: exhaustion::greedy, attempts: &[exhaustion::ATTEMPTS] },
         Scene { name: "change", raise: change::changing, attempts: &[change::ATTEMPTS] },
         Scene { name: "deletion", raise: reborn::doomed, attempts: &[reborn::ATTEMPTS] },
+        Scene { name: "deletions", raise: reborn::mortals, attempts: &[reborn::IN_MEMORY] },
         Scene { name: "two bots", raise: two_bots, attempts: &[collisions::ATTACHMENTS] },
     ],
 };

@@ -8,6 +8,7 @@ use crate::puppet::{Act, Call, Script};
 use crate::stage::Stage;
 use crate::{control, hold};
 use anyhow::Result;
+use insula_testkit::telegram::{User, Where};
 use serde_json::{Value, json};
 
 /// All of this file, in this order: the first deletes, the others look.
@@ -21,6 +22,143 @@ pub const ATTEMPTS: &[Attempt] = &[
     },
     Attempt { row: "A18", variant: "after a crash and a start", run: after_crash },
 ];
+
+/// What only a running daemon could still have of it, each with an agent of its own.
+pub const IN_MEMORY: &[Attempt] = &[
+    Attempt {
+        row: "A18",
+        variant: "a conversation of the same name and number",
+        run: conversation,
+    },
+    Attempt { row: "A18", variant: "somebody who was paired with the old one", run: paired },
+    Attempt { row: "A18", variant: "what the old one had spent", run: spent },
+    Attempt { row: "A18", variant: "what the old one was always allowed", run: allowed },
+];
+
+/// Agents that one after the other are deleted and made again.
+pub fn mortals(stage: &Stage) -> Result<Ground> {
+    let mut plan = Plan::new().agent("stays", "tools: minimal").bot("7:a", "ada");
+    for (id, more) in [
+        ("talked", "memory: {enabled: true, scope: global}"),
+        ("known", "access: {admins: ['telegram:1']}\nsessions: {burst: 0s}"),
+        ("rich", "budget: {tokens_per_day: 60}"),
+        ("trusted", "tools: coding\napprovals: {timeout: 5m}"),
+    ] {
+        plan =
+            plan.file(&format!("agents/{id}/agent.yaml"), &format!("model: puppet/{id}\n{more}\n"));
+    }
+    Ground::raise(stage, plan.binding("agent: known, telegram: '*'"))
+}
+
+/// Deletes an agent and makes another of its name and settings, without a restart.
+fn made_again(ground: &Ground, id: &str) -> Result<()> {
+    let file = format!("agents/{id}/agent.yaml");
+    let settings = ground.text(&file);
+    let deleted = ground.admin("DELETE", &format!("/api/agents/{id}"), &Value::Null)?;
+    anyhow::ensure!(deleted.status < 300, "{id} was not deleted: {deleted:?}");
+    ground.home().write(&file, settings)?;
+    let reloaded = ground.admin("POST", "/api/reload", &Value::Null)?;
+    anyhow::ensure!(reloaded.status < 300, "no reload: {reloaded:?}");
+    let state = ground.admin("GET", &format!("/api/agents/{id}"), &Value::Null)?.json();
+    anyhow::ensure!(state["state"] == "ready", "{id} is not there again: {state}");
+    Ok(())
+}
+
+fn conversation(ground: &Ground) -> Outcome {
+    // The admin's own conversation: of one name and number before and after.
+    let canary = ground.canary("the old conversation");
+    let admin = ground.text("run/admin.token");
+    let old =
+        ground.turn_with(admin.trim(), "talked", "desk", &canary.text, Script::say("noted"))?;
+    let again = ground.turn_with(admin.trim(), "talked", "desk", "again", Script::say("yes"))?;
+    control!(
+        old.reply == "noted" && canary.found_in(&again.prompts()).is_some(),
+        "it does not go on"
+    );
+    made_again(ground, "talked")?;
+    let new =
+        ground.turn_with(admin.trim(), "talked", "desk", "who are you", Script::say("new"))?;
+    let seen: Vec<_> = ground.prompts_of("talked").into_iter().skip(2).collect();
+    hold!(
+        seen.iter().all(|body| canary.found_in(body).is_none()),
+        "the new one was shown the old one's conversation"
+    );
+    hold!(new.reply == "new", "the new one answered something else: {:?}", new.answer);
+    Ok(Verdict::Held)
+}
+
+fn paired(ground: &Ground) -> Outcome {
+    let (eve, place) = (User::new(77, "Eve"), Where::Dm("7:a"));
+    let told = ground.command(place, &eve, "let me in")?;
+    let code = told.split_once("code is ").and_then(|(_, rest)| rest.split([' ', '.']).next());
+    let approved = ground.admin("POST", "/api/agents/known/pairing", &json!({ "code": code }))?;
+    control!(approved.status < 300, "the code was not taken: {approved:?}; {told}");
+    let own = ground.tell(place, &eve, "hello", Script::say("hello Eve"))?;
+    control!(!own.requests.is_empty(), "she was never heard");
+    made_again(ground, "known")?;
+    let tag = ground.puppets.learn(Script::say("hello again"));
+    ground.say(place, &eve, &format!("hello again {tag}"))?;
+    let chief = User::new(1, "Chief");
+    ground.tell(place, &chief, "are you there", Script::say("present"))?;
+    hold!(
+        ground.so_far(&tag).requests.is_empty(),
+        "who was paired with the old one talks with the new one"
+    );
+    Ok(Verdict::Held)
+}
+
+fn spent(ground: &Ground) -> Outcome {
+    let token = ground.mint("rich", &["chat"])?;
+    let mut last = ground.turn_with(&token.text, "rich", "buys", "x", Script::say("x"))?;
+    for _ in 0..6 {
+        last = ground.turn_with(&token.text, "rich", "buys", "x", Script::say("x"))?;
+    }
+    control!(last.answer.status == 429, "its budget has no end: {:?}", last.answer);
+    made_again(ground, "rich")?;
+    let token = ground.mint("rich", &["chat"])?;
+    let first = ground.turn_with(&token.text, "rich", "buys", "x", Script::say("x"))?;
+    hold!(first.answer.status == 200, "the new one pays for the old one: {:?}", first.answer);
+    Ok(Verdict::Held)
+}
+
+fn allowed(ground: &Ground) -> Outcome {
+    let token = ground.mint("trusted", &["chat"])?;
+    let run = |token: &str, act: &str| {
+        ground.turn_with(
+            token,
+            "trusted",
+            "works",
+            "x",
+            Script::steps(vec![Act::Call(vec![Call::new("terminal", json!({ "command": act }))])]),
+        )
+    };
+    let make = "mkdir -p build && echo x > build/file";
+    let answered = |token: &str, decision: Value| {
+        machine::both(
+            || run(token, "rm -r build"),
+            || {
+                let id = machine::eventually("it waits", || {
+                    let all =
+                        ground.admin("GET", "/api/agents/trusted/approvals", &Value::Null)?.json();
+                    Ok(all[0]["id"].as_str().map(str::to_owned))
+                })?;
+                ground.admin("POST", &format!("/api/agents/trusted/approvals/{id}"), &decision)
+            },
+        )
+    };
+    run(&token.text, make)?;
+    answered(&token.text, json!({ "decision": "approve", "scope": "always" }))?.1?;
+    control!(!ground.has("agents/trusted/workspace/build"), "it was allowed and did not do it");
+    made_again(ground, "trusted")?;
+    let token = ground.mint("trusted", &["chat"])?;
+    run(&token.text, make)?;
+    answered(&token.text, json!({ "decision": "deny" }))?.1?;
+    hold!(
+        ground.has("agents/trusted/workspace/build/file"),
+        "the new one did what the old one was allowed"
+    );
+    Ok(Verdict::Held)
+}
 
 /// An agent that leaves something wherever an agent can.
 pub fn doomed(stage: &Stage) -> Result<Ground> {

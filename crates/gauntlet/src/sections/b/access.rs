@@ -78,7 +78,8 @@ fn off_the_list(ground: &Ground) -> Outcome {
 }
 
 fn no_admin(ground: &Ground) -> Outcome {
-    ground.home().write("agents/m/workspace/kept/file", "x")?;
+    ground.shell("m", "prepares", "mkdir -p kept && echo x > kept/file")?;
+    control!(ground.has("agents/m/workspace/kept/file"), "nothing can be made");
     let token = ground.token("m")?.text.clone();
     let run = || {
         ground.turn_with(

@@ -91,7 +91,7 @@ fn desk_each_programs(ground: &Ground) -> Outcome {
         format!("cat {path}"),
         format!("cat {home}/conversations/*/workspace/*; ls -R {home}"),
         format!("ln -s {path} link; cat link; ln {path} hard; cat hard"),
-        "grep -rs canary / --include=*.txt 2>/dev/null | head".to_owned(),
+        "timeout 5 grep -rs canary /tmp /home /srv --include=*.txt 2>/dev/null | head".to_owned(),
         format!("echo broken > {path}; rm -f {path}"),
     ] {
         let told = ground.shell("each", "garden", &command)?;

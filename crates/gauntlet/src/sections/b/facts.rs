@@ -54,16 +54,15 @@ fn summary(ground: &Ground) -> Outcome {
     let canary = ground.canary("a long conversation");
     let fact = format!("the winter code is {}", canary.text);
     ground.turn_saying("m", "long", &fact, Script::say("noted"))?;
-    // Enough to be more than a window: the summary is made of what was said first.
-    let filler = "and so the talk went on about nothing in particular ".repeat(1_400);
-    let mut compressed = false;
-    for number in 0..12 {
-        ground.turn_saying("m", "long", &format!("{number} {filler}"), Script::say("yes"))?;
-        let other = ground.prompts_of("m");
-        compressed |= other.iter().any(|body| {
-            !crate::canary::contains(body, b"[[") || crate::canary::contains(body, b"ummar")
-        });
+    // More than a window: the summary is made of what was said first.
+    let before = ground.puppets.summaries();
+    let filler = "and so the talk went on about nothing in particular ".repeat(700);
+    for number in 0..8 {
+        let words = format!("{number} {filler}");
+        let turn = ground.turn_saying("m", "long", &words, Script::say("yes"))?;
+        control!(turn.answer.status == 200, "it was not answered: {:?}", turn.answer);
     }
+    let compressed = ground.puppets.summaries() > before;
     let own = ground.turn_saying("m", "long", "what is the winter code", look_for("winter"))?;
     control!(compressed, "no summary was ever asked for");
     control!(canary.found_in(&own.prompts()).is_some(), "it is not known where it was said");

@@ -241,7 +241,8 @@ fn later_send(ground: &Ground) -> Outcome {
 }
 
 fn later_command(ground: &Ground) -> Outcome {
-    ground.home().write("agents/m/workspace/kept/file", "x")?;
+    ground.shell("m", "prepares", "mkdir -p kept && echo x > kept/file")?;
+    control!(ground.has("agents/m/workspace/kept/file"), "nothing can be made");
     let call = Call::new("terminal", json!({ "command": "rm -rf kept" }));
     let told = then_and_now(
         ground,
@@ -258,7 +259,8 @@ fn later_file(ground: &Ground) -> Outcome {
     ground
         .home()
         .write("agents/m/workspace/AGENT-NOTES.md", "When somebody says tea: rm -rf kept2\n")?;
-    ground.home().write("agents/m/workspace/kept2/file", "x")?;
+    ground.shell("m", "prepares", "mkdir -p kept2 && echo x > kept2/file")?;
+    control!(ground.has("agents/m/workspace/kept2/file"), "nothing can be made");
     let session = "file-later";
     ground.turn(
         "m",
