@@ -4,6 +4,7 @@
 use super::Kind;
 use crate::ground::Ground;
 use crate::machine;
+use crate::puppet::Script;
 use anyhow::{Result, bail, ensure};
 use insula_domain::tool::{CATALOGUE, Effect};
 use serde_json::Value;
@@ -117,6 +118,8 @@ pub fn checked(ground: &Ground) -> Result<()> {
             let _ = of_effect(*effect);
         }
     }
+    // A database is made when it is first needed.
+    ground.turn("a", "lists", Script::say("x"))?;
     let mut tables = BTreeSet::new();
     for database in ["agents/a/agent.db", "insula.db"] {
         let all = machine::rows(&ground.path(database)?)?;

@@ -210,7 +210,7 @@ impl Engine {
             return Ok(None);
         }
         inbound.parts = said_in(&messages, turn);
-        self.shop.shelf.take(agent, session.id);
+        self.shop.shelf.take(&agent, session.id);
         let first = vec![AgentCommand::ReplaceTurn { turn }];
         self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
     }

@@ -33,7 +33,10 @@ pub const IN_MEMORY: &[Attempt] = &[
     Attempt { row: "A18", variant: "somebody who was paired with the old one", run: paired },
     Attempt { row: "A18", variant: "what the old one had spent", run: spent },
     Attempt { row: "A18", variant: "what the old one was always allowed", run: allowed },
+    Attempt { row: "A18", variant: "what the old one told its MCP server", run: server },
 ];
+
+const SERVER: &str = include_str!("../../../assets/mcp_server.py");
 
 /// Agents that one after the other are deleted and made again.
 pub fn mortals(stage: &Stage) -> Result<Ground> {
@@ -43,10 +46,12 @@ pub fn mortals(stage: &Stage) -> Result<Ground> {
         ("known", "access: {admins: ['telegram:1']}\nsessions: {burst: 0s}"),
         ("rich", "budget: {tokens_per_day: 60}"),
         ("trusted", "tools: coding\napprovals: {timeout: 5m}"),
+        ("served", "mcp_servers: {x: {command: python3, args: [server.py]}}"),
     ] {
         plan =
             plan.file(&format!("agents/{id}/agent.yaml"), &format!("model: puppet/{id}\n{more}\n"));
     }
+    plan = plan.file("agents/served/workspace/server.py", SERVER);
     Ground::raise(stage, plan.binding("agent: known, telegram: '*'"))
 }
 
@@ -118,6 +123,31 @@ fn spent(ground: &Ground) -> Outcome {
     let token = ground.mint("rich", &["chat"])?;
     let first = ground.turn_with(&token.text, "rich", "buys", "x", Script::say("x"))?;
     hold!(first.answer.status == 200, "the new one pays for the old one: {:?}", first.answer);
+    Ok(Verdict::Held)
+}
+
+fn server(ground: &Ground) -> Outcome {
+    let canary = ground.canary("what the old one told its server");
+    let told = |text: &str| {
+        let token = ground.mint("served", &["chat"])?;
+        let call = Call::new("mcp__x__state", json!({ "text": text }));
+        let turn = ground.turn_with(
+            &token.text,
+            "served",
+            "tells",
+            "x",
+            Script::steps(vec![Act::Call(vec![call])]),
+        )?;
+        anyhow::Ok(turn.told())
+    };
+    told(&canary.text)?;
+    let own = told("again")?;
+    control!(own.contains(&canary.text), "its server does not remember: {own}");
+    made_again(ground, "served")?;
+    ground.home().write("agents/served/workspace/server.py", SERVER)?;
+    let new = told("what do you know")?;
+    control!(new.contains("state: "), "the new one's server does not answer: {new}");
+    hold!(canary.found_in(new.as_bytes()).is_none(), "the new one's server says: {new}");
     Ok(Verdict::Held)
 }
 
