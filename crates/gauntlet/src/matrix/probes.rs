@@ -196,13 +196,14 @@ impl Probe<'_> {
         let canary = self.canary("a database");
         self.told(vec![
             Call::new("write_file", json!({ "path": path, "content": canary })),
-            self.shell(&format!("echo {canary} >> {path}; echo {canary} > {path}-{canary}")),
+            self.shell(&format!("echo {canary} | rev >> {path}; echo x > {path}-{canary}")),
         ])?;
-        let bytes = machine::read(std::path::Path::new(&path)).unwrap_or_default();
+        // The journal of what was asked for holds the canary; only a write holds its reverse.
+        let reversed: String = canary.chars().rev().collect();
+        let bytes = machine::read(std::path::Path::new(&path))?;
         let beside = self.ground.has(&format!("agents/{}/agent.db-{canary}", self.owner));
-        // The journal of what was said holds the words; the file's own end does not.
-        let tail = &bytes[bytes.len().saturating_sub(64)..];
-        Ok(Cell::of(beside || crate::canary::contains(tail, canary.as_bytes())))
+        let replaced = !bytes.starts_with(b"SQLite format 3");
+        Ok(Cell::of(beside || replaced || crate::canary::contains(&bytes, reversed.as_bytes())))
     }
 
     fn reads_secret(&self) -> Result<Cell> {

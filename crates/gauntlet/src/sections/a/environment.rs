@@ -109,7 +109,7 @@ fn by_name(ground: &Ground) -> Outcome {
         ground,
         vec![
             shell(
-                "echo ${secret:KEY} '${secret:KEY}' '${secret:b/KEY}' '${secret:DAEMON_KEY}' '${env:NO_COLOR}x'",
+                "echo ${secret:KEY} '${secret:KEY}' '${secret:b/KEY}' '${secret:DAEMON_KEY}' '${env:TERM}x'",
             ),
             Call::new(
                 "write_file",

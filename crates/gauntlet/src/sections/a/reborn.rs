@@ -61,7 +61,8 @@ fn made_again(ground: &Ground, id: &str) -> Result<()> {
     let settings = ground.text(&file);
     let deleted = ground.admin("DELETE", &format!("/api/agents/{id}"), &Value::Null)?;
     anyhow::ensure!(deleted.status < 300, "{id} was not deleted: {deleted:?}");
-    ground.home().write(&file, settings)?;
+    // Not the very same file: an operator who makes it again writes it again.
+    ground.home().write(&file, format!("{settings}# again\n"))?;
     let reloaded = ground.admin("POST", "/api/reload", &Value::Null)?;
     anyhow::ensure!(reloaded.status < 300, "no reload: {reloaded:?}");
     let state = ground.admin("GET", &format!("/api/agents/{id}"), &Value::Null)?.json();
@@ -145,6 +146,8 @@ fn server(ground: &Ground) -> Outcome {
     control!(own.contains(&canary.text), "its server does not remember: {own}");
     made_again(ground, "served")?;
     ground.home().write("agents/served/workspace/server.py", SERVER)?;
+    // What it offers is asked for as its first turn begins.
+    told("who is there")?;
     let new = told("what do you know")?;
     control!(new.contains("state: "), "the new one's server does not answer: {new}");
     hold!(canary.found_in(new.as_bytes()).is_none(), "the new one's server says: {new}");
