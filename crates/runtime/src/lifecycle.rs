@@ -141,6 +141,8 @@ impl House {
         }
         let is_named = ledger.named_in_config.contains(id) || ledger.implicit.as_ref() == Some(id);
         self.erase(id, is_named, actor).await?;
+        // The same files again, after somebody put them back, are another agent.
+        ledger.files = None;
         if is_named {
             let record = Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] };
             ledger.records.insert(id.clone(), record);

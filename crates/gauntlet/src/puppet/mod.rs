@@ -9,7 +9,7 @@ pub mod probe;
 mod server;
 pub mod spray;
 
-pub use server::{Puppets, results};
+pub use server::{Puppets, costly, results};
 
 use insula_testkit::upstream::Step;
 use serde_json::Value;

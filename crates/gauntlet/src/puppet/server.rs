@@ -98,6 +98,19 @@ impl Puppets {
     }
 }
 
+/// An answer that says it took so many tokens.
+pub fn costly(text: &str, tokens: u64) -> Act {
+    let choice = json!({ "index": 0, "delta": { "content": text }, "finish_reason": "stop" });
+    let usage = json!({ "prompt_tokens": tokens, "completion_tokens": 1 });
+    let event = json!({ "choices": [choice], "usage": usage });
+    Act::Raw(vec![
+        head("text/event-stream"),
+        chunk(format!("data: {event}\n\n")),
+        chunk("data: [DONE]\n\n"),
+        end(),
+    ])
+}
+
 /// Whether the daemon has a conversation summarised: it says so in the first message.
 fn asks_for_notes(request: &Value) -> bool {
     text(&request["messages"][0]).contains("You write the notes")

@@ -3,7 +3,7 @@
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::{Ground, Plan};
 use crate::machine;
-use crate::puppet::{Act, Call, Script};
+use crate::puppet::{Act, Call, Script, costly};
 use crate::stage::Stage;
 use crate::{control, hold};
 use anyhow::Result;
@@ -29,7 +29,7 @@ pub fn greedy(stage: &Stage) -> Result<Ground> {
         "{open}, sandbox: {{growth: 20MB, memory: 200MB, processes: 50}}, subagents: {{max_children: 2, max_total: 4}}"
     );
     let plan = Plan::new().agent("a", &greedy).agent("b", open);
-    let plan = plan.agent("spends", "tools: minimal, budget: {tokens_per_day: 20}");
+    let plan = plan.agent("spends", "tools: minimal, budget: {tokens_per_day: 50000}");
     Ground::raise(stage, plan.agent("hurries", "tools: minimal, budget: {turns_per_minute: 1}"))
 }
 
@@ -40,11 +40,10 @@ fn works(ground: &Ground) -> Result<bool> {
 }
 
 fn budget(ground: &Ground) -> Outcome {
-    let mut last = ground.turn("spends", "s", Script::say("x"))?;
-    for _ in 0..4 {
-        last = ground.turn("spends", "s", Script::say("x"))?;
-    }
-    control!(last.answer.status == 429, "its budget has no end: {:?}", last.answer);
+    let buy = || ground.turn("spends", "s", Script::steps(vec![costly("bought", 48_000)]));
+    let (first, last) = (buy()?, buy()?);
+    let statuses = (first.answer.status, last.answer.status);
+    control!(statuses == (200, 429), "its budget is not used up by one turn: {statuses:?}");
     hold!(works(ground)?, "b does not answer");
     let body = last.answer.body;
     hold!(!body.contains("\"b\"") && !body.contains("`b`"), "the refusal names b: {body}");

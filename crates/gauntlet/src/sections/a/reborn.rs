@@ -4,7 +4,7 @@ use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::canary::Canary;
 use crate::ground::{Ground, Plan};
 use crate::machine;
-use crate::puppet::{Act, Call, Script};
+use crate::puppet::{Act, Call, Script, costly};
 use crate::stage::Stage;
 use crate::{control, hold};
 use anyhow::Result;
@@ -44,7 +44,7 @@ pub fn mortals(stage: &Stage) -> Result<Ground> {
     for (id, more) in [
         ("talked", "memory: {enabled: true, scope: global}"),
         ("known", "access: {admins: ['telegram:1']}\nsessions: {burst: 0s}"),
-        ("rich", "budget: {tokens_per_day: 60}"),
+        ("rich", "tools: minimal\nbudget: {tokens_per_day: 50000}"),
         ("trusted", "tools: coding\napprovals: {timeout: 5m}"),
         ("served", "mcp_servers: {x: {command: python3, args: [server.py]}}"),
     ] {
@@ -114,15 +114,17 @@ fn paired(ground: &Ground) -> Outcome {
 }
 
 fn spent(ground: &Ground) -> Outcome {
+    let buy = |token: &str| {
+        let costly = Script::steps(vec![costly("bought", 48_000)]);
+        ground.turn_with(token, "rich", "buys", "x", costly)
+    };
     let token = ground.mint("rich", &["chat"])?;
-    let mut last = ground.turn_with(&token.text, "rich", "buys", "x", Script::say("x"))?;
-    for _ in 0..6 {
-        last = ground.turn_with(&token.text, "rich", "buys", "x", Script::say("x"))?;
-    }
-    control!(last.answer.status == 429, "its budget has no end: {:?}", last.answer);
+    let (first, second) = (buy(&token.text)?, buy(&token.text)?);
+    let statuses = (first.answer.status, second.answer.status);
+    control!(statuses == (200, 429), "its budget is not used up by one turn: {statuses:?}");
     made_again(ground, "rich")?;
     let token = ground.mint("rich", &["chat"])?;
-    let first = ground.turn_with(&token.text, "rich", "buys", "x", Script::say("x"))?;
+    let first = buy(&token.text)?;
     hold!(first.answer.status == 200, "the new one pays for the old one: {:?}", first.answer);
     Ok(Verdict::Held)
 }
