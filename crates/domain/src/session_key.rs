@@ -86,7 +86,7 @@ impl SessionKey {
                 rule.group == GroupSessions::PerUser
             }
         };
-        Self {
+        let key = Self {
             agent: agent.clone(),
             platform: address.platform,
             account: address.account.clone(),
@@ -94,7 +94,12 @@ impl SessionKey {
             chat: address.chat.clone(),
             topic: address.topic.clone(),
             user: if per_user { address.user.clone() } else { None },
+        };
+        #[cfg(feature = "seeded-leaks")]
+        if crate::leak::is(crate::leak::Leak::KeysByChat) {
+            return crate::leak::first(&format!("key {}", key.chat), key);
         }
+        key
     }
 }
 

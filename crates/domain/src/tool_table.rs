@@ -199,7 +199,12 @@ impl ToolTable {
             quiet: Box::default(),
             narrowings: Box::default(),
         };
-        Self { verdicts, mcp }
+        let table = Self { verdicts, mcp };
+        #[cfg(feature = "seeded-leaks")]
+        if crate::leak::is(crate::leak::Leak::TablesByProfile) {
+            return crate::leak::first(&format!("table {:?}", table.mcp.policy.profile), table);
+        }
+        table
     }
 
     /// The same table, where the operator says of these servers that their tools do not send.

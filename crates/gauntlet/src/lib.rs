@@ -10,6 +10,7 @@ pub mod canary;
 pub mod ground;
 pub mod machine;
 pub mod matrix;
+pub mod noninterference;
 pub mod puppet;
 pub mod runner;
 pub mod scoreboard;

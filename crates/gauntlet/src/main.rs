@@ -1,11 +1,11 @@
 //! `insula-gauntlet`: attacks a daemon, prints the scoreboard, and ends with 1 if anything broke.
 
 use anyhow::{Context as _, Result};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use insula_gauntlet::runner::{self, Choice};
 use insula_gauntlet::sections::SECTIONS;
 use insula_gauntlet::stage::Stage;
-use insula_gauntlet::{matrix, scoreboard};
+use insula_gauntlet::{matrix, noninterference, scoreboard};
 use insula_world::World;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -14,6 +14,8 @@ use std::process::ExitCode;
 #[derive(Debug, Parser)]
 #[command(name = "insula-gauntlet", version)]
 struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// The daemon to attack.
     #[arg(long, env = "INSULA", default_value = "insula")]
     insula: PathBuf,
@@ -40,8 +42,25 @@ struct Arguments {
     matrix: bool,
 }
 
+/// What else there is.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Plays traces of one agent beside others that differ, and compares what is seen of it.
+    Noninterference(noninterference::command::Arguments),
+    /// Wakes one planted bug after the other, and says what caught it.
+    #[cfg(feature = "seeded-leaks")]
+    Leaks(noninterference::leaks::Arguments),
+}
+
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
+    let arguments = Arguments::parse();
+    let held = match &arguments.command {
+        Some(Command::Noninterference(arguments)) => noninterference::command::run(arguments),
+        #[cfg(feature = "seeded-leaks")]
+        Some(Command::Leaks(arguments)) => noninterference::leaks::run_and_tell(arguments),
+        None => run(&arguments),
+    };
+    match held {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {

@@ -26,7 +26,12 @@ pub struct Offer {
 impl Offer {
     pub(crate) fn of(tool: rmcp::model::Tool) -> Self {
         let said = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
-        Self::new(&tool.name, said, &Value::Object((*tool.input_schema).clone()))
+        let offer = Self::new(&tool.name, said, &Value::Object((*tool.input_schema).clone()));
+        #[cfg(feature = "seeded-leaks")]
+        if insula_domain::leak::is(insula_domain::leak::Leak::OffersByName) {
+            return insula_domain::leak::first(&format!("offer {}", offer.name), offer);
+        }
+        offer
     }
 
     /// A tool in bounds, or with the reason why it is not.

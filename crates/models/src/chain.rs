@@ -124,7 +124,13 @@ impl Chain {
                     passed_over.push(error);
                     link = next;
                 }
-                None => return Err(NoAnswer { error, passed_over }),
+                None => {
+                    #[cfg(feature = "seeded-leaks")]
+                    if insula_domain::leak::is(insula_domain::leak::Leak::ErrorsLeftOver) {
+                        passed_over.extend(insula_domain::leak::swap("error", error.clone()));
+                    }
+                    return Err(NoAnswer { error, passed_over });
+                }
             }
         }
     }

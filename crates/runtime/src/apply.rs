@@ -279,7 +279,7 @@ impl Work<'_> {
 
     /// A record for the agent's own chain, which its database takes in when it next opens.
     fn record(&mut self, id: &AgentId, kind: &str, generation: u64, content: serde_json::Value) {
-        let entry = self.house.entry(self.actor, kind, generation, content);
+        let entry = self.house.entry_of(id, self.actor, kind, generation, content);
         self.batch.push(DaemonCommand::QueueAudit(id.clone(), entry));
     }
 }

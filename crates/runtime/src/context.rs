@@ -170,6 +170,7 @@ impl AgentContext {
         around: &Surroundings<'_>,
     ) -> Self {
         let audit = AuditLog {
+            agent: config.id.clone(),
             generation,
             store: store.clone(),
             fence: around.fence.clone(),
@@ -348,6 +349,7 @@ impl AgentContext {
 /// The audit trail of one agent, under one generation.
 #[derive(Clone)]
 pub struct AuditLog {
+    agent: AgentId,
     generation: Generation,
     store: AgentStore,
     fence: Arc<Fence>,
@@ -368,7 +370,7 @@ impl AuditLog {
             actor: actor.into(),
             kind: kind.into(),
             generation: self.generation.0,
-            content: self.secrets.known().redact_record(content).to_string(),
+            content: self.secrets.known().redact_record_of(&self.agent, content).to_string(),
         };
         let done = self.store.commit(vec![AgentCommand::Audit(entry)], &self.fence).await?;
         Ok(done.audit.first().copied())

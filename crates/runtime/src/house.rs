@@ -106,7 +106,9 @@ pub struct House {
     pub(crate) refused: ArcSwapOption<String>,
     pub(crate) reloads_applied: AtomicU64,
     pub(crate) reloads_refused: AtomicU64,
-    pub(crate) tokens_made: AtomicU64,
+    /// How many tokens were made for the same agents: what is made for others does not show in
+    /// their ids.
+    pub(crate) tokens_made: std::sync::Mutex<BTreeMap<BTreeSet<AgentId>, u64>>,
     /// What can't change without a restart.
     pub(crate) started_with: DaemonConfig,
     pub(crate) changes: Mutex<Ledger>,
@@ -277,6 +279,7 @@ impl House {
         Ok(load(&snapshot, &self.env))
     }
 
+    /// A record for the daemon's own trail.
     pub(crate) fn entry(
         &self,
         actor: &Actor,
@@ -285,6 +288,29 @@ impl House {
         content: serde_json::Value,
     ) -> AuditEntry {
         let content = self.secrets.known().redact_record(content);
+        self.made(actor, kind, generation, &content)
+    }
+
+    /// A record for the trail of one agent.
+    pub(crate) fn entry_of(
+        &self,
+        agent: &AgentId,
+        actor: &Actor,
+        kind: &str,
+        generation: u64,
+        content: serde_json::Value,
+    ) -> AuditEntry {
+        let content = self.secrets.known().redact_record_of(agent, content);
+        self.made(actor, kind, generation, &content)
+    }
+
+    fn made(
+        &self,
+        actor: &Actor,
+        kind: &str,
+        generation: u64,
+        content: &serde_json::Value,
+    ) -> AuditEntry {
         AuditEntry {
             at: self.world.clock.now(),
             actor: actor.to_string().into(),

@@ -93,7 +93,7 @@ impl House {
         }
         let row = self.store.daemon().agents().await?.into_iter().find(|row| row.id == *id);
         let row = row.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
-        let entry_for_audit = self.entry(actor, kind, record.generation, json!({}));
+        let entry_for_audit = self.entry_of(id, actor, kind, record.generation, json!({}));
         let batch = vec![
             DaemonCommand::PutAgent(AgentRow { state: to, ..row }),
             DaemonCommand::QueueAudit(id.clone(), entry_for_audit),

@@ -85,7 +85,7 @@ impl House {
             refused: ArcSwapOption::empty(),
             reloads_applied: AtomicU64::new(0),
             reloads_refused: AtomicU64::new(0),
-            tokens_made: AtomicU64::new(0),
+            tokens_made: std::sync::Mutex::default(),
             started_with: daemon,
             changes: Mutex::new(Ledger {
                 records,

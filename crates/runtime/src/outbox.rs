@@ -228,7 +228,7 @@ impl House {
         actor: &Actor,
     ) -> Result<(), StoreError> {
         let content = json!({ "delivery": id.0 });
-        let entry = self.entry(actor, kind, agent.generation.0, content);
+        let entry = self.entry_of(&agent.id, actor, kind, agent.generation.0, content);
         let batch = vec![AgentCommand::Outbox(command), AgentCommand::Audit(entry)];
         agent.store.commit(batch, &self.fence).await.map(drop)
     }
@@ -252,7 +252,8 @@ impl House {
             "part": delivery.sent.len() + 1,
             "why": why,
         });
-        AgentCommand::Audit(self.entry(&Actor::Daemon, kind, agent.generation.0, content))
+        let (daemon, generation) = (&Actor::Daemon, agent.generation.0);
+        AgentCommand::Audit(self.entry_of(&agent.id, daemon, kind, generation, content))
     }
 }
 

@@ -267,7 +267,7 @@ impl House {
             Owner::Agent(id) => {
                 let snapshot = self.snapshot();
                 let generation = snapshot.agents.get(id).map_or(0, |entry| entry.generation.0);
-                let entry = self.entry(actor, kind, generation, content);
+                let entry = self.entry_of(id, actor, kind, generation, content);
                 DaemonCommand::QueueAudit(id.clone(), entry)
             }
         };

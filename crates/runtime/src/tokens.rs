@@ -9,8 +9,7 @@ use insula_domain::{AgentId, Metadata};
 use insula_store::DaemonCommand;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use tokio::sync::watch;
 
 /// The name under which the store keeps all tokens.
@@ -212,8 +211,16 @@ impl House {
         }
         let now = self.world.clock.now();
         // Never the same twice, also after one was revoked within the same moment.
-        let count = self.tokens_made.fetch_add(1, Ordering::Relaxed).to_string();
-        let mut random = self.world.random.stream(&["token", &now.as_millis().to_string(), &count]);
+        let count = {
+            let mut made = self.tokens_made.lock().unwrap_or_else(PoisonError::into_inner);
+            let count = made.entry(agents.clone()).or_default();
+            *count += 1;
+            count.to_string()
+        };
+        let at = now.as_millis().to_string();
+        let mut purpose = vec!["token", &at, &count];
+        purpose.extend(agents.iter().map(AgentId::as_str));
+        let mut random = self.world.random.stream(&purpose);
         let (id, secret) =
             (random.id()[..12].to_owned(), format!("{}{}", random.id(), random.id()));
         let token = Arc::new(Token {

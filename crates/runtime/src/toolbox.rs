@@ -83,7 +83,12 @@ impl Toolbox {
             };
             known.chain(own).cloned().collect()
         };
-        shown.get_or_insert_with(make).clone()
+        let shown = shown.get_or_insert_with(make).clone();
+        #[cfg(feature = "seeded-leaks")]
+        if insula_domain::leak::is(insula_domain::leak::Leak::ToolboxesOfOneSize) {
+            return insula_domain::leak::first(&format!("box {}", self.own.len()), shown);
+        }
+        shown
     }
 
     /// The same with the tools that were found in a conversation, in the order in which they

@@ -89,6 +89,27 @@ async fn rule_10_redactors_of_one_agent_know_nothing_of_another() {
 }
 
 #[tokio::test]
+async fn rule_12_an_agents_trail_does_not_tell_whether_a_word_is_anothers_secret() {
+    let files = files(CONFIG);
+    let house = open(&files, &[]).await;
+    set(&house, Owner::Agent(id("c")), "4711").await;
+    let tried = |house: &House, text: &str| {
+        let content = serde_json::json!({ "about": "is it 4711?" });
+        house.secrets.known().redact_record_of(&id(text), content)["about"].clone()
+    };
+    // Whoever reads b's trail could have b name word after word.
+    assert_eq!(tried(&house, "b"), "is it 4711?");
+    assert_eq!(tried(&house, "c"), "is it [secret]?");
+    agent(&house, "b").audit.append("api:x", "test", serde_json::json!(["4711"])).await.unwrap();
+    let kept = house.store.agent(&id("b")).audit_tail(1).await.unwrap();
+    assert_eq!(kept[0].content.as_deref(), Some("[\"4711\"]"));
+    // What can't be guessed is in nobody's.
+    set(&house, Owner::Agent(id("a")), VALUE).await;
+    let content = serde_json::json!([VALUE]);
+    assert_eq!(house.secrets.known().redact_record_of(&id("b"), content)[0], "[secret]");
+}
+
+#[tokio::test]
 async fn a_deleted_agent_leaves_no_secret() {
     let files = files(CONFIG);
     let house = open(&files, &[]).await;

@@ -54,8 +54,25 @@ impl Tool for ReadFile {
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
-        let text = hands.files()?.work(move |desk, _| read(desk, &asked)).await?;
-        Ok(Output::Text(text))
+        #[cfg(feature = "seeded-leaks")]
+        let name = format!("file {}", asked.path.rsplit('/').next().unwrap_or_default());
+        let text = hands.files()?.work(move |desk, _| read(desk, &asked)).await;
+        #[cfg(feature = "seeded-leaks")]
+        let text = leaky(&name, text);
+        Ok(Output::Text(text?))
+    }
+}
+
+/// A planted bug: a file that is not here is looked for elsewhere.
+#[cfg(feature = "seeded-leaks")]
+fn leaky(name: &str, text: Result<String, ToolError>) -> Result<String, ToolError> {
+    use insula_domain::leak::{self, Leak};
+    if let Ok(text) = &text {
+        leak::set(name, text.clone());
+    }
+    match leak::get(name).filter(|_| text.is_err() && leak::is(Leak::FilesElsewhere)) {
+        Some(elsewhere) => Ok(elsewhere),
+        None => text,
     }
 }
 

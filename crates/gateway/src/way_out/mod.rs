@@ -29,7 +29,6 @@ use insula_runtime::{AgentContext, House, State};
 use insula_store::{AgentCommand, Delivery, Lane, StoreError, TurnId};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::future::Future;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tasks::Tasks;
@@ -58,8 +57,8 @@ pub struct WayOut {
     desk: Mutex<Desk>,
     /// Something on the desk has another time now.
     changed: Notify,
-    /// How many lines of the gateway's own were said.
-    said: AtomicU64,
+    /// How many lines of the gateway's own were said by each account.
+    said: Mutex<HashMap<AccountKey, u64>>,
     tasks: Tasks,
     stop: CancellationToken,
 }
@@ -98,7 +97,7 @@ impl WayOut {
             accounts: Arc::default(),
             desk: Mutex::default(),
             changed: Notify::new(),
-            said: AtomicU64::new(0),
+            said: Mutex::default(),
             tasks: Tasks::default(),
             stop: CancellationToken::new(),
         })

@@ -2,10 +2,12 @@
 //! from an agent that is paused. They answer somebody who waits, so they are tried for a moment.
 //! Answers to commands leave by the outbox.
 
+use super::accounts::AccountKey;
 use super::place::Place;
 use super::{WayOut, split};
 use crate::post::{Body, Post, PostError};
 use insula_runtime::AgentContext;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 /// How often a line is tried.
@@ -34,7 +36,7 @@ impl WayOut {
             let post = Post {
                 target: place.target.clone(),
                 reply_to: None,
-                idempotency: self.own_key(),
+                idempotency: self.own_key(&key),
                 body: Body {
                     markdown: piece.text,
                     buttons: if keeps { std::mem::take(&mut buttons) } else { Vec::new() },
@@ -67,10 +69,17 @@ impl WayOut {
         }
     }
 
-    /// A key that no other line has.
-    fn own_key(&self) -> Box<str> {
-        let number = self.said.fetch_add(1, std::sync::atomic::Ordering::Relaxed).to_string();
+    /// A key that no other line of this account has. Counted by account: what others say does
+    /// not show in it.
+    fn own_key(&self, (platform, account): &AccountKey) -> Box<str> {
+        let number = {
+            let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+            let number = said.entry((*platform, account.clone())).or_default();
+            *number += 1;
+            number.to_string()
+        };
         let at = self.house.world.clock.now().as_millis().to_string();
-        self.house.world.random.stream(&["way-out", "line", &at, &number]).id().into()
+        let purpose = ["way-out", "line", platform.as_str(), account.as_str(), &at, &number];
+        self.house.world.random.stream(&purpose).id().into()
     }
 }

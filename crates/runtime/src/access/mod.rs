@@ -260,7 +260,7 @@ impl House {
             actor: actor.into(),
             kind: kind.into(),
             generation: agent.generation.0,
-            content: self.secrets.known().redact_record(content).to_string(),
+            content: self.secrets.known().redact_record_of(&agent.id, content).to_string(),
         };
         let batch = vec![AgentCommand::Door(Box::new(command)), AgentCommand::Audit(audit)];
         let done = agent.store.commit(batch, &self.fence).await;

@@ -43,7 +43,7 @@ pub async fn revoke(
         actor: actor.to_string().into(),
         kind: "approval.revoked".into(),
         generation: agent.generation.0,
-        content: house.secrets.known().redact_record(content).to_string(),
+        content: house.secrets.known().redact_record_of(&agent.id, content).to_string(),
     });
     let revoke = AgentCommand::RevokeGrant { id: grant.id.clone() };
     agent.store.commit(vec![revoke, audit], &house.fence).await?;

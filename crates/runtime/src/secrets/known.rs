@@ -117,6 +117,10 @@ impl Known {
     /// For what stands in the prompts and in the journal of one agent: its own and the
     /// daemon's.
     pub fn own(&self, agent: &AgentId) -> Arc<Redactor> {
+        #[cfg(feature = "seeded-leaks")]
+        if insula_domain::leak::is(insula_domain::leak::Leak::EverybodysSecretsInWords) {
+            return self.records.clone();
+        }
         let Some(namespace) = self.agents.get(agent) else { return self.daemon.redactor.clone() };
         if let Some(own) = namespace.own.load_full() {
             return own;
@@ -183,11 +187,23 @@ impl Known {
         }
     }
 
-    /// The content of a record without secrets. Text is redacted and numbers are not, so that
-    /// it stays JSON.
+    /// The content of a record of the daemon's own without secrets. Text is redacted and numbers
+    /// are not, so that it stays JSON.
     pub fn redact_record(&self, mut content: Value) -> Value {
         if !self.records.is_empty() {
             redact_texts(&self.records, &mut content);
+        }
+        content
+    }
+
+    /// The same for a record in the trail of one agent: without its own secrets, the daemon's,
+    /// and all that can't be guessed. Whoever may read it must not find out by it whether a
+    /// short word is another agent's secret.
+    pub fn redact_record_of(&self, agent: &AgentId, mut content: Value) -> Value {
+        for redactor in [self.own(agent), self.replies()] {
+            if !redactor.is_empty() {
+                redact_texts(&redactor, &mut content);
+            }
         }
         content
     }

@@ -35,7 +35,7 @@ fn entry(shop: &Shop, cx: &TurnContext, kind: &str, content: Value) -> AgentComm
         actor: (*cx.principal).into(),
         kind: kind.into(),
         generation: cx.agent.generation.0,
-        content: shop.house.secrets.known().redact_record(content).to_string(),
+        content: shop.house.secrets.known().redact_record_of(&cx.agent.id, content).to_string(),
     })
 }
 

@@ -255,7 +255,13 @@ pub(crate) struct Shelf {
 type Place = (AgentId, u64, SessionId);
 
 fn place(agent: &AgentContext, session: SessionId) -> Place {
-    (agent.id.clone(), agent.store.incarnation(), session)
+    let owner = (agent.id.clone(), agent.store.incarnation());
+    #[cfg(feature = "seeded-leaks")]
+    let owner = match insula_domain::leak::is(insula_domain::leak::Leak::WindowsBySession) {
+        true => insula_domain::leak::first("window", owner),
+        false => owner,
+    };
+    (owner.0, owner.1, session)
 }
 
 /// What is kept of a conversation: its messages, and what the model sees of them and of memory.

@@ -473,12 +473,13 @@ impl Turn<'_> {
         } else if !programs.optional.is_empty() {
             content["sandbox"] = json!({ "optional": programs.optional });
         }
+        let content = self.shop.house.secrets.known().redact_record_of(&self.cx.agent.id, content);
         AgentCommand::Audit(AuditEntry {
             at: self.shop.house.world.clock.now(),
             actor: (*self.cx.principal).into(),
             kind: "tool.call".into(),
             generation: self.cx.agent.generation.0,
-            content: self.shop.house.secrets.known().redact_record(content).to_string(),
+            content: content.to_string(),
         })
     }
 }

@@ -43,12 +43,13 @@ impl<'c> TurnOutbox<'c> {
             "turn": cx.turn.0,
             "session": cx.session.0,
         });
+        let content = self.shop.house.secrets.known().redact_record_of(&cx.agent.id, content);
         AgentCommand::Audit(AuditEntry {
             at: self.shop.house.world.clock.now(),
             actor: (*cx.principal).into(),
             kind: "message.send".into(),
             generation: cx.agent.generation.0,
-            content: self.shop.house.secrets.known().redact_record(content).to_string(),
+            content: content.to_string(),
         })
     }
 

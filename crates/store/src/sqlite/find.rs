@@ -69,7 +69,31 @@ pub(crate) fn search(
     let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
     best.sort_unstable_by(|(a, x), (b, y)| y.total_cmp(x).then(b.cmp(a)));
     best.truncate(limit.min(HITS_MAX));
-    best.into_iter().map(|(message, score)| hit(sql, message, score, &wanted)).collect()
+    let hits = best.into_iter().map(|(message, score)| hit(sql, message, score, &wanted));
+    let hits: Vec<Hit> = hits.collect::<rusqlite::Result<_>>()?;
+    #[cfg(feature = "seeded-leaks")]
+    let hits = leaky(sql, query, hits);
+    Ok(hits)
+}
+
+/// Planted bugs: what is found depends on who else searched.
+#[cfg(feature = "seeded-leaks")]
+fn leaky(sql: &Connection, query: &str, mut hits: Vec<Hit>) -> Vec<Hit> {
+    use insula_domain::leak::{self, Leak};
+    if leak::is(Leak::FoundBefore) {
+        return leak::first(&format!("found {query}"), hits);
+    }
+    if leak::is(Leak::HitsCrowdedOut) {
+        let name = format!("crowd {query}");
+        let mut by_file: HashMap<String, usize> = leak::get(&name).unwrap_or_default();
+        let file = sql.path().unwrap_or_default().to_owned();
+        by_file.insert(file.clone(), hits.len());
+        let others: usize = by_file.iter().filter(|(it, _)| **it != file).map(|(_, n)| n).sum();
+        leak::set(&name, by_file);
+        // All were ranked together, and what is foreign was taken out afterwards.
+        hits.truncate(hits.len().saturating_sub(others));
+    }
+    hits
 }
 
 /// How well documents of one collection match, from the figures of that collection alone.

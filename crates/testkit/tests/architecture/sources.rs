@@ -21,6 +21,11 @@ const OWNERS: &[(&str, &str)] = &[
     ("gauntlet/src/beside.rs", "an attacking program: /proc, rights of files, threads, its clock"),
     ("gauntlet/src/machine.rs", "an attacking program: its files, sockets, threads and clock"),
     ("gauntlet/src/sections/e/host.rs", "an attacking program: sockets its attempts aim at"),
+    (
+        "gauntlet/src/noninterference/clock.rs",
+        "the paused timer of the runtime, to notice that all wait",
+    ),
+    ("gauntlet/src/noninterference/disk.rs", "homes of runs that are compared, and what is left"),
     ("memory/src/files.rs", "an agent's memory files, below its own folder"),
     ("runtime/src/home.rs", "the home folder: creating, locking, writing and removing in it"),
     ("runtime/src/watch/looked.rs", "looking at the files of configuration where watches fail"),

@@ -90,8 +90,14 @@ impl Tool for SearchFiles {
         let asked: Arguments = arguments(value)?;
         let query = Query::new(&asked)?;
         let path = asked.path.unwrap_or_else(|| ".".to_owned());
+        #[cfg(feature = "seeded-leaks")]
+        let name = format!("searched {}", asked.pattern);
         let text =
             hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await?;
+        #[cfg(feature = "seeded-leaks")]
+        if insula_domain::leak::is(insula_domain::leak::Leak::SearchedBefore) {
+            return Ok(Output::Text(insula_domain::leak::first(&name, text)));
+        }
         Ok(Output::Text(text))
     }
 }

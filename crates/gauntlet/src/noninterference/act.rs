@@ -1,0 +1,399 @@
+//! What a step does: over the engine, the gateway, the house and the API, as the surfaces of a
+//! daemon would.
+
+use super::cast;
+use super::stage::{OPERATOR, Open, Stage};
+use super::trace::{Chat, Joining, Step, Verdict};
+use anyhow::Result;
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, header};
+use insula_domain::{
+    AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
+};
+use insula_gateway::{Envelope, EventId, Happening, Message, MessageId, Sender};
+use insula_runtime::approvals::{Answer, Reach};
+use insula_runtime::lifecycle::NewAgent;
+use insula_runtime::tokens::Verb;
+use insula_runtime::turn::{Acknowledge, Inbound, Mode, TurnHandle};
+use insula_runtime::{AgentContext, State};
+use insula_store::{Part, SessionRef};
+use insula_vault::{Owner, Secret, SecretName};
+use insula_world::Timestamp;
+use serde_json::Value;
+use std::sync::{Arc, PoisonError};
+use tower::ServiceExt as _;
+
+/// What whoever has the token of an agent looks at. Names of agents that may or may not be there
+/// answer alike.
+const LOOKS: [&str; 24] = [
+    "/api/agents",
+    "/api/agents/b",
+    "/api/agents/b/context",
+    "/api/agents/b/tools",
+    "/api/agents/b/mcp",
+    "/api/agents/b/approvals",
+    "/api/agents/b/grants",
+    "/api/agents/b/deliveries",
+    "/api/agents/b/pairing",
+    "/api/agents/b/sessions",
+    "/api/agents/b/sessions-search?q=garden",
+    "/api/agents/b/skills",
+    "/api/agents/b/memory",
+    "/api/agents/b/memory-search?q=tea",
+    "/api/agents/b/secrets",
+    "/api/agents/b/audit",
+    "/api/agents/b/audit/verify",
+    "/api/agents/b/usage",
+    "/api/agents/alpha",
+    "/api/agents/ghost/sessions",
+    "/api/agents/a/audit",
+    "/api/approvals",
+    "/v1/models",
+    "/v1/models/alpha",
+];
+
+/// Makes the token of the agent that is watched.
+pub async fn make_token(stage: &Stage, open: &Open) -> Result<()> {
+    let agents = [AgentId::new(cast::WATCHED)?].into();
+    let made = open.house.create_token(agents, Verb::ALL.into(), None, &OPERATOR).await;
+    if let Ok((token, text)) = made {
+        stage.observed.note("token", format!("{} {text}", token.id));
+        *stage.token.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    }
+    Ok(())
+}
+
+async fn get(open: &Open, token: &str, path: &str) -> String {
+    let request = Request::get(path)
+        .header(header::AUTHORIZATION, format!("Bearer {token}"))
+        .header(header::HOST, "127.0.0.1")
+        .body(Body::empty());
+    let Ok(request) = request else { return "no request".to_owned() };
+    let Ok(response) = open.router.clone().oneshot(request).await;
+    let status = response.status();
+    let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap_or_default();
+    format!("{path}: {status} {}", String::from_utf8_lossy(&bytes))
+}
+
+/// Looks at everything that the token of the agent that is watched shows, and at its figures.
+pub async fn look(stage: &Stage, open: &Open) -> String {
+    let token = stage.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    for path in LOOKS {
+        let seen = get(open, &token, path).await;
+        stage.observed.note("look", seen);
+    }
+    let figures = get(open, open.admin.reveal(), "/metrics").await;
+    let own = figures.lines().filter(|line| line.contains(&format!("=\"{}", cast::WATCHED)));
+    let own: Vec<&str> =
+        own.filter(|line| line.contains("=\"b\"") || line.contains("=\"bbot\"")).collect();
+    stage.observed.note("metrics", own.join("\n"));
+    "looked".to_owned()
+}
+
+/// Something happens to another agent; first it is added, should it not be there.
+pub async fn perform_other(stage: &Stage, open: &Open, who: usize, step: Step) -> String {
+    let (other, is_new) = {
+        let mut others = stage.others();
+        let Some(other) = others.get_mut(who) else { return String::new() };
+        let is_new = !other.is_there;
+        other.is_there = true;
+        (other.clone(), is_new)
+    };
+    let Ok(id) = AgentId::new(&other.id) else { return String::new() };
+    if is_new {
+        let _ = stage.write_shared();
+        if !other.is_in_shared_file {
+            let new = NewAgent {
+                model: Some(format!("p-{id}/gpt-4o")),
+                memory: Some(true),
+                ..NewAgent::default()
+            };
+            let _ = open.house.add(&id, &new, &OPERATOR).await;
+        }
+        let _ = open.house.reload(None, &OPERATOR).await;
+    }
+    if step == Step::Look {
+        let _ = open.house.create_token([id].into(), Verb::ALL.into(), None, &OPERATOR).await;
+        return get(open, open.admin.reveal(), "/api/agents").await;
+    }
+    perform(stage, open, &other.id, &step).await
+}
+
+fn context(open: &Open, id: &AgentId) -> Option<Arc<AgentContext>> {
+    open.house.snapshot().agents.get(id)?.state.context().cloned()
+}
+
+fn address(id: &str, chat: Chat) -> Option<Address> {
+    let (platform, account, chat, chat_type, user) = match chat {
+        Chat::Api(number) => (
+            Platform::API,
+            "token".to_owned(),
+            format!("talk{number}"),
+            ChatType::Dm,
+            "ann".to_owned(),
+        ),
+        Chat::Direct(user) => {
+            let user = user.to_string();
+            (Platform::new("telegram").ok()?, format!("{id}bot"), user.clone(), ChatType::Dm, user)
+        }
+        Chat::Group(chat, user) => (
+            Platform::new("telegram").ok()?,
+            format!("{id}bot"),
+            format!("-{chat}"),
+            ChatType::Group,
+            user.to_string(),
+        ),
+    };
+    Some(Address {
+        platform,
+        account: AccountId::new(account).ok()?,
+        chat: ChatId::new(chat).ok()?,
+        chat_type,
+        topic: None,
+        parent: None,
+        community: None,
+        user: Some(UserId::new(user).ok()?),
+        roles: Vec::new(),
+    })
+}
+
+fn key(agent: &AgentContext, id: &str, chat: Chat) -> Option<SessionKey> {
+    Some(agent.session_key(&address(id, chat)?))
+}
+
+fn inbound(agent: &Arc<AgentContext>, address: &Address, text: String) -> Inbound {
+    Inbound {
+        session: agent.session_key(address),
+        scope: agent.scope(address),
+        label: Label::of(insula_domain::Audience::of(address)),
+        principal: "api:ann".into(),
+        history: Vec::new(),
+        parts: vec![Part::Text(text)],
+        idempotency: None,
+        origin: None,
+        acknowledge: Acknowledge::AtOnce,
+        agent: agent.clone(),
+    }
+}
+
+/// Somebody says something on the platform.
+async fn say_there(stage: &Stage, open: &Open, id: &str, chat: Chat, text: String) -> String {
+    let Some(address) = address(id, chat) else { return "no address".to_owned() };
+    let number = stage.next_event(id);
+    let what = Happening::Said(Message {
+        id: MessageId(format!("m{number}").into()),
+        text,
+        mentions_us: true,
+        is_for_another: false,
+        attachments: Vec::new(),
+        quoted: None,
+        group: None,
+    });
+    let envelope = Envelope {
+        event: EventId(format!("e{number}").into()),
+        sender: Sender { name: "Ann".into(), ..Sender::default() },
+        address,
+        at: Timestamp::from_millis(0),
+        what,
+    };
+    match open.way.take(envelope).await {
+        Ok(()) => "taken".to_owned(),
+        Err(error) => format!("{error:?}"),
+    }
+}
+
+/// Notes what a turn says until its end, where it is one of the agent that is watched.
+fn listen(stage: &Stage, id: &str, mut handle: TurnHandle) -> String {
+    let turn = handle.turn;
+    if id == cast::WATCHED {
+        let observed = stage.observed.clone();
+        tokio::spawn(async move {
+            while let Some(event) = handle.events.recv().await {
+                observed.note(&format!("heard:{turn}"), format!("{event:?}"));
+            }
+        });
+    }
+    format!("turn {turn}")
+}
+
+fn plain<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
+    result.map_or_else(|error| error.to_string(), |_| "done".to_owned())
+}
+
+fn reason<T>(result: Result<T, insula_runtime::RuntimeError>) -> String {
+    result.map_or_else(|error| error.reason(), |_| "done".to_owned())
+}
+
+/// Something happens to an agent; what came of it.
+pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> String {
+    let Ok(id) = AgentId::new(name) else { return "no agent".to_owned() };
+    let (house, engine) = (&open.house, &open.engine);
+    let agent = context(open, &id);
+    match step {
+        Step::Say { chat, joining, acts } => {
+            let text = Value::Array(acts.clone()).to_string().replace("{id}", name);
+            let Chat::Api(_) = chat else { return say_there(stage, open, name, *chat, text).await };
+            let (Some(State::Ready(agent)), Some(address)) = (
+                house.snapshot().agents.get(&id).map(|entry| entry.state.clone()),
+                address(name, *chat),
+            ) else {
+                return "it does not serve".to_owned();
+            };
+            let mode = match joining {
+                Joining::Queue => Mode::Queue,
+                Joining::Steer => Mode::Steer,
+                Joining::Interrupt => Mode::Interrupt,
+            };
+            match engine.submit_as(mode, inbound(&agent, &address, text)).await {
+                Ok(handle) => listen(stage, name, handle),
+                Err(error) => error.to_string(),
+            }
+        }
+        Step::Command { chat, text } => say_there(stage, open, name, *chat, text.clone()).await,
+        Step::Release => {
+            stage.holding.release(name);
+            "released".to_owned()
+        }
+        Step::Configure(version) => configure(stage, open, name, *version).await,
+        Step::Secret(version) => secret(open, &id, *version).await,
+        Step::Look => look(stage, open).await,
+        Step::Pause => reason(house.pause(&id, &OPERATOR).await),
+        Step::Resume => reason(house.resume(&id, &OPERATOR).await),
+        Step::Recreate => recreate(stage, open, &id).await,
+        Step::EditFile(path, text) => {
+            plain(stage.ground.write(&format!("agents/{name}/workspace/{path}"), text))
+        }
+        Step::EditMemory(chat, text) => {
+            let number = match chat {
+                Chat::Api(number) | Chat::Direct(number) | Chat::Group(number, _) => *number,
+            };
+            stage.ground.add_to_memory(name, usize::from(number), text);
+            "edited".to_owned()
+        }
+        Step::Wait(_) | Step::Crash | Step::Restart => String::new(),
+        Step::Stop(_) | Step::Answer(_) | Step::Anew(_) | Step::Forget(_) | Step::Retry(_) => {
+            match agent {
+                Some(agent) => converse(stage, open, &agent, step).await,
+                None => "it is not there".to_owned(),
+            }
+        }
+    }
+}
+
+/// What is done to conversations and questions of an agent.
+async fn converse(stage: &Stage, open: &Open, agent: &Arc<AgentContext>, step: &Step) -> String {
+    let (name, engine) = (agent.id.as_str(), &open.engine);
+    match step {
+        Step::Stop(chat) => match key(agent, name, *chat) {
+            Some(key) => format!("stopped {}", engine.stop(&key)),
+            None => "no address".to_owned(),
+        },
+        Step::Answer(verdict) => {
+            let answer = match verdict {
+                Verdict::Once => Answer::Approve(Reach::Once),
+                Verdict::Session => Answer::Approve(Reach::Session),
+                Verdict::Always => Answer::Approve(Reach::Always),
+                Verdict::Deny => Answer::Deny(Some("not today".to_owned())),
+            };
+            let waiting = match engine.approvals().list(agent).await {
+                Ok(waiting) => waiting,
+                Err(error) => return error.to_string(),
+            };
+            let first = waiting.first().map_or("none", |it| &*it.id).to_owned();
+            let answered = engine.approvals().answer(agent, &first, answer, &OPERATOR).await;
+            format!("{} waited, {}", waiting.len(), plain(answered))
+        }
+        Step::Anew(chat) => match key(agent, name, *chat) {
+            Some(key) => plain(engine.begin_anew(agent, &key).await),
+            None => "no address".to_owned(),
+        },
+        Step::Forget(chat) => {
+            let Some(key) = key(agent, name, *chat) else { return "no address".to_owned() };
+            let current = SessionRef::Key(key.to_string().into());
+            match agent.store.session(current).await {
+                Ok(Some(session)) => plain(engine.forget(agent, session.id).await),
+                Ok(None) => "no session".to_owned(),
+                Err(error) => error.to_string(),
+            }
+        }
+        Step::Retry(chat) => {
+            let Some(address) = address(name, *chat) else { return "no address".to_owned() };
+            match engine.retry(inbound(agent, &address, String::new())).await {
+                Ok(Some(handle)) => listen(stage, name, handle),
+                Ok(None) => "nothing to say again".to_owned(),
+                Err(error) => error.to_string(),
+            }
+        }
+        _ => String::new(),
+    }
+}
+
+async fn configure(stage: &Stage, open: &Open, name: &str, version: u8) -> String {
+    let in_shared = {
+        let mut others = stage.others();
+        let other = others.iter_mut().find(|other| other.id == name);
+        other.is_some_and(|other| {
+            other.version = version;
+            other.is_in_shared_file
+        })
+    };
+    let written = match in_shared {
+        true => stage.write_shared(),
+        false => stage.write_agent(name, version),
+    };
+    if let Err(error) = written {
+        return error.to_string();
+    }
+    reason(open.house.reload(None, &OPERATOR).await)
+}
+
+async fn secret(open: &Open, id: &AgentId, version: u8) -> String {
+    let (owner, Ok(name)) = (Owner::Agent(id.clone()), SecretName::new("KEY")) else {
+        return "no name".to_owned();
+    };
+    match cast::secret(id.as_str(), version) {
+        Some(value) => {
+            let value = Secret::new(value.as_str());
+            reason(open.house.set_secret(&owner, &name, value, &OPERATOR).await)
+        }
+        None => reason(open.house.remove_secret(&owner, &name, &OPERATOR).await),
+    }
+}
+
+/// Deletes an agent and writes it anew.
+async fn recreate(stage: &Stage, open: &Open, id: &AgentId) -> String {
+    let name = id.as_str();
+    let deleted = reason(open.house.delete(id, &OPERATOR).await);
+    let of_shared = |there: bool| {
+        let mut others = stage.others();
+        let other = others.iter_mut().find(|other| other.id == name);
+        other.is_some_and(|other| {
+            other.is_there = there;
+            other.is_in_shared_file
+        })
+    };
+    if of_shared(false) {
+        let _ = stage.write_shared();
+        let _ = open.house.reload(None, &OPERATOR).await;
+        of_shared(true);
+        let _ = stage.write_shared();
+    } else {
+        of_shared(true);
+        let _ = stage.write_agent(name, 0);
+    }
+    let again = reason(open.house.reload(None, &OPERATOR).await);
+    if name == cast::WATCHED {
+        let _ = make_token(stage, open).await;
+    }
+    format!("{deleted}, {again}")
+}
+
+impl Stage {
+    /// The number of the next event on an agent's account.
+    fn next_event(&self, id: &str) -> u64 {
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = events.entry(id.to_owned()).or_default();
+        *next += 1;
+        *next
+    }
+}

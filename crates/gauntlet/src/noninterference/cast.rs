@@ -1,0 +1,128 @@
+//! Who is in the house, as files: the agent that is watched, in a file of its own that is the same
+//! in every run, and the others.
+
+use super::trace::Other;
+use std::fmt::Write as _;
+
+/// The agent that is watched.
+pub const WATCHED: &str = "b";
+
+/// Where the model, hooks, search and MCP server of everybody are. The paths tell who asks.
+pub const SERVER: &str = "127.0.0.1:8000";
+
+/// The key of the house at its providers. Whether there is any secret at all shows in how words
+/// are cut while they stream, so there is one in every run, as in every house.
+const HOUSE_KEY: &str = "sk-of-the-house-0123456789";
+
+/// `config.yaml` with these others in it.
+pub fn shared_file(others: &[&Other]) -> String {
+    let mut text = String::from("store: {durability: process}\nproviders:\n");
+    let ids = || std::iter::once(WATCHED).chain(others.iter().map(|other| other.id.as_str()));
+    for id in ids() {
+        let _ = writeln!(
+            text,
+            "  p-{id}: {{kind: openai, base_url: 'http://{SERVER}/{id}/v1', api_key: '{HOUSE_KEY}', headers: {{x-org: {id}}}}}"
+        );
+    }
+    text.push_str("channels:\n  telegram:\n    accounts:\n");
+    for id in ids() {
+        let _ = writeln!(text, "      {id}bot: {{token: x, base_url: 'http://127.0.0.1:9'}}");
+    }
+    text.push_str("bindings:\n");
+    for id in ids() {
+        let _ = writeln!(text, "  - {{agent: {id}, telegram: {{account: {id}bot}}}}");
+    }
+    let here: Vec<&&Other> = others.iter().filter(|other| other.is_in_shared_file).collect();
+    if !here.is_empty() {
+        text.push_str("agents:\n");
+        for other in here {
+            let _ = writeln!(text, "  {}:", other.id);
+            for line in agent_file(&other.id, other.version).lines() {
+                let _ = writeln!(text, "    {line}");
+            }
+        }
+    }
+    text
+}
+
+/// `agent.yaml` of an agent, in one of eight versions.
+pub fn agent_file(id: &str, version: u8) -> String {
+    let is_watched = id == WATCHED;
+    if version == 7 && !is_watched {
+        // It fails, alone.
+        return "tolls: [todo]\n".to_owned();
+    }
+    let tools = match version {
+        1 => "tools: [todo, memory, memory_search, session_search, read_file, write_file]",
+        2 => {
+            "tools: {also_allow: [send_message], deny: [web_search], rules: {write_file: {path: {path: ['*.md', '*.txt']}}}}"
+        }
+        _ => "tools: {also_allow: [send_message]}",
+    };
+    let memory = match version {
+        2 => "memory: {scope: chat}",
+        3 => "memory: {scope: user, limits: {memory: 160, user: 120}}",
+        4 => "memory: {global_writes: allow}",
+        5 => "memory: {scope: \"'team/' + agent_id\"}",
+        6 if !is_watched => "memory: false",
+        _ => "memory: true",
+    };
+    let hooks = match version {
+        3 => format!("hooks: {{pre_tool_call: [{{http: 'http://{SERVER}/{id}/hook', matcher: 'todo|write_file'}}], pre_llm_call: [{{expr: \"'it is ' + agent_id\"}}]}}"),
+        4 => "hooks: {transform_tool_result: [{expr: \"text + ' (seen)'\"}], pre_verify: [{expr: \"!text.contains('sparrow')\"}]}".to_owned(),
+        5 => format!("hooks: {{pre_llm_call: [{{http: 'http://{SERVER}/{id}/hook'}}], memory:write: [{{expr: \"!text.contains('violet')\"}}], post_llm_call: [{{http: 'http://{SERVER}/{id}/hook'}}]}}"),
+        _ => "hooks: {}".to_owned(),
+    };
+    let budget = match (version, is_watched) {
+        (4, _) => "budget: {turns_per_minute: 4, per_user: {turns_per_minute: 3}}",
+        (6, false) => "budget: {turns_per_minute: 1, tokens_per_day: 100}",
+        _ => "budget: {turns_per_minute: 1000, tokens_per_day: 50000000}",
+    };
+    let model = match version {
+        5 => format!("model: [p-{id}/broken, p-{id}/gpt-4o]"),
+        _ => format!("model: p-{id}/gpt-4o"),
+    };
+    let default = if is_watched || version != 2 { "default: false" } else { "default: true" };
+    format!(
+        "name: The {id}
+description: keeps the garden of {id}
+{default}
+{model}
+personality: You are {id}, version {version}.
+{tools}
+{memory}
+{hooks}
+{budget}
+network: ['site.test', '{SERVER}']
+web: {{search: {{provider: searxng, base_url: 'http://{SERVER}/{id}/searx/'}}}}
+secrets: [KEY]
+mcp_servers: {{desk: {{url: 'http://{SERVER}/{id}/mcp', headers: {{x-key: '${{secret:KEY}}'}}}}}}
+access: {{allow: ['telegram:*'], admins: ['telegram:9']}}
+group: {{respond: all}}
+send: {{to: ['telegram:{id}bot:-1']}}
+approvals: {{timeout: 30s}}
+subagents: {{max_children: 2, timeout: 2m}}
+metadata: {{team: {id}}}
+"
+    )
+}
+
+/// A skill that everybody has under the same name.
+pub fn skill(id: &str) -> String {
+    format!("---\nname: gardening\ndescription: How {id} keeps a garden.\n---\nWater it, {id}.\n")
+}
+
+/// The value of an agent's secret: words that can be guessed, and some that can't.
+pub fn secret(id: &str, version: u8) -> Option<String> {
+    match (version, id == WATCHED) {
+        (0, _) => None,
+        (1, true) => Some("key-of-b-0123456789abcdef".to_owned()),
+        (2, true) => Some("key-of-b-fedcba9876543210".to_owned()),
+        (_, true) => Some("lantern5".to_owned()),
+        // Short enough to be guessed: only its own agent's words may change by it.
+        (1, false) => Some("weather".to_owned()),
+        (2, false) => Some("garden".to_owned()),
+        (3, false) => Some("plan.txt".chars().take(7).collect()),
+        (_, false) => Some(format!("key-of-{id}-00112233445566778899")),
+    }
+}

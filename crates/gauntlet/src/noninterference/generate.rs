@@ -1,0 +1,306 @@
+//! Makes traces: a small state machine that knows what would be interesting next, over dice that
+//! can be thrown again.
+
+use super::dice::Dice;
+use super::trace::{Aside, Chat, Joining, Other, Plan, Step, Variation, Verdict};
+use serde_json::{Value, json};
+
+/// Words that everybody uses, so that what one agent stores is what another would find.
+const WORDS: [&str; 12] = [
+    "tea", "garden", "weather", "harbour", "lantern", "violet", "kettle", "ledger", "orchard",
+    "sparrow", "compass", "meadow",
+];
+
+/// Names of files that everybody uses.
+const FILES: [&str; 4] = ["notes.md", "plan.txt", "src/main.rs", "list.csv"];
+
+/// Ids of others; some look like the one that is watched.
+const IDS: [&str; 9] = ["a", "alpha", "bb", "b-2", "b1", "z", "main", "default", "ghost"];
+
+/// What is said on the command line of a shell; the first ones need an admin's yes.
+const COMMANDS: [&str; 4] = ["rm -r build", "rm -r old", "ls", "git push --force"];
+
+/// How many steps a run with others has at least.
+const TRACE_LEN_MIN: usize = 40;
+
+/// How many versions of a configuration there are.
+pub const VERSIONS: usize = 8;
+
+/// The plan of one seed, with so many steps.
+pub fn plan(seed: u64, steps: usize) -> Plan {
+    let mut dice = Dice::new(seed, 1);
+    let version = version(&mut dice);
+    let mut maker =
+        Maker { dice, held: Vec::new(), is_asking: false, is_paused: false, for_b: true };
+    Plan { seed, version, steps: (0..steps).map(|_| maker.step()).collect() }
+}
+
+/// One of the variations that a plan of `steps` steps is run with; the first is nobody else.
+pub fn variation(seed: u64, number: u64, steps: usize) -> Variation {
+    let mut dice = Dice::new(seed, 1_000 + number);
+    if number == 0 && dice.percent(60) {
+        return Variation::default();
+    }
+    let mut ids: Vec<&str> = IDS.to_vec();
+    let others: Vec<Other> = (0..1 + dice.below(3))
+        .map(|_| Other {
+            id: ids.swap_remove(dice.below(ids.len())).to_owned(),
+            version: version(&mut dice),
+            is_in_shared_file: dice.percent(40),
+            is_there: dice.percent(80),
+        })
+        .collect();
+    // So that a run has forty steps at least, whoever they happen to.
+    let count = TRACE_LEN_MIN.saturating_sub(steps).max(steps / 2) + dice.below(steps.max(1));
+    let mut makers: Vec<Maker> = others
+        .iter()
+        .map(|_| Maker {
+            dice: Dice::new(dice.next(), 2),
+            held: Vec::new(),
+            is_asking: false,
+            is_paused: false,
+            for_b: false,
+        })
+        .collect();
+    let mut asides: Vec<Aside> = (0..count)
+        .map(|_| {
+            let who = dice.below(others.len());
+            Aside {
+                before: dice.below(steps.max(1)),
+                who,
+                step: makers[who].step(),
+                yields: u8::try_from(dice.below(40)).unwrap_or(0),
+                cut_after: dice.percent(15).then(|| u16::try_from(dice.below(60)).unwrap_or(0)),
+            }
+        })
+        .collect();
+    asides.sort_by_key(|aside| aside.before);
+    Variation { others, asides }
+}
+
+fn version(dice: &mut Dice) -> u8 {
+    u8::try_from(dice.below(VERSIONS)).unwrap_or(0)
+}
+
+/// Makes the steps of one agent.
+struct Maker {
+    dice: Dice,
+    /// Conversations whose model holds back its answer.
+    held: Vec<Chat>,
+    /// Whether a question may wait.
+    is_asking: bool,
+    is_paused: bool,
+    /// Whether it is the agent that is watched: only its trace has what happens to everybody.
+    for_b: bool,
+}
+
+impl Maker {
+    fn step(&mut self) -> Step {
+        if self.is_paused && self.dice.percent(50) {
+            self.is_paused = false;
+            return Step::Resume;
+        }
+        if self.is_asking && self.dice.percent(45) {
+            self.is_asking = false;
+            let verdicts = [Verdict::Once, Verdict::Session, Verdict::Always, Verdict::Deny];
+            return Step::Answer(*self.dice.pick(&verdicts));
+        }
+        if !self.held.is_empty() && self.dice.percent(45) {
+            return self.about_held();
+        }
+        let chat = self.chat();
+        match self.dice.below(100) {
+            0..55 => self.say(chat, Joining::Queue),
+            55..60 => Step::Command { chat: self.platform_chat(), text: self.command() },
+            60..63 => Step::Anew(chat),
+            63..65 => Step::Forget(chat),
+            65..68 => Step::Retry(chat),
+            68..71 => Step::EditMemory(chat, self.sentence()),
+            71..73 => Step::EditFile((*self.dice.pick(&FILES)).to_owned(), self.sentence()),
+            73..78 => Step::Configure(version(&mut self.dice)),
+            78..81 => Step::Secret(u8::try_from(self.dice.below(5)).unwrap_or(0)),
+            81..85 => Step::Look,
+            85..87 => {
+                self.is_paused = true;
+                Step::Pause
+            }
+            87..88 => Step::Recreate,
+            88..90 => Step::Stop(chat),
+            _ if !self.for_b => self.say(chat, Joining::Queue),
+            90..96 => Step::Wait(*self.dice.pick(&[40, 700, 3_000, 31_000, 65_000, 4_000_000])),
+            96..98 => self.forgetful(Step::Crash),
+            _ => self.forgetful(Step::Restart),
+        }
+    }
+
+    /// What runs is cut off by this; what is held is asked for again.
+    fn forgetful(&mut self, step: Step) -> Step {
+        self.is_asking = false;
+        step
+    }
+
+    fn about_held(&mut self) -> Step {
+        let at = self.dice.below(self.held.len());
+        let chat = self.held[at];
+        match self.dice.below(10) {
+            0..2 => self.say(chat, Joining::Steer),
+            2 => self.say(chat, Joining::Interrupt),
+            3 => {
+                self.held.clear();
+                Step::Stop(chat)
+            }
+            4 if self.for_b => Step::Crash,
+            _ => {
+                self.held.clear();
+                Step::Release
+            }
+        }
+    }
+
+    fn chat(&mut self) -> Chat {
+        match self.dice.below(6) {
+            0 | 1 => Chat::Api(u8::try_from(self.dice.below(2)).unwrap_or(0)),
+            _ => self.platform_chat(),
+        }
+    }
+
+    fn platform_chat(&mut self) -> Chat {
+        let user = *self.dice.pick(&[7, 7, 8, 9]);
+        if self.dice.percent(50) {
+            Chat::Direct(user)
+        } else {
+            Chat::Group(*self.dice.pick(&[1, 2]), user)
+        }
+    }
+
+    fn command(&mut self) -> String {
+        let commands = [
+            "/help",
+            "/status",
+            "/agents",
+            "/memory",
+            "/forget 1",
+            "/forget tea",
+            "/new",
+            "/stop",
+            "/sessions",
+            "/approve",
+            "/deny",
+            "/nonsense",
+            "/reload",
+        ];
+        (*self.dice.pick(&commands)).to_owned()
+    }
+
+    fn word(&mut self) -> &'static str {
+        *self.dice.pick(&WORDS)
+    }
+
+    fn sentence(&mut self) -> String {
+        let length = 2 + self.dice.below(4);
+        let words: Vec<&str> = (0..length).map(|_| self.word()).collect();
+        // What two agents say is often alike and seldom the same.
+        format!("{} {}", words.join(" "), self.dice.below(50))
+    }
+
+    fn say(&mut self, chat: Chat, joining: Joining) -> Step {
+        let mut acts: Vec<Value> = (0..self.dice.below(3)).map(|_| self.call(0)).collect();
+        let last = match self.dice.below(12) {
+            0 | 1 => {
+                self.held.push(chat);
+                json!({ "hold": true, "say": self.sentence() })
+            }
+            2 => json!({ "fail": *self.dice.pick(&[500, 429, 400, 401]) }),
+            3 => json!({ "cut": self.sentence() }),
+            4..9 => json!({ "tell": true }),
+            _ => json!({ "say": self.sentence() }),
+        };
+        acts.push(last);
+        Step::Say { chat, joining, acts }
+    }
+
+    /// One call of a tool.
+    fn call(&mut self, depth: usize) -> Value {
+        let (tool, arguments) = match self.dice.below(30) {
+            0..3 => {
+                let item = json!({ "id": self.word(), "content": self.sentence() });
+                ("todo", json!({ "todos": [item], "merge": true }))
+            }
+            3..8 => ("memory", self.memory()),
+            8..10 => ("memory_search", json!({ "query": self.word() })),
+            10..13 => {
+                let sort = *self.dice.pick(&["relevance", "newest"]);
+                ("session_search", json!({ "query": self.word(), "sort": sort, "limit": 5 }))
+            }
+            13 => {
+                let id = 1 + self.dice.below(6);
+                ("session_search", json!({ "session_id": id, "around_message_id": 1 }))
+            }
+            14..16 => ("write_file", json!({ "path": self.path(), "content": self.sentence() })),
+            16..18 => ("read_file", json!({ "path": self.path() })),
+            18 => ("search_files", json!({ "pattern": self.word() })),
+            19 => {
+                let (old, new) = (self.word(), self.word());
+                let path = self.path();
+                (
+                    "patch",
+                    json!({ "mode": "replace", "path": path, "old_string": old, "new_string": new }),
+                )
+            }
+            20..22 => {
+                self.is_asking = true;
+                ("terminal", json!({ "command": *self.dice.pick(&COMMANDS) }))
+            }
+            22 => (
+                "web_extract",
+                json!({ "urls": [format!("http://site.test/{{id}}/{}", self.word())] }),
+            ),
+            23 => ("web_search", json!({ "query": self.word() })),
+            24 => {
+                let targets =
+                    ["telegram:{id}bot:-1", "telegram:{id}bot:7", "telegram:bbot:-1", "api:x:y"];
+                let target = *self.dice.pick(&targets);
+                ("send_message", json!({ "target": target, "message": self.sentence() }))
+            }
+            25 => ("skills_list", json!({})),
+            26 => ("skill_view", json!({ "name": *self.dice.pick(&["gardening", "secrets"]) })),
+            27 => ("mcp__desk__echo", json!({ "text": self.sentence() })),
+            28 if depth == 0 => {
+                let tasks: Vec<Value> = (0..1 + self.dice.below(2))
+                    .map(|_| {
+                        let acts = [self.call(1), json!({ "tell": true })];
+                        json!({ "goal": Value::from(acts.to_vec()).to_string() })
+                    })
+                    .collect();
+                ("delegate_task", json!({ "tasks": tasks }))
+            }
+            28 => ("clarify", json!({ "question": self.sentence() })),
+            _ => ("nonsense", json!({})),
+        };
+        json!({ "call": tool, "arguments": arguments })
+    }
+
+    fn memory(&mut self) -> Value {
+        let target = *self.dice.pick(&["memory", "user"]);
+        match self.dice.below(6) {
+            0 => json!({ "action": "remove", "target": target, "old_text": self.word() }),
+            1 => {
+                let old = self.word();
+                json!({ "action": "replace", "target": target, "old_text": old, "content": self.sentence() })
+            }
+            2 => {
+                self.is_asking = true;
+                json!({ "action": "add", "target": target, "scope": "global", "content": self.sentence() })
+            }
+            _ => json!({ "action": "add", "target": target, "content": self.sentence() }),
+        }
+    }
+
+    fn path(&mut self) -> String {
+        match self.dice.below(8) {
+            0 => "../../b/workspace/notes.md".to_owned(),
+            1 => "../../alpha/workspace/notes.md".to_owned(),
+            _ => (*self.dice.pick(&FILES)).to_owned(),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! A platform in memory, with an account for every agent.
+
+use super::cast::WATCHED;
+use super::observe::Observed;
+use async_trait::async_trait;
+use bytes::Bytes;
+use insula_domain::{AccountId, Platform};
+use insula_gateway::{
+    Adapter, Attachment, Body, Fault, Features, Identity, Inbox, Lines, MessageId, Post, PostError,
+    Posted, Target,
+};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+/// The accounts.
+pub struct Accounts {
+    observed: Arc<Observed>,
+    /// How much was posted by each.
+    posted: Arc<Mutex<BTreeMap<String, u64>>>,
+}
+
+impl Accounts {
+    /// None has posted anything.
+    pub fn new(observed: &Arc<Observed>) -> Arc<Self> {
+        Arc::new(Self { observed: observed.clone(), posted: Arc::default() })
+    }
+}
+
+impl Lines for Accounts {
+    fn adapter(&self, _: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
+        Some(Arc::new(Line {
+            account: account.clone(),
+            is_watched: account.as_str() == format!("{WATCHED}bot"),
+            observed: self.observed.clone(),
+            posted: self.posted.clone(),
+        }))
+    }
+}
+
+struct Line {
+    account: AccountId,
+    is_watched: bool,
+    observed: Arc<Observed>,
+    posted: Arc<Mutex<BTreeMap<String, u64>>>,
+}
+
+impl Line {
+    fn note(&self, what: impl FnOnce() -> String) {
+        if self.is_watched {
+            self.observed.note("post", what());
+        }
+    }
+}
+
+#[async_trait]
+impl Adapter for Line {
+    fn features(&self) -> Features {
+        Features {
+            text_units: 4_096,
+            can_edit: None,
+            is_idempotent: true,
+            has_buttons: true,
+            typing: None,
+            silence_max: Duration::from_secs(120),
+        }
+    }
+
+    async fn identify(&self) -> Result<Identity, Fault> {
+        Ok(Identity { id: "bot".into(), name: "bot".into(), missing: vec![] })
+    }
+
+    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn post(&self, post: &Post) -> Result<Posted, PostError> {
+        self.note(|| format!("{post:?}"));
+        let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = posted.entry(self.account.to_string()).or_default();
+        *count += 1;
+        Ok(Posted { message: MessageId(format!("p{count}").into()) })
+    }
+
+    async fn edit(&self, target: &Target, id: &MessageId, body: &Body) -> Result<(), PostError> {
+        self.note(|| format!("edit {target:?} {id:?} {body:?}"));
+        Ok(())
+    }
+
+    async fn acknowledge(&self, _: &str, text: &str) {
+        self.note(|| format!("acknowledged: {text}"));
+    }
+
+    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
+        Err(PostError::Never { why: "gone".into() })
+    }
+
+    async fn join(&self, target: &Target) -> Result<(), PostError> {
+        self.note(|| format!("joined {target:?}"));
+        Ok(())
+    }
+}

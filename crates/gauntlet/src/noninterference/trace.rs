@@ -1,0 +1,154 @@
+//! Traces: what happens to one agent, step by step, and what happens to others meanwhile. Plain
+//! values, so that a trace can be printed, shrunk and run again.
+
+use serde_json::Value;
+
+/// Where something is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Chat {
+    /// A conversation over the API.
+    Api(u8),
+    /// A direct message of a user of a platform.
+    Direct(u8),
+    /// A group, and the user who speaks there.
+    Group(u8, u8),
+}
+
+/// What a message does to a turn under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Joining {
+    /// Waits.
+    Queue,
+    /// Joins it.
+    Steer,
+    /// Stops it.
+    Interrupt,
+}
+
+/// How a question is answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Yes, this once.
+    Once,
+    /// Yes, in this session.
+    Session,
+    /// Yes, always.
+    Always,
+    /// No.
+    Deny,
+}
+
+/// What happens to one agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Somebody says something; `acts` is what its model does about it, in order.
+    Say {
+        /// Where.
+        chat: Chat,
+        /// What it does to a turn under way.
+        joining: Joining,
+        /// What the model does.
+        acts: Vec<Value>,
+    },
+    /// Somebody uses a command of the gateway.
+    Command {
+        /// Where.
+        chat: Chat,
+        /// The command.
+        text: String,
+    },
+    /// Models that hold back their answers go on.
+    Release,
+    /// The turns of a conversation are stopped.
+    Stop(Chat),
+    /// The oldest question is answered.
+    Answer(Verdict),
+    /// A conversation begins anew.
+    Anew(Chat),
+    /// A conversation is erased.
+    Forget(Chat),
+    /// The last message is said again.
+    Retry(Chat),
+    /// A person writes into the file of a conversation's memory.
+    EditMemory(Chat, String),
+    /// A person puts a file into the workspace.
+    EditFile(String, String),
+    /// The agent gets this version of its configuration.
+    Configure(u8),
+    /// Its secret gets another value; none for 0.
+    Secret(u8),
+    /// Whoever has its token looks at everything there is to see.
+    Look,
+    /// It is paused.
+    Pause,
+    /// It serves again.
+    Resume,
+    /// It is deleted, and written anew.
+    Recreate,
+    /// Time passes.
+    Wait(u64),
+    /// The daemon is killed and started again.
+    Crash,
+    /// The daemon is stopped in order and started again.
+    Restart,
+}
+
+/// The trace of the agent that is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The seed of the world, and of nothing else: its steps are written here.
+    pub seed: u64,
+    /// Its first configuration.
+    pub version: u8,
+    /// What happens to it.
+    pub steps: Vec<Step>,
+}
+
+/// Another agent of the house.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    /// Its id.
+    pub id: String,
+    /// Its first configuration.
+    pub version: u8,
+    /// Whether it stands in `config.yaml`; otherwise it has a file of its own.
+    pub is_in_shared_file: bool,
+    /// Whether it is there from the beginning; otherwise somebody adds it.
+    pub is_there: bool,
+}
+
+/// Something that happens to another agent, beside a step of the one that is watched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Aside {
+    /// Begun before the step of this number.
+    pub before: usize,
+    /// Which of the others.
+    pub who: usize,
+    /// What.
+    pub step: Step,
+    /// How often everybody else goes on before whatever comes next begins.
+    pub yields: u8,
+    /// Whoever asked for it leaves after it was polled so often.
+    pub cut_after: Option<u16>,
+}
+
+/// All that differs between two runs.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Variation {
+    /// The others.
+    pub others: Vec<Other>,
+    /// What happens to them.
+    pub asides: Vec<Aside>,
+}
+
+impl Variation {
+    /// How many steps a run with it has besides those of the agent that is watched.
+    pub fn len(&self) -> usize {
+        self.asides.len()
+    }
+
+    /// Whether there is nothing besides the agent that is watched.
+    pub fn is_empty(&self) -> bool {
+        self.others.is_empty()
+    }
+}

@@ -1,0 +1,41 @@
+//! The tester is tested: planted leaks are noticed, and none is awake unless a test wakes it.
+#![cfg(feature = "seeded-leaks")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files and fail by panicking"
+)]
+
+use insula_domain::leak::{self, Class, Leak};
+use insula_gauntlet::noninterference::leaks::{Arguments, run_all};
+use std::collections::BTreeSet;
+
+#[test]
+fn there_are_leaks_of_every_kind_in_every_room() {
+    assert!(Leak::ALL.len() >= 40, "{}", Leak::ALL.len());
+    let names: BTreeSet<&str> = Leak::ALL.iter().map(|leak| leak.name()).collect();
+    assert_eq!(names.len(), Leak::ALL.len());
+    let rooms: BTreeSet<&str> = Leak::ALL.iter().map(|leak| leak.room()).collect();
+    let wanted = [
+        "config", "domain", "gateway", "http", "mcp", "memory", "models", "runtime", "store",
+        "tools",
+    ];
+    assert_eq!(rooms, BTreeSet::from(wanted));
+    let classes: BTreeSet<Class> = Leak::ALL.iter().map(|leak| leak.class()).collect();
+    assert_eq!(classes.len(), 11, "{classes:?}");
+    assert!(Leak::ALL.iter().all(|leak| !leak::is(*leak)), "all are asleep");
+}
+
+#[test]
+fn g_planted_leaks_are_caught() {
+    let arguments = Arguments { only: vec![], pairs: 40, seed: 1, steps: 20, show: false };
+    let all = run_all(&arguments, |caught| println!("{}", caught.line())).unwrap();
+    let missed: Vec<&str> = all
+        .iter()
+        .filter(|caught| caught.outcome.found.is_none())
+        .map(|caught| caught.leak.name())
+        .collect();
+    assert!(missed.is_empty(), "not caught: {missed:?}");
+}
