@@ -99,7 +99,12 @@ impl Ground {
                     folders.push(path);
                 } else if is_of_watched(&name) {
                     let content = fs::read(&path).unwrap_or_default();
-                    let shown = String::from_utf8_lossy(&content).into_owned();
+                    // What is sealed differs with every sealing, in the whole vault; what is in it
+                    // is seen where it is used.
+                    let shown = match name.starts_with("vault/") {
+                        true => format!("{} bytes, sealed", content.len()),
+                        false => String::from_utf8_lossy(&content).into_owned(),
+                    };
                     observed.note(&format!("file:{name}"), shown);
                 }
             }

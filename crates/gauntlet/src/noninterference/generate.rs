@@ -178,6 +178,8 @@ impl Maker {
             "/help",
             "/status",
             "/agents",
+            "/agents",
+            "/agents",
             "/memory",
             "/forget 1",
             "/forget tea",
@@ -194,6 +196,11 @@ impl Maker {
 
     fn word(&mut self) -> &'static str {
         *self.dice.pick(&WORDS)
+    }
+
+    /// One of the few words that are looked for, so that two look for the same.
+    fn common_word(&mut self) -> &'static str {
+        *self.dice.pick(&WORDS[..3])
     }
 
     fn sentence(&mut self) -> String {
@@ -221,51 +228,52 @@ impl Maker {
 
     /// One call of a tool.
     fn call(&mut self, depth: usize) -> Value {
-        let (tool, arguments) = match self.dice.below(30) {
-            0..3 => {
+        let (tool, arguments) = match self.dice.below(34) {
+            0..2 => {
                 let item = json!({ "id": self.word(), "content": self.sentence() });
                 ("todo", json!({ "todos": [item], "merge": true }))
             }
-            3..8 => ("memory", self.memory()),
-            8..10 => ("memory_search", json!({ "query": self.word() })),
-            10..13 => {
+            2..6 => ("memory", self.memory()),
+            6..8 => ("memory_search", json!({ "query": self.common_word() })),
+            8..11 => {
                 let sort = *self.dice.pick(&["relevance", "newest"]);
-                ("session_search", json!({ "query": self.word(), "sort": sort, "limit": 5 }))
+                let query = self.common_word();
+                ("session_search", json!({ "query": query, "sort": sort, "limit": 5 }))
             }
-            13 => {
+            11 => {
                 let id = 1 + self.dice.below(6);
                 ("session_search", json!({ "session_id": id, "around_message_id": 1 }))
             }
-            14..16 => ("write_file", json!({ "path": self.path(), "content": self.sentence() })),
-            16..18 => ("read_file", json!({ "path": self.path() })),
-            18 => ("search_files", json!({ "pattern": self.word() })),
-            19 => {
-                let (old, new) = (self.word(), self.word());
-                let path = self.path();
-                (
-                    "patch",
-                    json!({ "mode": "replace", "path": path, "old_string": old, "new_string": new }),
-                )
+            12..14 => ("write_file", json!({ "path": self.path(), "content": self.sentence() })),
+            14..16 => ("read_file", json!({ "path": self.path() })),
+            16..18 => ("search_files", json!({ "pattern": self.common_word() })),
+            18 => {
+                let (path, old, new) = (self.path(), self.word(), self.word());
+                let change = json!({ "mode": "replace", "path": path, "old_string": old, "new_string": new });
+                ("patch", change)
             }
-            20..22 => {
+            19..22 => {
                 self.is_asking = true;
                 ("terminal", json!({ "command": *self.dice.pick(&COMMANDS) }))
             }
-            22 => (
-                "web_extract",
-                json!({ "urls": [format!("http://site.test/{{id}}/{}", self.word())] }),
-            ),
-            23 => ("web_search", json!({ "query": self.word() })),
-            24 => {
+            22..24 => {
+                let url = format!("http://site.test/{{id}}/{}", self.common_word());
+                ("web_extract", json!({ "urls": [url] }))
+            }
+            24 => ("web_search", json!({ "query": self.word() })),
+            25 => {
                 let targets =
                     ["telegram:{id}bot:-1", "telegram:{id}bot:7", "telegram:bbot:-1", "api:x:y"];
                 let target = *self.dice.pick(&targets);
                 ("send_message", json!({ "target": target, "message": self.sentence() }))
             }
-            25 => ("skills_list", json!({})),
-            26 => ("skill_view", json!({ "name": *self.dice.pick(&["gardening", "secrets"]) })),
-            27 => ("mcp__desk__echo", json!({ "text": self.sentence() })),
-            28 if depth == 0 => {
+            26 => ("skills_list", json!({})),
+            27..29 => {
+                let name = *self.dice.pick(&["gardening", "gardening", "secrets"]);
+                ("skill_view", json!({ "name": name }))
+            }
+            29..31 => ("mcp__desk__echo", json!({ "text": self.sentence() })),
+            31..33 if depth == 0 => {
                 let tasks: Vec<Value> = (0..1 + self.dice.below(2))
                     .map(|_| {
                         let acts = [self.call(1), json!({ "tell": true })];
@@ -274,7 +282,7 @@ impl Maker {
                     .collect();
                 ("delegate_task", json!({ "tasks": tasks }))
             }
-            28 => ("clarify", json!({ "question": self.sentence() })),
+            31..33 => ("clarify", json!({ "question": self.sentence() })),
             _ => ("nonsense", json!({})),
         };
         json!({ "call": tool, "arguments": arguments })
