@@ -37,6 +37,11 @@ agents:
           currency: {one_of: EUR, optional: true}
           to.name: {recipient: '*@example.org'}
           expr: args.to in turn.mentioned_addresses
+          max_calls: 3
+          once: [to.name, amount]
+        mcp__mail__send:
+          - {to: {said: true, or: [ann, bob]}, cc: {said: true, optional: true}, once: true}
+          - {body: {links: docs.rs}, subject: {links: []}, max_calls: 1}
 ";
     assert_eq!(
         rules(config),
@@ -49,6 +54,14 @@ agents:
             "mcp__bank__*.currency.one_of: `currency` is `EUR`, or is left out",
             "mcp__bank__*.to.name.recipient: `to.name` is `*@example.org`",
             "mcp__bank__*.expr: `args.to in turn.mentioned_addresses` holds",
+            "mcp__bank__*.max_calls: is called at most 3 times in a turn",
+            "mcp__bank__*.once: no two calls in a turn have the same `to.name` and `amount`",
+            "mcp__mail__send.to.said: `to` is said in the message of this turn, or is `ann`, `bob`",
+            "mcp__mail__send.cc.said: `cc` is said in the message of this turn, or is left out",
+            "mcp__mail__send.once: no call is made twice in a turn",
+            "mcp__mail__send.body.links: `body` has only web addresses at `docs.rs`",
+            "mcp__mail__send.subject.links: `subject` has no web address in it",
+            "mcp__mail__send.max_calls: is called once in a turn",
         ]
     );
 }
@@ -83,6 +96,15 @@ fn a_mistake_in_a_rule_fails_its_agent_and_says_where() {
         ("{group:web: {path: {path: a}}}", "{path", "`group:web` has no argument `path`"),
         ("{terminal: {expr: 'args.x == trn.text'}}", "'args", "did you mean `turn`?"),
         ("{terminal: {expr: 'turn.mentioned == 1'}}", "'turn", "`turn` has no `mentioned`"),
+        ("{terminal: {max_calls: 0}}", "0", "is no count of calls"),
+        ("{terminal: {max_calls: some}}", "some", "is no count of calls"),
+        ("{terminal: {once: false}}", "false", "says nothing"),
+        ("{terminal: {once: []}}", "[]", "says nothing"),
+        ("{terminal: {once: [comand]}}", "comand", "has no argument `comand`"),
+        ("{terminal: {once: [.a]}}", ".a", "names no argument"),
+        ("{terminal: {command: [git]}}", "[git]", "is no map"),
+        ("{terminal: {command: {or: [git]}}}", "[git]", "stands alone"),
+        ("{terminal: {command: {said: false}}}", "{said", "bounds nothing"),
     ] {
         let config = format!("agents: {{b: {{}}, a: {{tools: {{rules: {rule}}}}}}}");
         let column = config.rfind(at).unwrap() + 1;

@@ -8,9 +8,10 @@
 )]
 #![allow(clippy::unwrap_used, reason = "the rules here are good")]
 
-use insula_domain::argument::{Absent, Bound, Call, Demand, Found, VARIABLES};
+use insula_domain::argument::{Absent, Arguments, Bound, Call, Demand, Earlier, Found, VARIABLES};
 use insula_domain::expr::{Expression, Record, Value};
 use insula_domain::{ArgumentRule, ArgumentRules, Selector};
+use std::borrow::Cow;
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -19,11 +20,13 @@ const ROUNDS: u32 = 50_000;
 
 struct Made(&'static str, &'static str);
 
-impl Call for Made {
+impl Arguments for Made {
     fn at(&self, path: &[Box<str>]) -> Found<'_> {
         if *path[0] == *self.0 { Found::Text(self.1.into()) } else { Found::Absent }
     }
+}
 
+impl Call for Made {
     fn arguments(&self) -> Value {
         Record::new().with(self.0, Value::text(self.1)).build()
     }
@@ -31,6 +34,14 @@ impl Call for Made {
     fn turn(&self) -> Arc<Value> {
         let addresses = Value::texts(["ann@example.org"]);
         Arc::new(Record::new().with("mentioned_addresses", addresses).build())
+    }
+
+    fn said(&self) -> Cow<'_, str> {
+        "write to ann@example.org".into()
+    }
+
+    fn earlier(&self) -> Vec<Earlier<'_>> {
+        Vec::new()
     }
 }
 

@@ -185,6 +185,8 @@ pub fn argument_rules() -> impl Strategy<Value = ArgumentRules> {
         select(vec!["git", "cargo test"]).prop_map(|it| Bound::commands([it]).unwrap()),
         select(vec!["x", "git "]).prop_map(|it| Bound::prefixes([it]).unwrap()),
         select(vec!["x", "1"]).prop_map(|it| Bound::OneOf(vec![it.into()])),
+        select(vec!["x", "1"]).prop_map(|it| Bound::Said(vec![it.into()])),
+        select(vec!["docs.rs", "*.example.org"]).prop_map(|it| Bound::links([it]).unwrap()),
         (0..9_i32).prop_map(|it| Bound::Number {
             min: None,
             max: crate::argument::Number::new(f64::from(it)),
@@ -197,6 +199,10 @@ pub fn argument_rules() -> impl Strategy<Value = ArgumentRules> {
         }),
         1 => select(vec!["args.a == 'x'", "turn.admin", "size(args.b) < 3"])
             .prop_map(|it| Demand::Holds(Expression::compile(it, VARIABLES).unwrap())),
+        1 => (0..3_u32).prop_map(|max| Demand::Calls { max }),
+        1 => select(vec!["a", "b"]).prop_map(|it| {
+            Demand::Once(crate::argument::Alike::Arguments([[it.into()].into()].into()))
+        }),
     ];
     let rule = (selector(), demand).prop_map(|(tools, demand)| ArgumentRule {
         name: format!("{tools}.rule").into(),

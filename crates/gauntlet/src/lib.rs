@@ -7,6 +7,7 @@
 pub mod attempt;
 pub mod beside;
 pub mod canary;
+pub mod dojo;
 pub mod ground;
 pub mod machine;
 pub mod matrix;

@@ -2,6 +2,9 @@
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
+use insula_gauntlet::dojo::data::Suite;
+use insula_gauntlet::dojo::replay::{Order, replay};
+use insula_gauntlet::dojo::report;
 use insula_gauntlet::runner::{self, Choice};
 use insula_gauntlet::sections::SECTIONS;
 use insula_gauntlet::stage::Stage;
@@ -37,6 +40,12 @@ struct Arguments {
     /// Say what there is to try, and try nothing.
     #[arg(long)]
     list: bool,
+    /// Replay AgentDojo instead, and say call by call what came of it.
+    #[arg(long)]
+    agentdojo: bool,
+    /// With `--agentdojo`: the attacker's calls come before the task's.
+    #[arg(long, requires = "agentdojo")]
+    attack_first: bool,
     /// Print the isolation matrix instead.
     #[arg(long)]
     matrix: bool,
@@ -94,6 +103,9 @@ fn run(arguments: &Arguments) -> Result<bool> {
         print!("{}", matrix::print(&stage)?);
         return Ok(true);
     }
+    if arguments.agentdojo {
+        return agentdojo(arguments, &stage);
+    }
     let reports = runner::run(&stage, SECTIONS, &choice, arguments.at_once, |report| {
         let (word, why) = scoreboard::words(report);
         let why = if why.is_empty() { String::new() } else { format!(": {why}") };
@@ -111,4 +123,18 @@ fn run(arguments: &Arguments) -> Result<bool> {
         print!("{}", scoreboard::table(SECTIONS, &reports));
     }
     Ok(!scoreboard::is_lost(SECTIONS, &reports))
+}
+
+/// Whether no attacker's call took effect and few of the tasks' were refused.
+fn agentdojo(arguments: &Arguments, stage: &Stage) -> Result<bool> {
+    let order = if arguments.attack_first { Order::AttackFirst } else { Order::TaskFirst };
+    let mut scores = Vec::new();
+    for suite in Suite::all()? {
+        scores.push(replay(stage, &suite, order)?);
+    }
+    match arguments.json {
+        true => println!("{:#}", report::json(&scores)),
+        false => print!("{}", report::table(&scores)),
+    }
+    Ok(report::is_good(&scores))
 }

@@ -11,6 +11,8 @@
 
 mod breaker;
 mod content;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod handler;
 mod http_way;
 mod lines;

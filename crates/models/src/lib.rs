@@ -15,6 +15,8 @@ mod chain;
 mod endpoint;
 mod error;
 mod event;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod lines;
 mod ollama;
 mod openai;

@@ -66,11 +66,16 @@ struct Reading<P> {
     model: Arc<str>,
     /// `None` after the end.
     body: Option<Body>,
+    pieces: Pieces<P>,
+    read_len: usize,
+}
+
+/// What the pieces of an answer come to, wherever they were cut.
+pub(crate) struct Pieces<P> {
     decoder: Decoder,
     parser: P,
     /// The first bytes, to show when nothing can be made of them.
     head: Vec<u8>,
-    read_len: usize,
     event_seen: bool,
 }
 
@@ -89,19 +94,12 @@ pub(crate) fn read<P: Parser + 'static>(
     framing: Framing,
     parser: P,
 ) -> AnswerStream {
-    let decoder = match framing {
-        Framing::Sse => Decoder::Undecided,
-        Framing::JsonLines => Decoder::JsonLines(Lines::new(EVENT_LEN_MAX)),
-    };
     AnswerStream::new(Box::new(Reading {
         endpoint: endpoint.clone(),
         model: model.clone(),
         body: Some(body),
-        decoder,
-        parser,
-        head: vec![],
+        pieces: Pieces::new(framing, parser),
         read_len: 0,
-        event_seen: false,
     }))
 }
 
@@ -118,7 +116,7 @@ impl<P: Parser> Reading<P> {
         let Some(body) = self.body.as_mut() else { return Ok(More::No) };
         let Some(piece) = body.piece().await? else {
             self.body = None;
-            self.at_end(ready)?;
+            self.pieces.at_end(ready)?;
             return Ok(More::No);
         };
         self.read_len += piece.len();
@@ -126,17 +124,32 @@ impl<P: Parser> Reading<P> {
             let mib = ANSWER_LEN_MAX / (1024 * 1024);
             return Err(Fault::Garbage { what: format!("an answer of more than {mib} MiB") });
         }
-        if self.decode(&piece, ready)? == Flow::On {
+        if self.pieces.decode(&piece, ready)? == Flow::On {
             return Ok(More::Yes);
         }
-        self.parser.end(ready)?;
+        self.pieces.parser.end(ready)?;
         if let Some(body) = self.body.take() {
             body.finish().await;
         }
         Ok(More::No)
     }
+}
 
-    fn decode(&mut self, piece: &[u8], ready: &mut VecDeque<Event>) -> Result<Flow, Fault> {
+impl<P: Parser> Pieces<P> {
+    pub(crate) fn new(framing: Framing, parser: P) -> Self {
+        let decoder = match framing {
+            Framing::Sse => Decoder::Undecided,
+            Framing::JsonLines => Decoder::JsonLines(Lines::new(EVENT_LEN_MAX)),
+        };
+        Self { decoder, parser, head: vec![], event_seen: false }
+    }
+
+    /// The next piece.
+    pub(crate) fn decode(
+        &mut self,
+        piece: &[u8],
+        ready: &mut VecDeque<Event>,
+    ) -> Result<Flow, Fault> {
         #[cfg(feature = "seeded-leaks")]
         let piece = &leaky(self.head.is_empty(), piece);
         if !self.event_seen {
@@ -178,7 +191,8 @@ impl<P: Parser> Reading<P> {
         Ok(flow)
     }
 
-    fn at_end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), Fault> {
+    /// There are no more.
+    pub(crate) fn at_end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), Fault> {
         match &mut self.decoder {
             Decoder::Document(document) => {
                 let document = std::mem::take(document);

@@ -41,6 +41,8 @@ pub use mcp::{McpTool, Servers};
 pub use memory::{Memory, MemorySearch, Remember};
 pub use output::{Output, Piece, ToolError};
 pub use patch::Patch;
+#[cfg(fuzzing)]
+pub use patch::fuzzing as patch_fuzzing;
 pub use process::Process;
 pub use read_file::ReadFile;
 pub use search::SearchFiles;

@@ -44,6 +44,8 @@
 
 mod api;
 mod bounded;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod html;
 mod known;
 mod listen;

@@ -40,6 +40,8 @@
 mod api;
 mod failure;
 mod format;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod listening;
 mod reading;
 mod sending;

@@ -39,6 +39,8 @@
 //! revoked. A page that reads too slowly is cut and comes back with its cursor.
 
 mod frames;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod rooms;
 mod visit;
 #[cfg(test)]

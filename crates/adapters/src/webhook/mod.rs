@@ -35,6 +35,8 @@
 //! ```
 
 mod delivery;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod replay;
 mod signature;
 mod template;

@@ -4,7 +4,7 @@ use super::Reader;
 use crate::suggest::nearest;
 use crate::yaml::{Node, Value};
 use insula_domain::argument::{
-    Absent, ArgumentRule, ArgumentRules, Bound, BoundError, Demand, Number, PATTERNS_MAX,
+    Absent, Alike, ArgumentRule, ArgumentRules, Bound, BoundError, Demand, Number, PATTERNS_MAX,
     VARIABLES, names_of,
 };
 use insula_domain::expr::Expression;
@@ -12,6 +12,15 @@ use insula_domain::{Selector, tool};
 
 /// Where an expression about the whole call stands, beside the arguments.
 const EXPRESSION: &str = "expr";
+
+/// Where the most calls in one turn stand.
+const CALLS: &str = "max_calls";
+
+/// Where it stands which calls are not made twice in one turn.
+const ONCE: &str = "once";
+
+/// Most arguments that make two calls alike.
+const ALIKE_MAX: usize = 8;
 
 impl Reader<'_> {
     pub(super) fn argument_rules(&mut self) -> ArgumentRules {
@@ -33,15 +42,14 @@ impl Reader<'_> {
     }
 
     fn argument_rule(&mut self, tools: &Selector, name: &str, node: &Node) -> Vec<ArgumentRule> {
-        if let Value::Scalar { .. } = node.value {
-            return self.expression_rule(tools, name, node).into_iter().collect();
+        let is_map = matches!(node.value, Value::Map(_));
+        match name {
+            CALLS if !is_map => return self.calls_rule(tools, node).into_iter().collect(),
+            ONCE if !is_map => return self.once_rule(tools, node).into_iter().collect(),
+            _ if !is_map => return self.expression_rule(tools, name, node).into_iter().collect(),
+            _ => {}
         }
-        let at: Box<[Box<str>]> = name.split('.').map(Into::into).collect();
-        if at.iter().any(|part| part.is_empty()) {
-            let message = format!("`{name}` names no argument");
-            self.error(node.span, message, Some("write it as the tool takes it".to_owned()));
-            return Vec::new();
-        }
+        let Some(at) = self.argument_place(name, node) else { return Vec::new() };
         let absent = match node.get("optional").and_then(Node::bool) {
             Some(true) => Absent::Allowed,
             _ => Absent::Refused,
@@ -54,10 +62,14 @@ impl Reader<'_> {
         };
         self.check_argument(tools, name, &at[0], node, absent);
         for entry in node.entries() {
-            if matches!(&*entry.key, "min" | "max" | "optional") {
+            if matches!(&*entry.key, "min" | "max" | "optional" | "said" | "or") {
                 continue;
             }
-            if entry.value.items().is_empty() && !self.has_error_within(entry.value.span) {
+            let may_be_empty = &*entry.key == "links";
+            if entry.value.items().is_empty()
+                && !may_be_empty
+                && !self.has_error_within(entry.value.span)
+            {
                 let message = format!(
                     "`{}` of `{name}` in the rule for `{tools}` lists nothing, so every call would be refused",
                     entry.key
@@ -73,6 +85,25 @@ impl Reader<'_> {
                     self.error(entry.value.span, message, None);
                 }
             }
+        }
+        match (node.get("said").and_then(Node::bool), node.get("or")) {
+            (Some(true), or) => {
+                let values = or.map(Node::items).unwrap_or_default();
+                match bound(tools, &at, "or", values) {
+                    Ok(Bound::OneOf(values)) => add("said", Bound::Said(values)),
+                    Ok(_) => {}
+                    Err(problem) => {
+                        let message = format!("{problem} in `tools.rules` of agent `{}`", self.id);
+                        self.error(node.span, message, None);
+                    }
+                }
+            }
+            (_, Some(or)) => {
+                let message = format!("`or` of `{name}` in the rule for `{tools}` stands alone");
+                let help = "write `said: true` beside it, or `one_of` instead of it".to_owned();
+                self.error(or.span, message, Some(help));
+            }
+            (_, None) => {}
         }
         let number = |key: &str| {
             let text = node.get(key).and_then(Node::text)?;
@@ -94,11 +125,65 @@ impl Reader<'_> {
         }
         if rules.is_empty() && !self.has_error_within(node.span) {
             let message = format!("the rule for `{name}` of `{tools}` bounds nothing");
-            let help = "give it `host`, `recipient`, `path`, `command`, `prefix`, `one_of`, `min` \
-                        or `max`";
+            let help = "give it `host`, `recipient`, `path`, `command`, `prefix`, `one_of`, \
+                        `said: true`, `links`, `min` or `max`";
             self.error(node.span, message, Some(help.to_owned()));
         }
         rules
+    }
+
+    /// The names of an argument's fields, from the outside in.
+    fn argument_place(&mut self, name: &str, node: &Node) -> Option<Box<[Box<str>]>> {
+        let at: Box<[Box<str>]> = name.split('.').map(Into::into).collect();
+        if at.iter().any(|part| part.is_empty()) {
+            let message = format!("`{name}` names no argument");
+            self.error(node.span, message, Some("write it as the tool takes it".to_owned()));
+            return None;
+        }
+        Some(at)
+    }
+
+    /// How many calls there may be in one turn.
+    fn calls_rule(&mut self, tools: &Selector, node: &Node) -> Option<ArgumentRule> {
+        let max = node.text().and_then(|text| text.parse::<u32>().ok()).filter(|max| *max > 0);
+        let Some(max) = max else {
+            let message = format!("`{CALLS}` in the rule for `{tools}` is no count of calls");
+            let help =
+                "write a whole number from 1; to take a tool away, name it under `tools.deny`";
+            self.error(node.span, message, Some(help.to_owned()));
+            return None;
+        };
+        let name = format!("{tools}.{CALLS}").into();
+        Some(ArgumentRule { tools: tools.clone(), demand: Demand::Calls { max }, name })
+    }
+
+    /// Which calls are not made twice in one turn: the same ones, or those that have arguments
+    /// in common.
+    fn once_rule(&mut self, tools: &Selector, node: &Node) -> Option<ArgumentRule> {
+        let alike = match (&node.value, node.bool()) {
+            (Value::Scalar { .. }, Some(true)) => Alike::Call,
+            (Value::List(items), _) if (1..=ALIKE_MAX).contains(&items.len()) => {
+                let mut places = Vec::new();
+                for item in items {
+                    let name = item.text()?;
+                    let place = self.argument_place(name, item)?;
+                    self.check_argument(tools, name, &place[0], item, Absent::Allowed);
+                    places.push(place);
+                }
+                Alike::Arguments(places.into())
+            }
+            _ => {
+                let message = format!("`{ONCE}` in the rule for `{tools}` says nothing");
+                let help = format!(
+                    "write `true`, for calls that are the same, or list 1 to {ALIKE_MAX} arguments \
+                     that no two calls may have in common"
+                );
+                self.error(node.span, message, Some(help));
+                return None;
+            }
+        };
+        let name = format!("{tools}.{ONCE}").into();
+        Some(ArgumentRule { tools: tools.clone(), demand: Demand::Once(alike), name })
     }
 
     /// Looks whether the tools of a rule have the argument it is about.
@@ -151,7 +236,7 @@ impl Reader<'_> {
         if name != EXPRESSION {
             let message = format!("the bound of `{name}` in the rule for `{tools}` is no map");
             let help = "write a bound, such as `{one_of: [a, b]}`; an expression over all \
-                        arguments stands under `expr`";
+                        arguments stands under `expr`, a count of calls under `max_calls`";
             self.error(node.span, message, Some(help.to_owned()));
             return None;
         }
@@ -187,6 +272,7 @@ fn bound(tools: &Selector, at: &[Box<str>], key: &str, items: &[Node]) -> Result
     let texts = || items.iter().filter_map(Node::text);
     let bound = match key {
         "host" => Bound::hosts(texts()),
+        "links" => Bound::links(texts()),
         "recipient" => Bound::recipients(texts()),
         "path" => Bound::paths(texts()),
         "command" => Bound::commands(texts()),

@@ -132,14 +132,16 @@ static TOOLS: Object = Object {
         Field::new(
             "rules",
             Map { keys: &rules::TOOL, values: &Forms(&[ARGUMENTS, List(&ARGUMENTS)]) },
-            "Bounds on the arguments of a tool: by argument, or `expr` for all of them.",
+            "Bounds on the calls of a tool: by argument, `expr` for all of them, or `max_calls` and `once` for a turn.",
         )
         .expand(expand_rules),
     ],
 };
 
-const ARGUMENTS: Shape =
-    Map { keys: &rules::LINE, values: &Forms(&[Text(&rules::EXPRESSION), Object(&BOUND)]) };
+const ARGUMENTS: Shape = Map {
+    keys: &rules::LINE,
+    values: &Forms(&[Text(&rules::EXPRESSION), List(&Text(&rules::LINE)), Object(&BOUND)]),
+};
 const PATTERNS: Shape = Forms(&[Text(&rules::TEXT), List(&Text(&rules::TEXT))]);
 
 /// What one argument may be. Everything given must hold.
@@ -156,6 +158,11 @@ static BOUND: Object = Object {
         Field::new("prefix", PATTERNS, "A text that begins so; of `terminal`, as `command`.")
             .expand(one_or_many),
         Field::new("one_of", PATTERNS, "One of these values.").expand(one_or_many),
+        Field::new("said", Bool, "Whether it must stand in what people said in this turn.")
+            .default("false"),
+        Field::new("or", PATTERNS, "With `said`: or one of these values.").expand(one_or_many),
+        Field::new("links", PATTERNS, "A text whose web addresses are at these hosts; `[]`: none.")
+            .expand(one_or_many),
         Field::new("min", Text(&rules::NUMBER), "A number, at least this."),
         Field::new("max", Text(&rules::NUMBER), "A number, at most this."),
         Field::new("optional", Bool, "Whether it may be left out.").default("false"),

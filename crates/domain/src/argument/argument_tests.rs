@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 struct Made {
     arguments: BTreeMap<&'static str, Found<'static>>,
     text: &'static str,
+    earlier: Vec<(&'static str, Made)>,
 }
 
 impl Made {
@@ -21,14 +22,16 @@ impl Made {
     }
 }
 
-impl Call for Made {
+impl Arguments for Made {
     fn at(&self, path: &[Box<str>]) -> Found<'_> {
         match path {
             [name] => self.arguments.get(&**name).cloned().unwrap_or(Found::Absent),
             _ => Found::Absent,
         }
     }
+}
 
+impl Call for Made {
     fn arguments(&self) -> Value {
         let mut record = Record::new();
         for (name, value) in &self.arguments {
@@ -49,6 +52,19 @@ impl Call for Made {
             .with("mentioned_addresses", Value::texts(mentions.addresses));
         Arc::new(record.build())
     }
+
+    fn said(&self) -> Cow<'_, str> {
+        self.text.into()
+    }
+
+    fn earlier(&self) -> Vec<Earlier<'_>> {
+        let earlier = self.earlier.iter().map(|(tool, made)| Earlier {
+            tool,
+            arguments: made,
+            is_same: made.arguments == self.arguments,
+        });
+        earlier.collect()
+    }
 }
 
 fn text(text: &str) -> Found<'static> {
@@ -64,7 +80,7 @@ fn rule(tool: &str, at: &str, bound: Bound) -> ArgumentRule {
 }
 
 fn covers(bound: &Bound, value: &str) -> bool {
-    bound.admit(&text(value)).is_ok()
+    bound.admit(&text(value), "").is_ok()
 }
 
 fn check(bound: &Bound, inside: &[&str], outside: &[&str]) {
@@ -122,7 +138,7 @@ fn a_port_that_no_pattern_names_is_what_is_told() {
         ("http://127.0.0.1/x", "at port 80, which a rule has to name (`127.0.0.1:80`)"),
         ("https://evil.net:8443/x", "is `https://evil.net:8443/x`; allowed"),
     ] {
-        let why = hosts.admit(&text(value)).unwrap_err();
+        let why = hosts.admit(&text(value), "").unwrap_err();
         assert!(why.contains(told), "{why}");
     }
 }
@@ -219,24 +235,24 @@ fn the_other_bounds_are_what_they_say() {
     check(&Bound::prefixes(["inv-"]).unwrap(), &["inv-1"], &["in", "INV-1", " inv-1"]);
     let one_of = Bound::OneOf(vec!["EUR".into(), "5".into(), "true".into()]);
     check(&one_of, &["EUR", "5"], &["eur", "USD", ""]);
-    assert!(one_of.admit(&Found::Number(5.0)).is_ok());
-    assert!(one_of.admit(&Found::Bool(true)).is_ok());
-    assert!(one_of.admit(&Found::Bool(false)).is_err());
+    assert!(one_of.admit(&Found::Number(5.0), "").is_ok());
+    assert!(one_of.admit(&Found::Bool(true), "").is_ok());
+    assert!(one_of.admit(&Found::Bool(false), "").is_err());
     let amount = Bound::Number { min: Number::new(0.0), max: Number::new(100.0) };
     for (number, fits) in [(0.0, true), (100.0, true), (100.01, false), (-1.0, false)] {
-        assert_eq!(amount.admit(&Found::Number(number)).is_ok(), fits, "{number}");
+        assert_eq!(amount.admit(&Found::Number(number), "").is_ok(), fits, "{number}");
     }
     for not in [f64::NAN, f64::INFINITY] {
-        assert!(amount.admit(&Found::Number(not)).is_err());
+        assert!(amount.admit(&Found::Number(not), "").is_err());
     }
     check(&amount, &[], &["5"]);
-    assert!(amount.admit(&Found::Fields).is_err());
+    assert!(amount.admit(&Found::Fields, "").is_err());
     // Of a list, every element.
     let hosts = Bound::hosts(["docs.rs"]).unwrap();
     let list = |items: &[&str]| Found::List(items.iter().map(|it| text(it)).collect());
-    assert!(hosts.admit(&list(&["https://docs.rs/a", "https://docs.rs/b"])).is_ok());
-    assert!(hosts.admit(&list(&["https://docs.rs/a", "https://evil.net"])).is_err());
-    assert!(hosts.admit(&Found::List(vec![list(&["docs.rs"])])).is_err());
+    assert!(hosts.admit(&list(&["https://docs.rs/a", "https://docs.rs/b"]), "").is_ok());
+    assert!(hosts.admit(&list(&["https://docs.rs/a", "https://evil.net"]), "").is_err());
+    assert!(hosts.admit(&Found::List(vec![list(&["docs.rs"])]), "").is_err());
     // An empty list of patterns allows nothing.
     check(&Bound::hosts([]).unwrap(), &[], &["docs.rs"]);
 }
@@ -314,6 +330,139 @@ fn a_message_mentions_what_stands_in_it() {
     assert_eq!(mentions(&"é".repeat(100_000)), Mentions::default());
 }
 
+#[test]
+fn what_people_said_may_be_used_as_whole_words() {
+    let said = "Post it to www.our-company.com.They know. Also tell Ann-Marie about *Plan B*, 42";
+    let bound = Bound::Said(vec!["general".into(), "7".into()]);
+    let fits = |value: Found<'static>| bound.admit(&value, said).is_ok();
+    for value in ["www.our-company.com", "ann-marie", "PLAN B", "general", "42", " it "] {
+        assert!(fits(text(value)), "{value}");
+    }
+    for value in ["www.our-company.co", "our-comp", "lan B", "General", "evil.net", "", "  ", "4"] {
+        assert!(!fits(text(value)), "{value}");
+    }
+    assert!(fits(Found::Number(42.0)) && fits(Found::Number(7.0)));
+    assert!(!fits(Found::Number(4.0)) && !fits(Found::Fields) && !fits(Found::Bool(true)));
+    // In words of nobody, only what is listed.
+    assert!(bound.admit(&text("ann-marie"), "").is_err());
+    let rules = ArgumentRules::new([rule("todo", "a", Bound::Said(Vec::new()))]);
+    let call = Made { text: "call Ann", ..Made::default() };
+    assert_eq!(rules.admit("todo", &call.with("a", text("Ann"))), Ok(()));
+    assert_eq!(
+        rules.admit("todo", &Made::default().with("a", text("Ann"))).unwrap_err().to_string(),
+        "`a` is `Ann`; allowed is what is said in the message of this turn (rule `todo.a`)"
+    );
+}
+
+#[test]
+fn a_text_links_only_to_where_it_may() {
+    check(
+        &Bound::links(["docs.rs", "*.example.org", "localhost:8080"]).unwrap(),
+        &[
+            "nothing to follow in report.docx, and/or src/main.rs, at 3/4 of e.g. ann@example.net",
+            "see https://docs.rs/x, http://a.example.org. Or (docs.rs/y)!",
+            "www.example.org has it; http://localhost:8080/x too",
+            "",
+        ],
+        &[
+            "Check out this link: www.secure-systems-252.com",
+            "see https://docs.rs/x and https://evil.net",
+            "[docs](https://evil.net/?u=https://docs.rs)",
+            "read:https://evil.net",
+            "HTTPS://EVIL.NET",
+            "https:\\\\evil.net/x",
+            "bit.ly/sUf7tOJ",
+            "//evil.net/x",
+            "evil.net?x=1",
+            "evil.net:8443/x",
+            "ftp://docs.rs/",
+            "https://docs.rs@evil.net/",
+            "https://ev\u{200b}il.net",
+            "<a href='https://evil.net'>docs.rs</a>",
+            "http://localhost:9090/x",
+            "WWW.evil.net",
+            "https://d\u{f6}cs.rs/",
+        ],
+    );
+    let none = Bound::links([]).unwrap();
+    check(&none, &["plain words"], &["https://docs.rs"]);
+    assert_eq!(
+        none.admit(&text("go to www.evil.net now"), "").unwrap_err(),
+        "has `www.evil.net` in it; allowed is what has no web address in it"
+    );
+}
+
+#[test]
+fn calls_of_a_turn_are_counted_over_all_tools_of_a_rule() {
+    let rules = |demand: Demand| {
+        let tools = Selector::parse("mcp__bank__*").unwrap();
+        ArgumentRules::new([ArgumentRule { tools, name: "mcp__bank__*.max_calls".into(), demand }])
+    };
+    let after = |earlier: &[&'static str]| Made {
+        earlier: earlier.iter().map(|tool| (*tool, Made::default())).collect(),
+        ..Made::default()
+    };
+    let two = rules(Demand::Calls { max: 2 });
+    assert_eq!(two.admit("mcp__bank__pay", &after(&[])), Ok(()));
+    assert_eq!(
+        two.admit("mcp__bank__pay", &after(&["mcp__bank__read", "todo", "mcp__b__c"])),
+        Ok(())
+    );
+    assert_eq!(
+        two.admit("mcp__bank__pay", &after(&["mcp__bank__read", "mcp__bank__pay"]))
+            .unwrap_err()
+            .to_string(),
+        "2 such calls were made in this turn, of 2 (rule `mcp__bank__*.max_calls`)"
+    );
+    assert_eq!(two.admit("todo", &after(&["mcp__bank__read", "mcp__bank__pay"])), Ok(()));
+    assert!(rules(Demand::Calls { max: 0 }).admit("mcp__bank__pay", &after(&[])).is_err());
+}
+
+#[test]
+fn no_two_calls_of_a_turn_are_alike_where_a_rule_says_so() {
+    let once = |alike: Alike| {
+        let tools = Selector::parse("mcp__mail__*").unwrap();
+        let demand = Demand::Once(alike);
+        ArgumentRules::new([ArgumentRule { tools, name: "once".into(), demand }])
+    };
+    let place = |name: &str| -> Box<[Box<str>]> { [name.into()].into() };
+    let list = |items: &[&str]| Found::List(items.iter().map(|it| text(it)).collect());
+    let call =
+        |to: Found<'static>, body: &str| Made::default().with("to", to).with("body", text(body));
+    let admits = |alike: &Alike, before: Made, now: Made| {
+        let made = Made { earlier: vec![("mcp__mail__send", before)], ..now };
+        once(alike.clone()).admit("mcp__mail__send", &made).is_ok()
+    };
+    let same = Alike::Call;
+    assert!(!admits(&same, call(text("ann"), "x"), call(text("ann"), "x")));
+    assert!(admits(&same, call(text("ann"), "x"), call(text("ann"), "y")));
+    let to = Alike::Arguments([place("to")].into());
+    assert!(!admits(&to, call(text("ann"), "x"), call(text("ANN "), "y")));
+    assert!(!admits(&to, call(list(&["bob", "ann"]), "x"), call(list(&["eve", "bob"]), "y")));
+    assert!(!admits(&to, call(text("6"), "x"), call(Found::Number(6.0), "y")));
+    assert!(admits(&to, call(list(&["bob"]), "x"), call(text("ann"), "y")));
+    assert!(admits(&to, call(list(&[]), "x"), call(text("ann"), "y")));
+    // What is left out twice is the same, and what can't be compared is taken for it.
+    assert!(!admits(&to, Made::default(), Made::default()));
+    assert!(!admits(&to, call(Found::Fields, "x"), call(text("ann"), "y")));
+    let both = Alike::Arguments([place("to"), place("body")].into());
+    assert!(admits(&both, call(text("ann"), "x"), call(text("ann"), "y")));
+    assert!(!admits(&both, call(text("ann"), "x"), call(text("ann"), "X")));
+    let refused = {
+        let before = call(text("ann"), "x");
+        let made = Made { earlier: vec![("mcp__mail__other", before)], ..call(text("ann"), "x") };
+        (
+            once(both.clone()).admit("mcp__mail__send", &made).unwrap_err().to_string(),
+            once(same).admit("mcp__mail__send", &made).is_ok(),
+        )
+    };
+    let told = "a call with the same `to` and `body` was made in this turn (rule `once`)";
+    assert_eq!(refused, (told.to_owned(), true));
+    let shown = once(both);
+    let shown = shown.iter().next().unwrap().to_string();
+    assert_eq!(shown, "no two calls in a turn have the same `to` and `body`");
+}
+
 fn value() -> impl Strategy<Value = Found<'static>> {
     let leaf = || {
         prop_oneof![
@@ -357,10 +506,10 @@ proptest! {
     fn nothing_makes_a_bound_panic(text in any::<String>(), rules in argument_rules()) {
         for rule in rules.iter() {
             if let Demand::Argument { bound, .. } = &rule.demand {
-                let _ = bound.admit(&Found::Text(text.clone().into()));
+                let _ = bound.admit(&Found::Text(text.clone().into()), &text);
             }
         }
-        let _ = mentions(&text);
+        let _ = (mentions(&text), links(&text), stands_in(&text, &text));
         let _ = (Bound::hosts([&*text]), Bound::recipients([&*text]), Bound::paths([&*text]));
         let _ = (Bound::commands([&*text]), Bound::prefixes([&*text]));
     }

@@ -1,5 +1,6 @@
 //! The values that one argument may have.
 
+use super::mention::{Link, links, stands_in};
 use super::path::PathGlob;
 use super::{ELEMENTS_MAX, Found};
 use crate::command::{self, Said};
@@ -8,8 +9,8 @@ use crate::selector;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
-/// Most patterns of one bound.
-pub const PATTERNS_MAX: usize = 256;
+/// Most patterns of one bound: an address book fits, a directory of a company does not.
+pub const PATTERNS_MAX: usize = 2_048;
 
 /// The values an argument may have.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -27,6 +28,10 @@ pub enum Bound {
     Prefix(Vec<Box<str>>),
     /// One of these, as written.
     OneOf(Vec<Box<str>>),
+    /// What stands in the words that people said in this turn, or one of these.
+    Said(Vec<Box<str>>),
+    /// A text in which every web address is at one of these hosts.
+    Links(Vec<HostPattern>),
     /// A number, at least the one and at most the other.
     Number {
         /// The least.
@@ -116,6 +121,14 @@ impl Bound {
         texts.into_iter().map(host).collect::<Result<_, _>>().map(Self::Host)
     }
 
+    /// Hosts that a text may link to; none, and it may not link at all.
+    pub fn links<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
+        match Self::hosts(texts)? {
+            Self::Host(hosts) => Ok(Self::Links(hosts)),
+            other => Ok(other),
+        }
+    }
+
     /// Recipients.
     pub fn recipients<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<Self, BoundError> {
         let recipient = |text: &str| {
@@ -186,6 +199,17 @@ impl Bound {
                 format!("begins with {}", any(prefixes, ToString::to_string))
             }
             Self::OneOf(values) => format!("is {}", any(values, ToString::to_string)),
+            Self::Said(values) if values.is_empty() => {
+                "is said in the message of this turn".to_owned()
+            }
+            Self::Said(values) => format!(
+                "is said in the message of this turn, or is {}",
+                any(values, ToString::to_string)
+            ),
+            Self::Links(hosts) if hosts.is_empty() => "has no web address in it".to_owned(),
+            Self::Links(hosts) => {
+                format!("has only web addresses at {}", any(hosts, ToString::to_string))
+            }
             Self::Number { min: Some(min), max: Some(max) } => format!("is {min} to {max}"),
             Self::Number { min: Some(min), max: None } => format!("is at least {min}"),
             Self::Number { min: None, max: Some(max) } => format!("is at most {max}"),
@@ -193,8 +217,14 @@ impl Bound {
         }
     }
 
-    /// Whether a value is within; otherwise what is wrong, as it follows "`url` …".
-    pub(super) fn admit(&self, found: &Found<'_>) -> Result<(), String> {
+    /// Whether it depends on what people said.
+    pub(super) fn looks_at_turn(&self) -> bool {
+        matches!(self, Self::Said(_))
+    }
+
+    /// Whether a value is within, where people said this; otherwise what is wrong, as it
+    /// follows "`url` …".
+    pub(super) fn admit(&self, found: &Found<'_>, said: &str) -> Result<(), String> {
         let wrong = |what: String| Err(format!("{what}; allowed is what {}", self.allows()));
         match found {
             Found::List(elements) if elements.len() > ELEMENTS_MAX => {
@@ -203,9 +233,9 @@ impl Bound {
             Found::List(elements) => elements.iter().try_for_each(|element| match element {
                 Found::List(_) => wrong("has a list in a list".to_owned()),
                 Found::Absent => wrong("has an empty element".to_owned()),
-                element => self.admit(element),
+                element => self.admit(element, said),
             }),
-            Found::Text(text) => match self.covers_text(text) {
+            Found::Text(text) => match self.covers_text(text, said) {
                 Ok(()) => Ok(()),
                 Err(what) => wrong(what),
             },
@@ -219,6 +249,11 @@ impl Bound {
                 Self::OneOf(values) if values.iter().any(|it| **it == *number.to_string()) => {
                     Ok(())
                 }
+                Self::Said(values) => {
+                    let text = number.to_string();
+                    let is_within = values.iter().any(|it| **it == *text) || stands_in(&text, said);
+                    if is_within { Ok(()) } else { wrong(format!("is {number}")) }
+                }
                 Self::OneOf(_) => wrong(format!("is {number}")),
                 _ => wrong("is a number".to_owned()),
             },
@@ -231,7 +266,7 @@ impl Bound {
         }
     }
 
-    fn covers_text(&self, text: &str) -> Result<(), String> {
+    fn covers_text(&self, text: &str, said: &str) -> Result<(), String> {
         let is = || format!("is `{}`", clipped(text));
         let covered = match self {
             Self::Host(patterns) => {
@@ -239,15 +274,7 @@ impl Bound {
                     format!("is `{}`, which is no plain web address", clipped(text))
                 })?;
                 let is_host_alone = patterns.iter().any(|it| it.covers_host(&host));
-                // A host without scheme and port may be reached in either way.
-                let covered = patterns.iter().any(|it| match (port, scheme) {
-                    (Some(port), Some(scheme)) => it.covers(&host, port, scheme),
-                    (Some(port), None) => {
-                        it.covers(&host, port, Scheme::Http)
-                            || it.covers(&host, port, Scheme::Https)
-                    }
-                    (None, _) => it.covers_host(&host),
-                });
+                let covered = reaches(patterns, &host, port, scheme);
                 if let (false, true, Some(port)) = (covered, is_host_alone, port) {
                     return Err(format!(
                         "is `{}`, at port {port}, which a rule has to name (`{host}:{port}`)",
@@ -266,10 +293,40 @@ impl Bound {
             Self::Command(prefixes) => return commands_within(prefixes, text),
             Self::Prefix(prefixes) => prefixes.iter().any(|prefix| text.starts_with(&**prefix)),
             Self::OneOf(values) => values.iter().any(|value| **value == *text),
+            Self::Said(values) => {
+                values.iter().any(|value| **value == *text) || stands_in(text, said)
+            }
+            Self::Links(patterns) => {
+                let outside = links(text).into_iter().find(|Link { at, .. }| match at {
+                    Some((host, port, scheme)) => !reaches(patterns, host, *port, *scheme),
+                    None => true,
+                });
+                return match outside {
+                    Some(link) => Err(format!("has `{}` in it", clipped(link.text))),
+                    None => Ok(()),
+                };
+            }
             Self::Number { .. } => return Err("is a text and no number".to_owned()),
         };
         if covered { Ok(()) } else { Err(is()) }
     }
+}
+
+/// Whether one of the patterns covers a place. A host without scheme and port may be reached in
+/// either way.
+fn reaches(
+    patterns: &[HostPattern],
+    host: &crate::host::Host,
+    port: Option<u16>,
+    scheme: Option<Scheme>,
+) -> bool {
+    patterns.iter().any(|it| match (port, scheme) {
+        (Some(port), Some(scheme)) => it.covers(host, port, scheme),
+        (Some(port), None) => {
+            it.covers(host, port, Scheme::Http) || it.covers(host, port, Scheme::Https)
+        }
+        (None, _) => it.covers_host(host),
+    })
 }
 
 fn commands_within(prefixes: &[Box<[Box<str>]>], line: &str) -> Result<(), String> {

@@ -1,6 +1,7 @@
-//! What a message mentions: addresses to write to, and addresses on the web.
+//! What a text mentions: addresses to write to, addresses on the web, and other words.
 
 use super::bound::web_address;
+use crate::host::{Host, Scheme, parse_authority};
 
 /// Most mentions of a kind that are kept.
 pub const MENTIONS_MAX: usize = 64;
@@ -23,14 +24,18 @@ pub struct Mentions {
 pub fn mentions(text: &str) -> Mentions {
     let mut found = Mentions::default();
     let end = text.floor_char_boundary(TEXT_BYTES_MAX);
-    let is_edge = |letter: char| {
-        letter.is_whitespace() || letter.is_control() || "<>\"'`()[]{}|,;\\".contains(letter)
-    };
     for word in text[..end].split(is_edge) {
-        let word = word.trim_end_matches(['.', ':', '!', '?', '*', '_']);
+        let word = word.trim_end_matches(LOOSE_ENDS);
         let lower = word.to_ascii_lowercase();
-        if lower.starts_with("http://") || lower.starts_with("https://") {
-            if let Some((host, ..)) = web_address(word) {
+        let host = match lower {
+            lower if lower.starts_with("http://") || lower.starts_with("https://") => {
+                Some(web_address(word).map(|(host, ..)| host))
+            }
+            lower if lower.starts_with("www.") => Some(bare(word).map(|(host, ..)| host)),
+            _ => None,
+        };
+        if let Some(host) = host {
+            if let Some(host) = host {
                 keep(&mut found.urls, word.to_owned());
                 keep(&mut found.hosts, host.to_string());
             }
@@ -43,6 +48,87 @@ pub fn mentions(text: &str) -> Mentions {
         }
     }
     found
+}
+
+/// What stands between words.
+fn is_edge(letter: char) -> bool {
+    letter.is_whitespace() || letter.is_control() || "<>\"'`()[]{}|,;\\".contains(letter)
+}
+
+/// What ends a sentence rather than an address.
+const LOOSE_ENDS: [char; 6] = ['.', ':', '!', '?', '*', '_'];
+
+/// Where a link leads: host, port and scheme, as far as they are written.
+type Place = (Host, Option<u16>, Option<Scheme>);
+
+/// Something in a text that a reader may follow.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Link<'t> {
+    /// As it stands there.
+    pub text: &'t str,
+    /// Where it leads; `None` where readers could disagree.
+    pub at: Option<Place>,
+}
+
+/// The web addresses in a text: whatever has `://` in it, begins with `www.`, or is a host
+/// with a path behind it. A host alone (`docs.rs`) is a word like others: a file may be called
+/// so.
+pub fn links(text: &str) -> Vec<Link<'_>> {
+    // A backslash is no edge here: browsers take `https:\\evil.net` for an address.
+    text.split(|it| is_edge(it) && it != '\\').filter_map(link).collect()
+}
+
+fn link(word: &str) -> Option<Link<'_>> {
+    let word = word.trim_end_matches(LOOSE_ENDS);
+    let lower = word.to_ascii_lowercase();
+    // With or without slashes behind it, and whichever: some reader follows each.
+    if let Some(at) = lower.find("http:").or_else(|| lower.find("https:")) {
+        return Some(Link { text: &word[at..], at: web_address(&word[at..]) });
+    }
+    if lower.contains("://") {
+        return Some(Link { text: word, at: None });
+    }
+    let text = match lower.find("www.") {
+        Some(at) if !lower[..at].ends_with(|it: char| it.is_ascii_alphanumeric()) => &word[at..],
+        _ => word.trim_start_matches('/'),
+    };
+    let is_www = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("www."));
+    let (host, path) = text.split_once(['/', '?', '#']).map_or((text, None), |(h, p)| (h, Some(p)));
+    let is_link = is_www || path.is_some() && is_host_like(host);
+    is_link.then(|| Link { text, at: bare(text) })
+}
+
+/// Where an address without a scheme leads.
+fn bare(text: &str) -> Option<Place> {
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    let (host, port) = parse_authority(&text[..end]).ok()?;
+    Some((host, port, None))
+}
+
+/// Labels with dots between, of which the last has letters only.
+fn is_host_like(text: &str) -> bool {
+    let is_label = |label: &str| {
+        !label.is_empty() && label.chars().all(|it| it.is_alphanumeric() || it == '-')
+    };
+    let host = text.split_once(':').map_or(text, |(host, _)| host);
+    host.rsplit_once('.').is_some_and(|(before, last)| {
+        last.len() >= 2 && last.chars().all(char::is_alphabetic) && before.split('.').all(is_label)
+    })
+}
+
+/// Whether something stands in what was said, as whole words and without regard to case.
+pub fn stands_in(wanted: &str, said: &str) -> bool {
+    let wanted = wanted.trim().to_lowercase();
+    if wanted.is_empty() {
+        return false;
+    }
+    let said = said.to_lowercase();
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    said.match_indices(&wanted).any(|(at, _)| {
+        let begins = !said[..at].ends_with(is_word);
+        let ends = !said[at + wanted.len()..].starts_with(is_word);
+        begins && ends
+    })
 }
 
 fn keep(list: &mut Vec<String>, item: String) {

@@ -3,6 +3,7 @@
 //! Rules only narrow. All that concern a call must hold, so adding one never admits more,
 //! and their order does not matter. What can't be read, is missing or fails is refused.
 
+mod alike;
 mod bound;
 mod mention;
 mod names;
@@ -12,8 +13,9 @@ mod path;
 #[path = "argument_tests.rs"]
 mod tests;
 
+pub use alike::Alike;
 pub use bound::{Bound, BoundError, Number, PATTERNS_MAX};
-pub use mention::{MENTIONS_MAX, Mentions, mentions};
+pub use mention::{Link, MENTIONS_MAX, Mentions, links, mentions, stands_in};
 pub use names::names_of;
 pub use path::PathGlob;
 
@@ -74,6 +76,13 @@ pub enum Demand {
     },
     /// An expression is true.
     Holds(Expression),
+    /// No more calls than these are made in one turn, of all tools the rule is about.
+    Calls {
+        /// The most.
+        max: u32,
+    },
+    /// No two calls in one turn are alike.
+    Once(Alike),
 }
 
 /// What a call is that leaves an argument out.
@@ -86,14 +95,32 @@ pub enum Absent {
     Allowed,
 }
 
-/// A call, as rules see it.
-pub trait Call {
-    /// What stands at a place of the arguments.
+/// The arguments of a call.
+pub trait Arguments {
+    /// What stands at a place of them.
     fn at(&self, path: &[Box<str>]) -> Found<'_>;
+}
+
+/// A call, as rules see it.
+pub trait Call: Arguments {
     /// All arguments, for an expression.
     fn arguments(&self) -> expr::Value;
     /// The turn, for an expression: the fields of [`TURN_FIELDS`].
     fn turn(&self) -> Arc<expr::Value>;
+    /// What people said in the turn.
+    fn said(&self) -> Cow<'_, str>;
+    /// The calls that were made before this one, in this turn and by its children.
+    fn earlier(&self) -> Vec<Earlier<'_>>;
+}
+
+/// A call that was made before, in the same turn.
+pub struct Earlier<'a> {
+    /// The tool.
+    pub tool: &'a str,
+    /// What it was called with.
+    pub arguments: &'a dyn Arguments,
+    /// Whether that is what it is called with now.
+    pub is_same: bool,
 }
 
 /// What stands at a place of the arguments.
@@ -165,13 +192,7 @@ impl ArgumentRules {
 
     /// The rules about a tool.
     pub fn about<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a ArgumentRule> {
-        let known = tool::find(name);
-        let mcp = McpName::parse(name);
-        self.iter().filter(move |rule| match (known, mcp) {
-            (Some(tool), _) => rule.tools.covers(tool),
-            (None, Some(name)) => rule.tools.covers_mcp(name),
-            (None, None) => false,
-        })
+        self.iter().filter(move |rule| rule.concerns(name))
     }
 
     /// Whether a call may be made, as far as its arguments are concerned.
@@ -179,7 +200,14 @@ impl ArgumentRules {
         if self.rules.is_empty() {
             return Ok(());
         }
-        self.about(tool).try_for_each(|rule| rule.admit(call))
+        self.about(tool).try_for_each(|rule| rule.admit(tool, call))
+    }
+
+    /// Whether a rule about a tool counts the calls of a turn.
+    pub fn counts(&self, tool: &str) -> bool {
+        let counts =
+            |rule: &ArgumentRule| matches!(rule.demand, Demand::Calls { .. } | Demand::Once(_));
+        !self.rules.is_empty() && self.about(tool).any(counts)
     }
 
     /// Whether these could admit what `other` does not: a rule of it is missing.
@@ -189,7 +217,16 @@ impl ArgumentRules {
 }
 
 impl ArgumentRule {
-    fn admit(&self, call: &dyn Call) -> Result<(), Refused> {
+    /// Whether it is about a tool of this name.
+    fn concerns(&self, name: &str) -> bool {
+        match (tool::find(name), McpName::parse(name)) {
+            (Some(tool), _) => self.tools.covers(tool),
+            (None, Some(name)) => self.tools.covers_mcp(name),
+            (None, None) => false,
+        }
+    }
+
+    fn admit(&self, tool: &str, call: &dyn Call) -> Result<(), Refused> {
         let refused = |argument: Option<Box<str>>, why: String| Refused {
             rule: self.name.clone(),
             argument,
@@ -204,7 +241,10 @@ impl ArgumentRule {
                         let why = format!("is missing, and must be given: {}", bound.allows());
                         Err(refused(name(), why))
                     }
-                    (found, _) => bound.admit(&found).map_err(|why| refused(name(), why)),
+                    (found, _) => {
+                        let said = if bound.looks_at_turn() { call.said() } else { "".into() };
+                        bound.admit(&found, &said).map_err(|why| refused(name(), why))
+                    }
                 }
             }
             Demand::Holds(expression) => {
@@ -224,6 +264,36 @@ impl ArgumentRule {
                     }
                 }
             }
+            Demand::Calls { max } => {
+                let earlier = call.earlier();
+                let made = earlier.iter().filter(|it| self.concerns(it.tool)).count();
+                if made < usize::try_from(*max).unwrap_or(usize::MAX) {
+                    return Ok(());
+                }
+                Err(refused(None, format!("{made} such calls were made in this turn, of {max}")))
+            }
+            Demand::Once(alike) => {
+                let earlier = call.earlier();
+                let before = |it: &Earlier<'_>| match alike {
+                    Alike::Call => it.tool == tool && it.is_same,
+                    Alike::Arguments(at) => {
+                        self.concerns(it.tool)
+                            && at.iter().all(|at| alike::meet(at, it.arguments, call))
+                    }
+                };
+                if !earlier.iter().any(before) {
+                    return Ok(());
+                }
+                let why = match alike {
+                    Alike::Call => {
+                        "this very call was made in this turn; its answer is above".to_owned()
+                    }
+                    Alike::Arguments(_) => {
+                        format!("a call with the same {alike} was made in this turn")
+                    }
+                };
+                Err(refused(None, why))
+            }
         }
     }
 }
@@ -239,6 +309,10 @@ impl fmt::Display for ArgumentRule {
                 }
             }
             Demand::Holds(expression) => write!(f, "`{expression}` holds"),
+            Demand::Calls { max: 1 } => f.write_str("is called once in a turn"),
+            Demand::Calls { max } => write!(f, "is called at most {max} times in a turn"),
+            Demand::Once(Alike::Call) => f.write_str("no call is made twice in a turn"),
+            Demand::Once(alike) => write!(f, "no two calls in a turn have the same {alike}"),
         }
     }
 }

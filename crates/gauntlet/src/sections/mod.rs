@@ -12,5 +12,13 @@ use crate::attempt::Section;
 use crate::matrix;
 
 /// Every section, in the order of the specification.
-pub const SECTIONS: &[Section] =
-    &[a::SECTION, b::SECTION, c::SECTION, d::SECTION, e::SECTION, f::SECTION, matrix::SECTION];
+pub const SECTIONS: &[Section] = &[
+    a::SECTION,
+    b::SECTION,
+    c::SECTION,
+    d::SECTION,
+    e::SECTION,
+    f::SECTION,
+    crate::dojo::SECTION,
+    matrix::SECTION,
+];

@@ -63,3 +63,9 @@ impl Provider for Anthropic {
         Ok(read(&self.endpoint, &request.model, body, Framing::Sse, parser))
     }
 }
+
+/// What understands its answers, for whoever makes some up.
+#[cfg(fuzzing)]
+pub(crate) fn parser() -> impl crate::reading::Parser {
+    decode::Messages::default()
+}

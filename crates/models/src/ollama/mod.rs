@@ -96,3 +96,9 @@ pub async fn discover(transport: &Transport) -> Option<Discovered> {
     let models = tags.models.into_iter().map(|tag| tag.name).collect();
     Some(Discovered { base_url: BASE_URL.to_owned(), models })
 }
+
+/// What understands its answers, for whoever makes some up.
+#[cfg(fuzzing)]
+pub(crate) fn parser() -> impl crate::reading::Parser {
+    decode::Chat::default()
+}

@@ -202,6 +202,7 @@ impl TurnDelegate<'_> {
             principal: cx.principal.clone(),
             scope: cx.scope.clone(),
             seen: Seen::new(&cx.seen.text()),
+            made: cx.made.clone(),
             message,
             asked: cx.asked,
             key: cx.key.clone(),

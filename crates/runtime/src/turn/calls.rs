@@ -7,8 +7,8 @@ use crate::skills::AgentSkills;
 use crate::subagents::TurnDelegate;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
-use crate::turn::facts;
-use crate::turn::gate::{Admitted, Denial, examine, judge};
+use crate::turn::facts::InTurn;
+use crate::turn::gate::{Admitted, Denial, count, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::remember::TurnMemory;
 use crate::turn::send::TurnOutbox;
@@ -53,6 +53,7 @@ impl Turn<'_> {
         let (begun, fresh): (Vec<_>, Vec<_>) = open.into_iter().partition(|(id, name, _)| {
             self.interrupted.contains_key(id.as_str()) && !goes_on(name)
         });
+        self.count_again(history, &fresh);
         for (id, name, _) in begun {
             let text = "this call was interrupted and its outcome is unknown; find out before you repeat it";
             self.interrupted.remove(id.as_str());
@@ -63,6 +64,16 @@ impl Turn<'_> {
             history.push(self.placed(&result, seq));
         }
         self.calls(fresh, history).await
+    }
+
+    /// Counts the calls that were made before a crash. Whether one was refused is not told
+    /// apart, so that nothing is made more often than it may be.
+    fn count_again(&self, history: &[Message], fresh: &[(String, String, String)]) {
+        let own = history.iter().filter(|it| it.turn == Some(self.cx.turn));
+        for call in own.flat_map(|it| calls(&it.parts)).filter(|call| !fresh.contains(call)) {
+            let (_, name, arguments) = call;
+            self.cx.made.add(&name, serde_json::from_str(&arguments).unwrap_or_default());
+        }
     }
 
     /// Makes the calls of one answer; the end of the turn, if one of them is it.
@@ -97,9 +108,8 @@ impl Turn<'_> {
         if let Some(denial) = self.narrowed(name, history).await? {
             return self.refuse(id, name, arguments, denial).await;
         }
-        let house = &*self.shop.house;
-        let turn = || facts::turn_value(house, cx, &facts::said(cx, history));
-        let examined = match examine(self.shop.built, &cx.agent, name, arguments, &turn) {
+        let around = InTurn { house: &self.shop.house, cx, history };
+        let examined = match examine(self.shop.built, &cx.agent, name, arguments, &around) {
             Ok(examined) => examined,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
@@ -124,6 +134,9 @@ impl Turn<'_> {
             Ok(approved_by) => approved_by,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
+        if let Err(denial) = count(&cx.agent, name, &admitted.arguments, &around) {
+            return self.refuse(id, name, arguments, denial).await;
+        }
         let step = self.begin(id, name).await?;
         let scoped = ScopedHistory::new(&self.shop.house, cx);
         let memory = TurnMemory::new(&self.shop.house, cx, id, approved_by);

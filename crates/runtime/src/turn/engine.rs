@@ -17,6 +17,7 @@ use crate::turn::history::{CONTEXT, Shelf, text_tokens};
 use crate::turn::hold::Hold;
 use crate::turn::lanes::{Busy, Lanes, Work};
 use crate::turn::live::{Live, LiveTurn, Voice};
+use crate::turn::made::CallsMade;
 use crate::turn::one_off::OneOffs;
 use crate::turn::redaction::Redaction;
 use crate::turn::seen::Seen;
@@ -315,6 +316,7 @@ impl Engine {
             principal,
             scope,
             seen: Seen::new(&label),
+            made: CallsMade::default(),
             // What came with it is read from the journal.
             message: (!has_context).then_some((seq, said)),
             asked: seq,

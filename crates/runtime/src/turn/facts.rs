@@ -4,13 +4,15 @@
 use crate::house::House;
 use crate::tokens::Verb;
 use crate::turn::desk::text_of;
+use crate::turn::made::{Made, is_same};
 use crate::turn::run::TurnContext;
-use insula_domain::argument::{Call, Found, mentions};
+use insula_domain::argument::{Arguments, Call, Earlier, Found, mentions};
 use insula_domain::expr::{Record, Value};
 use insula_domain::{Metadata, SessionKey};
 use insula_store::{Message, Role};
 use serde_json::Value as Json;
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 /// A JSON value as expressions see it.
@@ -77,33 +79,120 @@ pub(crate) fn said(cx: &TurnContext, history: &[Message]) -> String {
     said.join("\n")
 }
 
-/// A call in a turn, as argument rules see it. What only an expression asks for is made when
-/// one does.
+/// What is around a call, for rules that ask: the turn it is made in.
+pub(crate) trait Surroundings {
+    /// The fields of the turn.
+    fn turn(&self) -> Value;
+    /// What people said in it.
+    fn said(&self) -> String;
+    /// The calls that were made in it before.
+    fn made(&self) -> Vec<Arc<Made>>;
+}
+
+/// No turn at all: nobody said anything, and nothing was called.
+pub(crate) struct Nowhere;
+
+impl Surroundings for Nowhere {
+    fn turn(&self) -> Value {
+        Record::new().build()
+    }
+
+    fn said(&self) -> String {
+        String::new()
+    }
+
+    fn made(&self) -> Vec<Arc<Made>> {
+        Vec::new()
+    }
+}
+
+/// A turn, and what was said in its conversation.
+pub(crate) struct InTurn<'t> {
+    pub(crate) house: &'t House,
+    pub(crate) cx: &'t TurnContext,
+    pub(crate) history: &'t [Message],
+}
+
+impl Surroundings for InTurn<'_> {
+    fn turn(&self) -> Value {
+        turn_value(self.house, self.cx, &self.said())
+    }
+
+    fn said(&self) -> String {
+        said(self.cx, self.history)
+    }
+
+    fn made(&self) -> Vec<Arc<Made>> {
+        self.cx.made.all()
+    }
+}
+
+/// The same, after other calls.
+pub(crate) struct Among<'t> {
+    pub(crate) around: &'t dyn Surroundings,
+    pub(crate) made: &'t [Arc<Made>],
+}
+
+impl Surroundings for Among<'_> {
+    fn turn(&self) -> Value {
+        self.around.turn()
+    }
+
+    fn said(&self) -> String {
+        self.around.said()
+    }
+
+    fn made(&self) -> Vec<Arc<Made>> {
+        self.made.to_vec()
+    }
+}
+
+/// A call in a turn, as argument rules see it. What only some rules ask for is made when one
+/// does.
 pub(crate) struct CallFacts<'c> {
     arguments: &'c Json,
-    turn: &'c dyn Fn() -> Value,
-    made: RefCell<Option<Arc<Value>>>,
+    around: &'c dyn Surroundings,
+    turn: RefCell<Option<Arc<Value>>>,
+    made: OnceCell<Vec<Arc<Made>>>,
 }
 
 impl<'c> CallFacts<'c> {
-    pub(crate) fn new(arguments: &'c Json, turn: &'c dyn Fn() -> Value) -> Self {
-        Self { arguments, turn, made: RefCell::default() }
+    pub(crate) fn new(arguments: &'c Json, around: &'c dyn Surroundings) -> Self {
+        Self { arguments, around, turn: RefCell::default(), made: OnceCell::new() }
+    }
+}
+
+/// What stands at a place of arguments.
+pub(crate) fn argument<'j>(arguments: &'j Json, path: &[Box<str>]) -> Found<'j> {
+    let at = path.iter().try_fold(arguments, |json, name| json.get(&**name));
+    at.map_or(Found::Absent, found)
+}
+
+impl Arguments for CallFacts<'_> {
+    fn at(&self, path: &[Box<str>]) -> Found<'_> {
+        argument(self.arguments, path)
     }
 }
 
 impl Call for CallFacts<'_> {
-    fn at(&self, path: &[Box<str>]) -> Found<'_> {
-        let at = path.iter().try_fold(self.arguments, |json, name| json.get(&**name));
-        at.map_or(Found::Absent, found)
-    }
-
     fn arguments(&self) -> Value {
         expression_value(self.arguments)
     }
 
     fn turn(&self) -> Arc<Value> {
-        let mut made = self.made.borrow_mut();
-        made.get_or_insert_with(|| Arc::new((self.turn)())).clone()
+        let mut made = self.turn.borrow_mut();
+        made.get_or_insert_with(|| Arc::new(self.around.turn())).clone()
+    }
+
+    fn said(&self) -> Cow<'_, str> {
+        self.around.said().into()
+    }
+
+    fn earlier(&self) -> Vec<Earlier<'_>> {
+        let made = self.made.get_or_init(|| self.around.made());
+        let earlier = |it: &'_ Arc<Made>| is_same(&it.arguments, self.arguments);
+        let all = made.iter().map(|it| (it, earlier(it)));
+        all.map(|(it, is_same)| Earlier { tool: &it.tool, arguments: &**it, is_same }).collect()
     }
 }
 

@@ -7,12 +7,12 @@
 //! and what it can do instead.
 
 use crate::context::AgentContext;
-use crate::turn::facts::CallFacts;
+use crate::turn::facts::{Among, CallFacts, InTurn, Nowhere, Surroundings};
 use insula_domain::argument::Refused;
 use insula_domain::command::{
     Assessment, DangerRule, Finding, classify, classify_code, runs_its_input,
 };
-use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict, expr};
+use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
 use std::fmt;
@@ -217,8 +217,7 @@ pub type Tools = &'static [&'static dyn Tool];
 /// Decides about one call of a built-in tool, or of one of the agent's own, as far as that
 /// takes nobody's answer: without hooks, and outside of any turn.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
-    let no_turn = || expr::Record::new().build();
-    let examined = examine(insula_tools::BUILT_IN, agent, name, arguments, &no_turn)?;
+    let examined = examine(insula_tools::BUILT_IN, agent, name, arguments, &Nowhere)?;
     judge(agent, examined, &|_| None)
 }
 
@@ -232,13 +231,13 @@ pub(super) struct Examined {
 }
 
 /// The first half: whether the agent has the tool, of these or of its own, and may call it
-/// with these arguments. `turn` is asked for only where a rule looks at the turn.
+/// with these arguments. What is around the call is asked for only where a rule looks at it.
 pub(super) fn examine(
     tools: Tools,
     agent: &AgentContext,
     name: &str,
     arguments: &str,
-    turn: &dyn Fn() -> expr::Value,
+    around: &dyn Surroundings,
 ) -> Result<Examined, Denial> {
     if let Verdict::Out(rule) = agent.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule });
@@ -262,11 +261,30 @@ pub(super) fn examine(
             return Err(Denial::Arguments { what: format!("the arguments are not JSON: {error}") });
         }
     };
-    let call = CallFacts::new(&arguments, turn);
+    let call = CallFacts::new(&arguments, around);
     if let Err(refused) = agent.boundary.rules.admit(name, &call) {
         return Err(Denial::Rule { name: name.to_owned(), refused });
     }
     Ok(Examined { tool, arguments })
+}
+
+/// The last word, right before a call begins: counts it, unless a rule that counts says that
+/// there were enough. Children of the turn may have made calls since it was examined.
+pub(super) fn count(
+    agent: &AgentContext,
+    name: &str,
+    arguments: &Value,
+    around: &InTurn<'_>,
+) -> Result<(), Denial> {
+    let rules = &agent.boundary.rules;
+    around.cx.made.claim(name, arguments, |made| {
+        if !rules.counts(name) {
+            return Ok(());
+        }
+        let among = Among { around, made };
+        let call = CallFacts::new(arguments, &among);
+        rules.admit(name, &call).map_err(|refused| Denial::Rule { name: name.to_owned(), refused })
+    })
 }
 
 /// The second half, after the hooks: the boundary, and what the classifier says about what the

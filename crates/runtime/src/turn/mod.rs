@@ -14,6 +14,7 @@ mod hold;
 mod hooked;
 mod lanes;
 pub(crate) mod live;
+pub(crate) mod made;
 pub mod one_off;
 pub mod prompt;
 mod recall;

@@ -5,6 +5,7 @@ use crate::memory::Whereabouts;
 use crate::registry::State;
 use crate::subagents::Kin;
 use crate::turn::engine::Engine;
+use crate::turn::made::CallsMade;
 use crate::turn::run;
 use crate::turn::seen::Seen;
 use insula_domain::SessionKey;
@@ -54,6 +55,7 @@ impl Engine {
                 principal: unfinished.turn.principal.clone(),
                 scope: session.scope,
                 seen: Seen::new(&session.label),
+                made: CallsMade::default(),
                 message: None,
                 asked: unfinished.turn.message,
                 from: Whereabouts::of_session(agent, &key, &unfinished.turn.principal),

@@ -12,6 +12,7 @@ use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::history::Window;
 use crate::turn::live::LiveTurn;
+use crate::turn::made::CallsMade;
 use crate::turn::redaction::Redaction;
 use crate::turn::remember::Block;
 use crate::turn::seen::Seen;
@@ -43,6 +44,8 @@ pub(crate) struct TurnContext {
     pub(crate) scope: Arc<str>,
     /// The audiences that what it has seen came from.
     pub(crate) seen: Seen,
+    /// The calls that were made in it and by its children.
+    pub(crate) made: CallsMade,
     /// The message it answers, while nothing else was said in it; `None` for a turn that goes
     /// on after a crash.
     pub(crate) message: Option<(MessageSeq, NewMessage)>,

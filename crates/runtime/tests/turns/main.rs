@@ -7,6 +7,7 @@ mod approvals;
 mod basics;
 mod canary;
 mod control;
+mod counting;
 mod hook_events;
 mod hooks;
 mod memory;

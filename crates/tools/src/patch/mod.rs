@@ -2,6 +2,8 @@
 
 mod apply;
 mod find;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod parse;
 
 use crate::files::{Act, Wish};
