@@ -231,8 +231,8 @@ fn leaky(is_first: bool, piece: &[u8]) -> Vec<u8> {
 #[cfg(feature = "seeded-leaks")]
 impl<P> Drop for Reading<P> {
     fn drop(&mut self) {
-        if self.body.is_some() && self.event_seen {
-            insula_domain::leak::set("left", std::mem::take(&mut self.head));
+        if self.body.is_some() && self.pieces.event_seen {
+            insula_domain::leak::set("left", std::mem::take(&mut self.pieces.head));
         }
     }
 }

@@ -68,6 +68,15 @@ impl Puppets {
         self.known().by_model.get(model).cloned().unwrap_or_default()
     }
 
+    /// The model that these words reached, if there is one.
+    pub fn model_that_heard(&self, words: &str) -> Option<String> {
+        let heard = |prompts: &[Arc<Vec<u8>>]| {
+            prompts.iter().any(|prompt| String::from_utf8_lossy(prompt).contains(words))
+        };
+        let known = self.known();
+        known.by_model.iter().find(|(_, prompts)| heard(prompts)).map(|(model, _)| model.clone())
+    }
+
     fn known(&self) -> MutexGuard<'_, Known> {
         self.scripts.lock().unwrap_or_else(PoisonError::into_inner)
     }

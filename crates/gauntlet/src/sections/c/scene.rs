@@ -146,13 +146,7 @@ pub fn settled(ground: &Ground) -> Result<()> {
 
 /// Whether a text comes to any model within a moment.
 pub fn reaches_a_model(ground: &Ground, words: &str) -> Option<String> {
-    let heard = || {
-        let prompts = ground.puppets.prompts().into_iter();
-        prompts
-            .filter(|prompt| String::from_utf8_lossy(&prompt.body).contains(words))
-            .map(|prompt| prompt.model)
-            .next()
-    };
+    let heard = || ground.puppets.model_that_heard(words);
     beside::within(Duration::from_millis(50), heard)
 }
 
