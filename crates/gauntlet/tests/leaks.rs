@@ -28,9 +28,24 @@ fn there_are_leaks_of_every_kind_in_every_room() {
     assert!(Leak::ALL.iter().all(|leak| !leak::is(*leak)), "all are asleep");
 }
 
+/// Those that few pairs show; `insula-gauntlet leaks` looks for all of them.
+const QUICK: [&str; 10] = [
+    "digest-of-the-house",
+    "events-by-name",
+    "found-before",
+    "hits-crowded-out",
+    "keys-by-chat",
+    "metadata-left-over",
+    "one-fails-all",
+    "scope-numbers-by-name",
+    "turns-in-one-sequence",
+    "usage-left-over",
+];
+
 #[test]
 fn g_planted_leaks_are_caught() {
-    let arguments = Arguments { only: vec![], pairs: 40, seed: 1, steps: 20, show: false };
+    let only = QUICK.map(str::to_owned).to_vec();
+    let arguments = Arguments { only, pairs: 8, seed: 200, steps: 20, show: false };
     let all = run_all(&arguments, |caught| println!("{}", caught.line())).unwrap();
     let missed: Vec<&str> = all
         .iter()
