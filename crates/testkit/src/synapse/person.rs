@@ -11,7 +11,7 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// The longest to wait for something that has to come.
+/// The longest to wait for something that has to come, while nothing else comes.
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Somebody with an account on the homeserver.
@@ -179,8 +179,9 @@ impl Person {
     /// # Panics
     /// When it never does.
     pub fn wait_for<T>(&self, room: &str, mut find: impl FnMut(&[Value]) -> Option<T>) -> T {
-        let until = Instant::now() + WAIT_MAX;
+        let mut until = Instant::now() + WAIT_MAX;
         let mut since = String::new();
+        let mut count = 0;
         loop {
             // Where we are is asked for before looking, so that nothing falls in between.
             let path = format!("/sync?timeout=5000{since}");
@@ -189,6 +190,11 @@ impl Person {
             let messages = self.messages(room);
             if let Some(found) = find(&messages) {
                 return found;
+            }
+            // While something is said it goes on, however slow the machine is.
+            if messages.len() > count {
+                count = messages.len();
+                until = Instant::now() + WAIT_MAX;
             }
             assert!(Instant::now() < until, "what {} waits for never came: {messages:#?}", self.id);
         }
