@@ -77,7 +77,7 @@ fn serve(seen: &Seen, observed: &Observed, holding: &Holding) -> Vec<Step> {
     let json_type = [("content-type", "application/json")];
     match rest.split(['/', '?']).next().unwrap_or_default() {
         "v1" => {
-            note(seen, "model", observed);
+            note(seen, &format!("model:{}", conversation(&seen.json())), observed);
             model(seen, id, holding)
         }
         "hook" => {
@@ -95,6 +95,14 @@ fn serve(seen: &Seen, observed: &Observed, holding: &Holding) -> Vec<Step> {
         }
         _ => vec![answer(404, &[], "")],
     }
+}
+
+/// What a request is about: how its conversation began. Children that an agent starts together
+/// ask in an order that nobody promised, and each of them in its own.
+fn conversation(body: &Value) -> String {
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let first = messages.iter().find(|message| message["role"] != "system");
+    first.map(|message| message["content"].to_string()).unwrap_or_default()
 }
 
 /// A hook that objects to one word and asks an admin about another.
