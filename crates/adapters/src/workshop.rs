@@ -90,6 +90,10 @@ mod tests {
     use insula_config::{Account, AccountValue};
     use insula_gateway::misfits;
 
+    type Values = &'static [(&'static str, &'static str)];
+
+    const LONG: &str = "0123456789abcdef";
+
     fn account(platform: &str, values: &[(&str, &str)]) -> Account {
         let values =
             values.iter().map(|(key, text)| ((*key).into(), AccountValue::Text((*text).into())));
@@ -108,33 +112,34 @@ mod tests {
     async fn what_would_be_refused_is_found_without_asking_anybody() {
         let (world, _handles) = insula_testkit::world(7);
         let makers = Makers::new(world.clone(), Transport::new(&world, &[]).unwrap());
-        let long = "0123456789abcdef";
-        for (platform, values, key, word) in [
-            ("telegram", &[("token", "1:a"), ("mode", "webhook")][..], None, "`public_url`"),
+        let cases: [(&str, Values, Option<&str>, &str); 8] = [
+            ("telegram", &[("token", "1:a"), ("mode", "webhook")], None, "`public_url`"),
             ("telegram", &[("token", "a b")], Some("token"), "no bot token"),
             ("telegram", &[("token", "1:a"), ("base_url", "x")], Some("base_url"), "https"),
             ("webhook", &[("secret", "short")], Some("secret"), "shorter"),
-            ("webhook", &[("secret", long), ("window", "2h")], Some("window"), "an hour"),
-            ("webhook", &[("secret", long), ("template", "{{ a")], Some("template"), ""),
+            ("webhook", &[("secret", LONG), ("window", "2h")], Some("window"), "an hour"),
+            ("webhook", &[("secret", LONG), ("template", "{{ a")], Some("template"), ""),
             (
                 "webhook",
-                &[("secret", long), ("deliver", "telegram:a:1"), ("callback", "https://x")],
+                &[("secret", LONG), ("deliver", "telegram:a:1"), ("callback", "https://x")],
                 Some("deliver"),
                 "`callback`",
             ),
             ("matrix", &[("token", "a"), ("homeserver", "x")], Some("homeserver"), "no address"),
-        ] {
+        ];
+        for (platform, values, key, word) in cases {
             let accounts = [account(platform, values)];
             let found = misfits(&accounts, &makers);
             let [found] = found.as_slice() else { panic!("{platform} {values:?}: {found:?}") };
             assert_eq!(found.key, key, "{}", found.why);
             assert!(found.why.contains(word), "{}", found.why);
         }
-        for (platform, values) in [
-            ("telegram", &[("token", "${secret:T}"), ("base_url", "${env:U}")][..]),
+        let fit: [(&str, Values); 3] = [
+            ("telegram", &[("token", "${secret:T}"), ("base_url", "${env:U}")]),
             ("webhook", &[("secret", "${secret:S}"), ("template", "{{ a }}")]),
             ("matrix", &[("token", "${secret:T}"), ("homeserver", "${env:H}")]),
-        ] {
+        ];
+        for (platform, values) in fit {
             let accounts = [account(platform, values)];
             assert!(misfits(&accounts, &makers).is_empty(), "{platform} {values:?}");
         }
