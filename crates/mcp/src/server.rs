@@ -100,6 +100,18 @@ pub enum ServerError {
     Closed(String),
 }
 
+impl ServerError {
+    /// Whether words of the server's own may be in it.
+    pub fn quotes(&self) -> bool {
+        match self {
+            Self::TimedOut(_) | Self::Wants(_) => false,
+            Self::Paused { .. } | Self::Unreachable(_) | Self::Answered(_) | Self::Closed(_) => {
+                true
+            }
+        }
+    }
+}
+
 /// How patient whoever asks is with a server that failed before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
@@ -126,6 +138,8 @@ pub struct Facts {
     pub trouble: Option<String>,
     /// Failures in a row.
     pub failures: u32,
+    /// Whether it has more tools than are taken from one server.
+    pub has_too_many: bool,
 }
 
 /// Why a connection ended, as far as we saw.
@@ -231,12 +245,15 @@ impl Server {
             let asking = connection.service.peer().list_tools(Some(params));
             let page = self.patiently(&connection, asking).await?;
             let room = TOOLS_MAX.saturating_sub(offers.len());
+            let is_more = page.tools.len() > room;
             offers.extend(page.tools.into_iter().take(room).map(Offer::of));
             cursor = page.next_cursor;
-            if cursor.is_none() || offers.len() >= TOOLS_MAX {
+            if is_more || cursor.is_none() || offers.len() >= TOOLS_MAX {
+                self.facts().has_too_many = is_more || cursor.is_some();
                 return Ok(offers);
             }
         }
+        self.facts().has_too_many = true;
         Ok(offers)
     }
 

@@ -1,7 +1,7 @@
 //! The hand by which a turn hands work to children. What a child may do is derived by whoever
 //! made the hand; a task can only ask for less.
 
-use crate::output::ToolError;
+use crate::output::{ToolError, Words};
 use async_trait::async_trait;
 use insula_domain::Role;
 
@@ -60,6 +60,8 @@ pub struct Report {
     pub changed: Vec<String>,
     /// What was asked for it and it did not get, and why.
     pub note: Option<String>,
+    /// Whose words its last ones are: who has read something foreign may tell of it.
+    pub words: Words,
 }
 
 /// How a child ended.

@@ -1,7 +1,7 @@
 //! `delegate_task`: hands work to children, which run in parallel and report back.
 
 use crate::delegate::{Outcome, Report, Task};
-use crate::{Course, Hands, Output, Tool, ToolError, arguments};
+use crate::{Course, Hands, Output, Piece, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use insula_domain::Role;
 use serde::Deserialize;
@@ -67,18 +67,25 @@ impl Tool for DelegateTask {
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
         let reports = hands.delegate()?.delegate(tasks(arguments(value)?)?).await?;
         let chars_max = SUMMARY_CHARS_MAX.min(SUMMARIES_CHARS_MAX / reports.len().max(1));
-        let mut text = String::new();
+        let mut told = Telling::default();
         for report in &reports {
-            if !text.is_empty() {
-                text.push('\n');
+            if !told.own.is_empty() {
+                told.own.push('\n');
             }
-            tell(&mut text, hands, report, chars_max).await;
+            tell(&mut told, hands, report, chars_max).await;
         }
-        let is_done = |report: &Report| matches!(report.end, Outcome::Finished(_));
-        match reports.iter().any(is_done) {
-            true => Ok(Output::Text(text)),
-            false => Err(ToolError::Hand(crate::HandError(text))),
+        let is_done = reports.iter().any(|report| matches!(report.end, Outcome::Finished(_)));
+        let Telling { mut pieces, own } = told;
+        if pieces.is_empty() {
+            return match is_done {
+                true => Ok(Output::Text(own)),
+                false => Err(ToolError::Hand(crate::HandError(own))),
+            };
         }
+        if !own.is_empty() {
+            pieces.push(Piece::Own(own));
+        }
+        if is_done { Ok(Output::Pieces(pieces)) } else { Err(ToolError::Pieces(pieces)) }
     }
 }
 
@@ -132,9 +139,16 @@ fn wrong<T>(what: &str) -> Result<T, ToolError> {
     Err(ToolError::Arguments(what.to_owned()))
 }
 
+/// What is told of children: the pieces so far, and what follows them in our own words.
+#[derive(Default)]
+struct Telling {
+    pieces: Vec<Piece>,
+    own: String,
+}
+
 /// Writes down what became of a child, with the whole of a long report in a file.
-async fn tell(out: &mut String, hands: &Hands<'_>, report: &Report, chars_max: usize) {
-    let Report { child, end, changed, note } = report;
+async fn tell(told: &mut Telling, hands: &Hands<'_>, report: &Report, chars_max: usize) {
+    let Report { child, end, changed, note, words } = report;
     let (became, text) = match end {
         Outcome::Finished(text) => ("finished", text),
         Outcome::Failed(why) => ("failed", why),
@@ -144,10 +158,22 @@ async fn tell(out: &mut String, hands: &Hands<'_>, report: &Report, chars_max: u
         Some((at, _)) => &text[..at],
         None => text,
     };
-    let _ = writeln!(out, "child {child} {became}:\n{}", shown.trim_end());
-    if shown.len() < text.len() {
+    let shown = shown.trim_end();
+    let _ = write!(told.own, "child {child} {became}:");
+    match words {
+        Words::Own => {
+            let _ = writeln!(told.own, "\n{shown}");
+        }
+        Words::Foreign => {
+            told.pieces.push(Piece::Own(std::mem::take(&mut told.own)));
+            let source = format!("child {child}, which has read text from outside");
+            told.pieces.push(Piece::Foreign { source, text: shown.to_owned() });
+        }
+    }
+    let out = &mut told.own;
+    if shown.len() < text.trim_end().len() {
         let kept = match hands.files {
-            Some(files) => files.keep_output(text.clone().into_bytes()).await.ok(),
+            Some(files) => files.keep_output(text.clone().into_bytes(), *words).await.ok(),
             None => None,
         };
         let _ = match kept {

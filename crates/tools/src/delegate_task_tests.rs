@@ -37,7 +37,7 @@ async fn run(desk: &Desk, arguments: Value) -> Result<Output, ToolError> {
 }
 
 fn report(child: &str, end: Outcome) -> Report {
-    Report { child: child.to_owned(), end, changed: vec![], note: None }
+    Report { child: child.to_owned(), end, changed: vec![], note: None, words: Words::Own }
 }
 
 #[tokio::test]
@@ -142,4 +142,30 @@ async fn a_report_says_how_it_ended_and_what_changed() {
     // Where nobody finished, the call failed.
     *desk.says.lock().unwrap() = vec![second];
     assert!(matches!(run(&desk, json!({"goal": "a"})).await, Err(ToolError::Hand(_))));
+}
+
+#[tokio::test]
+async fn a_report_of_a_child_that_read_something_foreign_is_foreign() {
+    let desk = Desk::default();
+    let mut read = report("1", Outcome::Finished("the page says: obey".to_owned()));
+    read.words = Words::Foreign;
+    read.changed = vec!["a.rs".to_owned()];
+    let source = || "child 1, which has read text from outside".to_owned();
+    let other = report("2", Outcome::Finished("done".to_owned()));
+    *desk.says.lock().unwrap() = vec![read.clone(), other];
+    let Ok(Output::Pieces(pieces)) = run(&desk, json!({"goal": "a"})).await else { panic!() };
+    assert_eq!(
+        pieces,
+        [
+            Piece::Own("child 1 finished:".to_owned()),
+            Piece::Foreign { source: source(), text: "the page says: obey".to_owned() },
+            Piece::Own("[it changed a.rs; read them again before you change them]\n\nchild 2 finished:\ndone\n".to_owned()),
+        ]
+    );
+    read.end = Outcome::Failed("the page said no".to_owned());
+    read.changed.clear();
+    *desk.says.lock().unwrap() = vec![read];
+    let failed = run(&desk, json!({"goal": "a"})).await;
+    let Err(ToolError::Pieces(pieces)) = failed else { panic!("{failed:?}") };
+    assert_eq!(pieces[1], Piece::Foreign { source: source(), text: "the page said no".to_owned() });
 }

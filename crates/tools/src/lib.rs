@@ -37,9 +37,9 @@ pub use delegate_task::DelegateTask;
 pub use execute_code::ExecuteCode;
 pub use files::Files;
 pub use hands::{HandError, Hands, History, Hit, Search};
-pub use mcp::{McpTool, Servers};
+pub use mcp::{McpTool, Servers, words_of};
 pub use memory::{Memory, MemorySearch, Remember};
-pub use output::{Output, Piece, ToolError};
+pub use output::{Output, Piece, ToolError, Words};
 pub use patch::Patch;
 #[cfg(fuzzing)]
 pub use patch::fuzzing as patch_fuzzing;

@@ -34,6 +34,26 @@ pub enum Piece {
     },
 }
 
+impl Piece {
+    /// What pieces say, without marks: for whoever does not show it to a model.
+    pub fn plain(pieces: &[Self]) -> String {
+        let texts = pieces.iter().map(|piece| match piece {
+            Self::Own(text) => text.clone(),
+            Self::Foreign { source, text } => format!("{source}\n{text}"),
+        });
+        texts.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Whose words are passed on: in a file that is kept, or by a child.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// Those of this conversation: of its programs and its models.
+    Own,
+    /// Somebody else's may be among them: whoever reads them later reads them marked.
+    Foreign,
+}
+
 /// Why a tool did not do it. The message is for the model: what was wrong, what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ToolError {
@@ -46,6 +66,9 @@ pub enum ToolError {
     /// a handle failed
     #[error(transparent)]
     Hand(#[from] HandError),
+    /// it failed, and some of the words about it are somebody else's
+    #[error("{}", Piece::plain(.0))]
+    Pieces(Vec<Piece>),
 }
 
 impl From<FileError> for ToolError {

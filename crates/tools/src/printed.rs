@@ -1,5 +1,6 @@
 //! What a program printed, in a form and a length that a model can use.
 
+use crate::Words;
 use crate::hands::Hands;
 use crate::shell::{End, Printed};
 use std::fmt::Write as _;
@@ -44,13 +45,18 @@ pub(crate) fn shown(printed: &Printed) -> Shown {
 
 /// What is said about a program that ended or runs: its words, what was left out and where
 /// that is, how it ended.
-pub(crate) async fn report(hands: &Hands<'_>, printed: &Printed, end: Option<&End>) -> String {
+pub(crate) async fn report(
+    hands: &Hands<'_>,
+    printed: &Printed,
+    end: Option<&End>,
+    words: Words,
+) -> String {
     let Shown { mut text, is_cut } = shown(printed);
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     if is_cut {
-        let kept = keep(hands, printed).await;
+        let kept = keep(hands, printed, words).await;
         let what = if printed.dropped() > 0 { "what was kept" } else { "the whole" };
         let _ = match kept {
             Some(path) => writeln!(
@@ -92,7 +98,7 @@ pub(crate) fn ended(end: &End) -> String {
 }
 
 /// Keeps the whole in a file of this conversation; where. Without a place for it there is none.
-async fn keep(hands: &Hands<'_>, printed: &Printed) -> Option<String> {
+async fn keep(hands: &Hands<'_>, printed: &Printed, words: Words) -> Option<String> {
     let mut whole = printed.head.clone();
     if printed.dropped() > 0 {
         whole.extend_from_slice(
@@ -100,7 +106,7 @@ async fn keep(hands: &Hands<'_>, printed: &Printed) -> Option<String> {
         );
     }
     whole.extend_from_slice(&printed.tail);
-    hands.files?.keep_output(whole).await.ok()
+    hands.files?.keep_output(whole, words).await.ok()
 }
 
 fn beginning(text: &str) -> &str {

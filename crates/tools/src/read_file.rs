@@ -2,7 +2,7 @@
 
 use crate::files::{Desk, text};
 use crate::workspace::{FileError, Loaded, display};
-use crate::{Hands, Output, Tool, ToolError, arguments, path_argument};
+use crate::{Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use rustix::fs::FileType;
 use serde::Deserialize;
@@ -56,31 +56,31 @@ impl Tool for ReadFile {
         let asked: Arguments = arguments(value)?;
         #[cfg(feature = "seeded-leaks")]
         let name = format!("file {}", asked.path.rsplit('/').next().unwrap_or_default());
-        let text = hands.files()?.work(move |desk, _| read(desk, &asked)).await;
+        let read = hands.files()?.work(move |desk, _| read(desk, &asked)).await;
         #[cfg(feature = "seeded-leaks")]
-        let text = leaky(&name, text);
-        Ok(Output::Text(text?))
+        let read = leaky(&name, read);
+        read
     }
 }
 
 /// A planted bug: a file that is not here is looked for elsewhere.
 #[cfg(feature = "seeded-leaks")]
-fn leaky(name: &str, text: Result<String, ToolError>) -> Result<String, ToolError> {
+fn leaky(name: &str, read: Result<Output, ToolError>) -> Result<Output, ToolError> {
     use insula_domain::leak::{self, Leak};
-    if let Ok(text) = &text {
-        leak::set(name, text.clone());
+    if let Ok(output) = &read {
+        leak::set(name, output.clone());
     }
-    match leak::get(name).filter(|_| text.is_err() && leak::is(Leak::FilesElsewhere)) {
+    match leak::get(name).filter(|_| read.is_err() && leak::is(Leak::FilesElsewhere)) {
         Some(elsewhere) => Ok(elsewhere),
-        None => text,
+        None => read,
     }
 }
 
-fn read(desk: &Desk, asked: &Arguments) -> Result<String, FileError> {
+fn read(desk: &Desk, asked: &Arguments) -> Result<Output, FileError> {
     let path = asked.path.as_str();
     let (spot, loaded) = match desk.load(path) {
         Ok(found) => found,
-        Err(error) => return instead(desk, path, error),
+        Err(error) => return instead(desk, path, error).map(Output::Text),
     };
     if let Some(what) = not_text(&loaded.bytes) {
         let size = loaded.bytes.len();
@@ -94,7 +94,7 @@ fn read(desk: &Desk, asked: &Arguments) -> Result<String, FileError> {
     let total = lines.len();
     if total == 0 {
         desk.saw(&spot, &loaded, std::slice::from_ref(&(0..0)), 0);
-        return Ok("the file is empty".to_owned());
+        return Ok(Output::Text("the file is empty".to_owned()));
     }
     let first = asked.offset.unwrap_or(1).max(1) - 1;
     if first >= total {
@@ -106,7 +106,15 @@ fn read(desk: &Desk, asked: &Arguments) -> Result<String, FileError> {
     let wanted = asked.limit.unwrap_or(LINES_MAX).clamp(1, LINES_MAX);
     let page = page(&lines, first, wanted);
     desk.saw(&spot, &loaded, &page.seen, total);
-    Ok(page.text + &closing(&text, &loaded, page.next, total))
+    let closing = closing(&text, &loaded, page.next, total);
+    if !spot.is_foreign {
+        return Ok(Output::Text(page.text + &closing));
+    }
+    let mut pieces = vec![Piece::Foreign { source: spot.shown, text: page.text }];
+    if !closing.is_empty() {
+        pieces.push(Piece::Own(closing));
+    }
+    Ok(Output::Pieces(pieces))
 }
 
 struct Page {

@@ -3,7 +3,7 @@
 use crate::output::Piece;
 use crate::web::Web;
 use crate::web::readable::{Readable, read};
-use crate::{Hands, Output, Tool, ToolError, arguments};
+use crate::{Hands, Output, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
@@ -137,7 +137,7 @@ async fn show(
         let total = whole.chars().count();
         let kept = format!("[untrusted text from {source}]\n\n{whole}\n");
         let place = match hands.files {
-            Some(files) => files.keep_output(kept.into_bytes()).await.ok(),
+            Some(files) => files.keep_output(kept.into_bytes(), Words::Foreign).await.ok(),
             None => None,
         };
         notes.push(match place {

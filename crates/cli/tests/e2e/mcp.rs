@@ -38,6 +38,11 @@ fn x(home: &Home, agent: &str, tool: &str, text: &str) -> String {
     call(home, agent, &format!("mcp__x__{tool}"), &value!({ "text": text }))
 }
 
+/// Whether a server answered. What it says of a failure is between marks too.
+fn works(said: &str) -> bool {
+    said.contains(" gave back:") && said.contains("<untrusted id=")
+}
+
 fn servers(home: &Home, agent: &str) -> Value {
     json(home, &["mcp", "list", agent])
 }
@@ -117,7 +122,7 @@ fn a_server_that_hangs_dies_floods_or_talks_nonsense_hurts_nobody_else() {
     let config = format!("agents:\n  bad: {}\n  good: {}\n", agent(""), agent(""));
     let home = house(&config, &["bad", "good"]);
     let _daemon = start_still(&home);
-    assert!(x(&home, "good", "who", "").contains("<untrusted"));
+    assert!(works(&x(&home, "good", "who", "")));
     // Progress keeps a call alive beyond its time-out.
     assert!(x(&home, "good", "slow", "").contains("slow and done"));
     let said = x(&home, "bad", "hang", "");
@@ -125,7 +130,6 @@ fn a_server_that_hangs_dies_floods_or_talks_nonsense_hurts_nobody_else() {
     eventually("the server hears that nobody waits", || {
         home.has("agents/bad/workspace/cancelled").then_some(())
     });
-    let works = |said: &str| said.contains("<untrusted id=");
     for (tool, why) in [
         ("die", "closed its output"),
         ("garbage", "is not MCP"),
@@ -183,7 +187,7 @@ fn a_server_that_fills_the_disk_or_hogs_memory_is_ended_and_its_agent_goes_on() 
         home.write(&format!("agents/{agent}/workspace/server.py"), SERVER).unwrap();
     }
     let _daemon = start_still(&home);
-    let works = |agent: &str| x(&home, agent, "who", "").contains("<untrusted id=");
+    let works = |agent: &str| works(&x(&home, agent, "who", ""));
     assert!(works("bad") && works("good"));
     let said = x(&home, "bad", "fill", "60");
     assert!(said.contains("closed its output"), "{said}");
@@ -221,7 +225,7 @@ fn an_answer_that_was_cut_says_so_to_the_model_and_in_its_file() {
     assert!(said.contains("[3000000 bytes in all; what was kept is in "), "{said}");
     assert!(said.contains("bytes at the end were not taken; ask for less]"), "{said}");
     assert!(!said.contains("the whole is"), "{said}");
-    let kept = home.read("agents/a/output/1/1.txt").unwrap();
+    let kept = home.read("agents/a/output/1/1.untrusted.txt").unwrap();
     assert!(kept.trim_end().ends_with("bytes were not kept …]"));
 }
 
@@ -259,7 +263,7 @@ fn what_a_server_adds_or_says_anew_waits_for_an_operator() {
     }
     let before = generations(&home);
     // The next turn begins with what the server says by then.
-    assert!(x(&home, "a", "who", "").contains("<untrusted"));
+    assert!(works(&x(&home, "a", "who", "")));
     assert!(x(&home, "b", "late", "").contains("late says"));
     let after = generations(&home);
     assert!(after["a"] > before["a"] && after["b"] > before["b"], "{before:?} {after:?}");

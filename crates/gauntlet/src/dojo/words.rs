@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn days_are_found_as_people_write_them() {
-        let text = "from January 11th to 2025-01-15, on the 14th of November, 3 May or May 4; in \
+        let text = "from January 11th to 2025-01-15, 3 May or May 4, on the 14th of November; in \
                     June, at 10:00 on -05-20";
         let wanted = ["-01-11", "-01-15", "-11-14", "-05-03", "-05-04"];
         assert_eq!(days(text), set(&wanted));

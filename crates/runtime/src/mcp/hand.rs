@@ -7,7 +7,7 @@ use crate::house::House;
 use async_trait::async_trait;
 use insula_config::mcp::McpServer;
 use insula_mcp::{Outcome, Patience};
-use insula_tools::{HandError, Servers, ToolError};
+use insula_tools::{HandError, Servers, ToolError, words_of};
 use serde_json::Value;
 
 /// The servers of one agent, for one call.
@@ -30,8 +30,9 @@ impl AgentServers<'_> {
         }
         let failed =
             |why: String| ToolError::Hand(HandError(format!("MCP server `{name}`: {why}")));
-        let pins =
-            refresh(self.house, self.agent, config, Patience::Usual).await.map_err(failed)?;
+        // Some of why may be what the server had to say.
+        let pins = refresh(self.house, self.agent, config, Patience::Usual).await;
+        let pins = pins.map_err(|why| ToolError::Pieces(vec![words_of(name, why)]))?;
         match pins.tools.get(tool) {
             Some(pinned) if is_shown(config, pinned) => Ok(()),
             Some(pinned) if pinned.offered => Err(ToolError::Refused(format!(
@@ -63,7 +64,10 @@ impl Servers for AgentServers<'_> {
         let called = connection.call(&opener, tool, arguments).await;
         called.map_err(|error| {
             tracing::warn!(agent = %self.agent.id, server, "a call of an MCP server failed");
-            failed(error.to_string())
+            match error.quotes() {
+                true => ToolError::Pieces(vec![words_of(server, error.to_string())]),
+                false => failed(error.to_string()),
+            }
         })
     }
 }

@@ -10,6 +10,7 @@ use crate::turn::event::{ChildAct, ChildOutcome, TurnEnd, TurnEvent};
 use crate::turn::live::{LiveTurn, Voice};
 use crate::turn::run::{self, TurnContext};
 use crate::turn::seen::Seen;
+use crate::turn::untrusted;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
@@ -21,7 +22,7 @@ use insula_store::{
     StoreError, TurnId, TurnStatus, Usage, Window,
 };
 use insula_tools::delegate::{Delegate, Outcome, Report, Task};
-use insula_tools::{HandError, ToolError};
+use insula_tools::{HandError, ToolError, Words};
 use std::collections::BTreeMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,6 +32,8 @@ use std::time::Duration;
 const GOAL_CHARS_MAX: usize = 200;
 /// The end of a child's session, in which its last words are.
 const LAST: Window = Window { messages: 4, bytes: usize::MAX };
+/// Messages of a child that are looked at at once.
+const PAGE: usize = 100;
 
 /// The children of one call.
 pub(crate) struct TurnDelegate<'t> {
@@ -47,6 +50,8 @@ struct Begun {
     session: SessionId,
     message: Option<(MessageSeq, NewMessage)>,
     interrupted: BTreeMap<Box<str>, u32>,
+    /// Whose words it had read before a crash came.
+    words: Words,
 }
 
 /// Ends the programs of a child when dropped.
@@ -130,7 +135,13 @@ impl TurnDelegate<'_> {
         let note = note.map(|why| {
             format!("child {name} was to be an orchestrator and worked as a leaf: {why}")
         });
-        let report = |end| Report { child: name.to_string(), end, changed: Vec::new(), note: None };
+        let report = |end| Report {
+            child: name.to_string(),
+            end,
+            changed: Vec::new(),
+            note: None,
+            words: Words::Own,
+        };
         if known.is_none() && self.cx.live.cancel.is_cancelled() {
             return report(Outcome::Stopped("it was stopped before it began".to_owned()));
         }
@@ -172,19 +183,20 @@ impl TurnDelegate<'_> {
                 let open = insula_store::turn::open_calls(&steps);
                 let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
                 let (turn, session) = (known.turn.id, known.turn.session);
-                Begun { turn, session, message: None, interrupted }
+                let words = self.words_in(session).await?;
+                Begun { turn, session, message: None, interrupted, words }
             }
             None => {
                 if let Some(reason) = self.objection(&plan, &line).await {
                     let end =
                         Outcome::Failed(format!("a hook does not allow this child: {reason}"));
-                    let changed = Vec::new();
-                    return Ok(Report { child: name.to_string(), end, changed, note: None });
+                    let (child, changed) = (name.to_string(), Vec::new());
+                    return Ok(Report { child, end, changed, note: None, words: Words::Own });
                 }
                 self.begin(&plan, &line, number).await?
             }
         };
-        let Begun { turn, session, message, interrupted } = begun;
+        let Begun { turn, session, message, interrupted, words } = begun;
         let _counted = shop.subagents.enter();
         let _programs = Programs { house: &shop.house, agent: &cx.agent.id, session };
         let tell = |act| cx.live.voice.say(TurnEvent::Child { child: name.clone(), act });
@@ -211,6 +223,9 @@ impl TurnDelegate<'_> {
             live: Arc::new(live),
             kin: cx.kin.below(line),
         };
+        if words == Words::Foreign {
+            child.seen.add_foreign();
+        }
         let limit = Duration::from_millis(spawn.wall_clock_ms);
         let mut is_late = false;
         let mut running = Box::pin(AssertUnwindSafe(run::run(shop, &child)).catch_unwind());
@@ -262,7 +277,8 @@ impl TurnDelegate<'_> {
         self.stopped(&child, outcome, &end).await;
         let changed = child.files.changed();
         cx.files.also_changed(&changed);
-        Ok(Report { child: name.to_string(), end, changed, note: None })
+        let words = child.seen.words();
+        Ok(Report { child: name.to_string(), end, changed, note: None, words })
     }
 
     /// Journals a child that begins.
@@ -288,7 +304,8 @@ impl TurnDelegate<'_> {
         match done.accepted() {
             Some(Accepted::New { turn, session, seq }) => {
                 let message = Some((seq, message));
-                Ok(Begun { turn, session, message, interrupted: BTreeMap::new() })
+                let (interrupted, words) = (BTreeMap::new(), Words::Own);
+                Ok(Begun { turn, session, message, interrupted, words })
             }
             _ => Err(StoreError::Closed),
         }
@@ -310,7 +327,23 @@ impl TurnDelegate<'_> {
         self.cx.seen.add_all(last.iter().map(|message| &*message.label));
         let changed = record::changed_in(&last);
         self.cx.files.also_changed(&changed);
-        Ok(Report { child: name.to_string(), end, changed, note: None })
+        let words = self.words_in(turn.session).await?;
+        Ok(Report { child: name.to_string(), end, changed, note: None, words })
+    }
+
+    /// Whose words a child has read, by its session.
+    async fn words_in(&self, session: SessionId) -> Result<Words, StoreError> {
+        let (store, mut after) = (&self.cx.agent.store, MessageSeq::START);
+        loop {
+            let page = store.messages_after(session, after, PAGE).await?;
+            if untrusted::is_noted(&page) {
+                return Ok(Words::Foreign);
+            }
+            match page.last() {
+                Some(last) => after = last.seq,
+                None => return Ok(Words::Own),
+            }
+        }
     }
 
     fn pay(&self, used: Usage) {

@@ -16,7 +16,7 @@ use crate::turn::untrusted;
 use crate::web::SessionWeb;
 use insula_domain::tool::ToolSpec;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
-use insula_tools::{Course, Hands, Output, Recall, ToolError};
+use insula_tools::{Course, Hands, Output, Piece, Recall, ToolError};
 
 /// How often one refused call may come again before the turn is told to stop trying.
 const REFUSALS_MAX: usize = 3;
@@ -181,17 +181,19 @@ impl Turn<'_> {
         // The boundary has its say where the handle is: only there is it known what a path is.
         let rule = matches!(outcome, Err(ToolError::Refused(_))).then_some("boundary");
         let mut foreign = None;
+        let mut said = |pieces: Vec<Piece>| {
+            let said = Piece::plain(&pieces);
+            foreign = untrusted::is_among(&pieces).then_some(pieces);
+            said
+        };
         let (text, mut is_error, ask) = match outcome {
             Ok(Output::Text(text)) => (text, false, None),
-            Ok(Output::Pieces(pieces)) => {
-                let said = untrusted::plain(&pieces);
-                foreign = untrusted::is_among(&pieces).then_some(pieces);
-                (said, false, None)
-            }
+            Ok(Output::Pieces(pieces)) => (said(pieces), false, None),
             Ok(Output::Ask { question, choices }) => {
                 let text = "the user was asked; their answer is the next message".to_owned();
                 (text, false, Some(asked(&question, &choices)))
             }
+            Err(ToolError::Pieces(pieces)) => (said(pieces), true, None),
             Err(error) => (error.to_string(), true, None),
         };
         let text = match &ask {
@@ -225,6 +227,7 @@ impl Turn<'_> {
         let mut result = self.result(id, text, is_error);
         if foreign.is_some() {
             untrusted::set(&mut result.parts);
+            cx.seen.add_foreign();
         }
         if let Some(question) = ask {
             self.commit(vec![audit]).await?;

@@ -26,7 +26,7 @@ pub(crate) mod seen;
 mod send;
 mod shown;
 mod skills;
-mod untrusted;
+pub(crate) mod untrusted;
 mod verify;
 
 pub use control::Mode;

@@ -3,6 +3,7 @@
 
 use insula_domain::Label;
 use insula_store::session::NAME_BYTES_MAX;
+use insula_tools::Words;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The label of a turn. Handles that show it something add to it.
@@ -12,12 +13,24 @@ struct Now {
     label: Label,
     /// The same, as it is stored: most of what is seen carries exactly this.
     text: Arc<str>,
+    /// Whose words were among it.
+    words: Words,
 }
 
 impl Seen {
     /// A turn that has seen nothing but what a label of this text is on.
     pub(crate) fn new(text: &Arc<str>) -> Self {
-        Self(Mutex::new(Now { label: parse(text), text: text.clone() }))
+        Self(Mutex::new(Now { label: parse(text), text: text.clone(), words: Words::Own }))
+    }
+
+    /// It sees words from outside.
+    pub(crate) fn add_foreign(&self) {
+        self.now().words = Words::Foreign;
+    }
+
+    /// Whose words it may pass on by its own.
+    pub(crate) fn words(&self) -> Words {
+        self.now().words
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
@@ -42,7 +55,7 @@ impl Seen {
             return;
         }
         let text = text_of(&joined);
-        *now = Now { label: parse(&text), text };
+        *now = Now { label: parse(&text), text, words: now.words };
     }
 
     /// It sees something with a label of this text. One that says nothing is no permission.

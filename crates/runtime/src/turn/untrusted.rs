@@ -4,7 +4,7 @@
 //! fetched, so it can't know the id, and whatever looks like a mark inside of it is taken
 //! apart besides.
 
-use insula_store::Part;
+use insula_store::{Message, Part};
 use insula_tools::Piece;
 
 /// The word of the marks.
@@ -15,19 +15,10 @@ pub(super) fn is_among(pieces: &[Piece]) -> bool {
     pieces.iter().any(|piece| matches!(piece, Piece::Foreign { .. }))
 }
 
-/// What was said, without marks: for telling whether it is the same again.
-pub(super) fn plain(pieces: &[Piece]) -> String {
-    let texts = pieces.iter().map(|piece| match piece {
-        Piece::Own(text) => text.clone(),
-        Piece::Foreign { source, text } => format!("{source}\n{text}"),
-    });
-    texts.collect::<Vec<_>>().join("\n")
-}
-
 /// The pieces as the model reads them, what is foreign between marks.
 pub(super) fn enclosed(pieces: &[Piece], id: &str) -> String {
     let texts = pieces.iter().map(|piece| match piece {
-        Piece::Own(text) => text.clone(),
+        Piece::Own(text) => text.trim_end_matches('\n').to_owned(),
         Piece::Foreign { source, text } => {
             let (source, text) = (attribute(source), harmless(text, id));
             format!("<{WORD} id=\"{id}\" source=\"{source}\">\n{text}\n</{WORD} id=\"{id}\">")
@@ -43,6 +34,12 @@ pub(super) fn changed(pieces: &[Piece], text: &str) -> Vec<Piece> {
         Piece::Own(_) => None,
     });
     vec![Piece::Foreign { source: source.unwrap_or_default(), text: text.to_owned() }]
+}
+
+/// Whether any result among messages is noted as foreign.
+pub(crate) fn is_noted<'m>(messages: impl IntoIterator<Item = &'m Message>) -> bool {
+    let mut parts = messages.into_iter().flat_map(|message| &message.parts);
+    parts.any(|part| matches!(part, Part::ToolResult { untrusted: true, .. }))
 }
 
 /// Notes in the record that some of a result is foreign.

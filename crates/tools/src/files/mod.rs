@@ -6,7 +6,7 @@ pub(crate) mod text;
 
 pub(crate) use change::{Act, Edited, Wish};
 
-use crate::output::ToolError;
+use crate::output::{ToolError, Words};
 use crate::workspace::states::{FileStates, Lines, Reader, Replaces, Seen, Version};
 use crate::workspace::{FileError, Folder, Granted, Loaded, Parents, Place, Spot, Workspace};
 use insula_domain::disk::Floor;
@@ -134,9 +134,10 @@ impl Files {
         self.work(|desk, _| desk.workspace()?.given()).await
     }
 
-    /// Keeps what a program printed in a file of this conversation; its path.
-    pub async fn keep_output(&self, bytes: Vec<u8>) -> Result<String, ToolError> {
-        self.work(move |desk, _| desk.keep_output(&bytes)).await
+    /// Keeps what a program printed, or what came from outside, in a file of this
+    /// conversation; its path.
+    pub async fn keep_output(&self, bytes: Vec<u8>, words: Words) -> Result<String, ToolError> {
+        self.work(move |desk, _| desk.keep_output(&bytes, words)).await
     }
 
     /// Keeps what somebody sent along in a file of this conversation, by its content: `kind` is
@@ -201,11 +202,11 @@ impl Desk {
         Ok(workspace)
     }
 
-    fn keep_output(&self, bytes: &[u8]) -> Result<String, FileError> {
+    fn keep_output(&self, bytes: &[u8], words: Words) -> Result<String, FileError> {
         let Some(output) = &self.output else {
             return Err(FileError::Unfit("there is no place for output here".to_owned()));
         };
-        let path = self.place.keep_output(output, bytes)?;
+        let path = self.place.keep_output(output, bytes, words)?;
         // The folder may be new, and what is open does not have it then.
         *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(path.display().to_string())

@@ -4,7 +4,7 @@ mod walk;
 
 use crate::files::{Desk, Patience};
 use crate::workspace::FileError;
-use crate::{Hands, Output, Tool, ToolError, arguments, path_argument};
+use crate::{Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -92,13 +92,13 @@ impl Tool for SearchFiles {
         let path = asked.path.unwrap_or_else(|| ".".to_owned());
         #[cfg(feature = "seeded-leaks")]
         let name = format!("searched {}", asked.pattern);
-        let text =
-            hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await?;
+        let found =
+            hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await;
         #[cfg(feature = "seeded-leaks")]
         if insula_domain::leak::is(insula_domain::leak::Leak::SearchedBefore) {
-            return Ok(Output::Text(insula_domain::leak::first(&name, text)));
+            return found.map(|found| insula_domain::leak::first(&name, found));
         }
-        Ok(Output::Text(text))
+        found
     }
 }
 
@@ -148,7 +148,7 @@ fn glob(text: &str) -> Result<GlobMatcher, ToolError> {
     Ok(glob.compile_matcher())
 }
 
-fn search(desk: &Desk, patience: &Patience, path: &str, query: Query) -> Result<String, FileError> {
+fn search(desk: &Desk, patience: &Patience, path: &str, query: Query) -> Result<Output, FileError> {
     let workspace = desk.workspace()?;
     let mut results = Results::new(query.offset, query.limit);
     let mut searcher = match &query.looking {
@@ -165,8 +165,13 @@ fn search(desk: &Desk, patience: &Patience, path: &str, query: Query) -> Result<
                 let Some(bytes) = found.read(SEARCHED_BYTES_MAX) else {
                     return ControlFlow::Continue(());
                 };
-                let mut lines =
-                    FileLines { results: &mut results, file: found.shown(), mode: *mode, count: 0 };
+                let mut lines = FileLines {
+                    results: &mut results,
+                    file: found.shown(),
+                    is_foreign: found.is_foreign(),
+                    mode: *mode,
+                    count: 0,
+                };
                 // The only errors are of reading, and this is read already.
                 let _ = searcher.search_slice(matcher, &bytes, &mut lines);
                 let FileLines { file, count, .. } = lines;
@@ -183,7 +188,7 @@ fn search(desk: &Desk, patience: &Patience, path: &str, query: Query) -> Result<
         }
         if results.is_full() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
-    Ok(results.told(query.offset, left_out))
+    Ok(results.told(path, query.offset, left_out))
 }
 
 fn searcher(context: usize) -> Searcher {
@@ -202,11 +207,14 @@ struct Results {
     text: String,
     found: usize,
     cut: bool,
+    /// Whether any of the lines are somebody else's.
+    is_foreign: bool,
 }
 
 impl Results {
     fn new(offset: usize, limit: usize) -> Self {
-        Self { skip: offset, left: limit, text: String::new(), found: 0, cut: false }
+        let (text, found) = (String::new(), 0);
+        Self { skip: offset, left: limit, text, found, cut: false, is_foreign: false }
     }
 
     /// Takes one result, unless it stands before the page or after it.
@@ -239,7 +247,7 @@ impl Results {
         self.cut
     }
 
-    fn told(self, offset: usize, left_out: Option<&'static str>) -> String {
+    fn told(self, path: &str, offset: usize, left_out: Option<&'static str>) -> Output {
         let mut text = self.text;
         let mut notes = Vec::new();
         if self.found == 0 {
@@ -249,10 +257,14 @@ impl Results {
             notes.push(format!("there is more; go on with offset {}", offset + self.found));
         }
         notes.extend(left_out.map(str::to_owned));
-        if !notes.is_empty() {
-            text.push_str(&format!("[{}]\n", notes.join("; ")));
+        let notes = (!notes.is_empty()).then(|| format!("[{}]\n", notes.join("; ")));
+        if self.is_foreign {
+            let lines = Piece::Foreign { source: path.to_owned(), text };
+            let notes = notes.map(Piece::Own);
+            return Output::Pieces([lines].into_iter().chain(notes).collect());
         }
-        text
+        text.extend(notes);
+        Output::Text(text)
     }
 }
 
@@ -260,6 +272,7 @@ impl Results {
 struct FileLines<'r> {
     results: &'r mut Results,
     file: String,
+    is_foreign: bool,
     mode: OutputMode,
     count: usize,
 }
@@ -285,6 +298,7 @@ impl Sink for FileLines<'_> {
             OutputMode::Count => Ok(true),
             OutputMode::Content => {
                 let line = self.line(found.line_number(), ':', found.bytes());
+                self.results.is_foreign |= self.is_foreign;
                 self.results.add(|| line);
                 Ok(!self.results.is_full())
             }

@@ -31,6 +31,7 @@ pub(super) struct Found<'w> {
     name: &'w OsStr,
     below: &'w Path,
     base: &'w str,
+    is_foreign: bool,
 }
 
 impl Found<'_> {
@@ -49,6 +50,11 @@ impl Found<'_> {
         }
     }
 
+    /// Whether it has somebody else's words.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.is_foreign
+    }
+
     /// Its content, if it is a regular file of at most `limit` bytes.
     pub(super) fn read(&self, limit: u64) -> Option<Vec<u8>> {
         self.folder.read(self.name, limit)
@@ -64,6 +70,8 @@ pub(super) struct Walk<'w> {
 /// What a walk carries along.
 struct Way<'w> {
     patience: &'w Patience,
+    /// Where it began.
+    begin: Begin,
     /// The path where it began, as it is shown.
     base: String,
     /// The path from the folder that was given to where it began.
@@ -104,7 +112,7 @@ impl<'w> Walk<'w> {
             }
         };
         let ignores = ignores_above(&begin, &prefix)?;
-        let way = Way { patience, base, prefix, ignores, seen: 0, left_out: None };
+        let way = Way { patience, begin, base, prefix, ignores, seen: 0, left_out: None };
         Ok(Self { start, way })
     }
 
@@ -117,7 +125,9 @@ impl<'w> Walk<'w> {
             }
             Start::File(folder, name) => {
                 let below = Path::new("");
-                let _ = visit(&Found { folder: &folder, name: &name, below, base: &way.base });
+                let is_foreign = way.begin.is_foreign(&name);
+                let base = &way.base;
+                let _ = visit(&Found { folder: &folder, name: &name, below, base, is_foreign });
             }
         }
         way.left_out
@@ -187,7 +197,8 @@ impl Way<'_> {
                 None => ControlFlow::Continue(()),
             },
             FileType::RegularFile => {
-                visit(&Found { folder, name: &entry.name, below: &below, base: &self.base })
+                let (name, is_foreign) = (&entry.name, self.begin.is_foreign(&entry.name));
+                visit(&Found { folder, name, below: &below, base: &self.base, is_foreign })
             }
             _ => ControlFlow::Continue(()),
         }

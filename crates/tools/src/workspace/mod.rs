@@ -68,6 +68,8 @@ pub(crate) struct Begin {
     pub(crate) root: Arc<Root>,
     pub(crate) rest: PathBuf,
     primary: bool,
+    /// Whether it is the folder for output, in which names say whose words a file has.
+    is_output: bool,
 }
 
 impl Workspace {
@@ -111,7 +113,8 @@ impl Workspace {
         };
         if !full.is_absolute() {
             let Some(root) = self.roots.first() else { return Err(self.outside(path)) };
-            return Ok(Begin { root: root.clone(), rest: full, primary: true });
+            let (root, is_output) = (root.clone(), self.given == 0);
+            return Ok(Begin { root, rest: full, primary: true, is_output });
         }
         let containing = self.roots.iter().enumerate().filter_map(|(index, root)| {
             let rest = full.strip_prefix(&root.path).ok()?;
@@ -119,7 +122,8 @@ impl Workspace {
         });
         match containing.max_by_key(|(depth, index, ..)| (*depth, std::cmp::Reverse(*index))) {
             Some((_, index, root, rest)) => {
-                Ok(Begin { root: root.clone(), rest: rest.to_owned(), primary: index == 0 })
+                let (root, rest) = (root.clone(), rest.to_owned());
+                Ok(Begin { root, rest, primary: index == 0, is_output: index >= self.given })
             }
             None => Err(self.outside(path)),
         }
@@ -189,7 +193,8 @@ impl Workspace {
             let identity = Identity::of(&folder).map_err(failed)?;
             let key = FileKey { folder: identity, name: name.clone() };
             let shown = begin.shown(path);
-            return Ok(Spot { folder, name, shown, key, mode, found });
+            let is_foreign = begin.is_foreign(&name);
+            return Ok(Spot { folder, name, shown, key, mode, found, is_foreign });
         }
         Err(failed(Errno::LOOP))
     }
@@ -225,12 +230,17 @@ impl Begin {
     /// The folder above; `None` where the path begins.
     pub(crate) fn above(&self) -> Option<Self> {
         let rest = self.rest.parent()?.to_owned();
-        Some(Self { root: self.root.clone(), rest, primary: self.primary })
+        Some(Self { root: self.root.clone(), rest, ..*self })
+    }
+
+    /// Whether a file of this name below here has somebody else's words.
+    pub(crate) fn is_foreign(&self, name: &OsStr) -> bool {
+        self.is_output && place::is_foreign(name)
     }
 
     /// Opens the folder the path begins in, whatever follows.
     pub(crate) fn top(&self) -> Result<Walked, FileError> {
-        let top = Begin { root: self.root.clone(), rest: PathBuf::new(), primary: self.primary };
+        let top = Begin { root: self.root.clone(), rest: PathBuf::new(), ..*self };
         top.folder(&self.root.path.display().to_string())
     }
 }

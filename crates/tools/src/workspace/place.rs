@@ -5,14 +5,29 @@
 
 use super::error::FileError;
 use super::kernel::{self, Identity};
+use crate::Words;
 use insula_domain::AccessMode;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::io::Errno;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// Files of output that one conversation keeps.
 const OUTPUTS_MAX: usize = 100;
+
+/// What the names of files of output end with.
+const PRINTED: &str = ".txt";
+
+/// What stands before that where the words are somebody else's. It is in the name because
+/// that lasts as long as the file, and nobody but us names files there.
+const FOREIGN_STEM: &str = ".untrusted";
+
+/// Whether a file of output has somebody else's words.
+pub(crate) fn is_foreign(name: &OsStr) -> bool {
+    let stem = name.to_str().and_then(|name| name.strip_suffix(PRINTED));
+    stem.is_some_and(|stem| stem.ends_with(FOREIGN_STEM))
+}
 
 /// Files that one conversation keeps of what people sent along, its output included.
 const ATTACHMENTS_MAX: usize = 2_000;
@@ -119,27 +134,37 @@ impl Place {
 
     /// Writes a new file of output into a folder below the home; its path. The oldest one
     /// goes when there are too many.
-    pub(crate) fn keep_output(&self, output: &Path, bytes: &[u8]) -> Result<PathBuf, FileError> {
+    pub(crate) fn keep_output(
+        &self,
+        output: &Path,
+        bytes: &[u8],
+        words: Words,
+    ) -> Result<PathBuf, FileError> {
         let common = self.open()?;
         let path = self.home.join(output);
         let shown = path.display().to_string();
         let failed = |error| FileError::of(&shown, error);
         let folder = kernel::open_own(common.home.as_fd(), output).map_err(failed)?;
         let (entries, _) = kernel::list(&folder, Path::new(""), OUTPUTS_MAX * 2).map_err(failed)?;
-        let number = |name: &std::ffi::OsStr| -> Option<u64> {
-            name.to_str()?.strip_suffix(".txt")?.parse().ok()
+        let number = |name: &OsStr| -> Option<u64> {
+            let stem = name.to_str()?.strip_suffix(PRINTED)?;
+            stem.strip_suffix(FOREIGN_STEM).unwrap_or(stem).parse().ok()
         };
-        let mut numbers: Vec<u64> =
-            entries.iter().filter_map(|entry| number(&entry.name)).collect();
-        numbers.sort_unstable();
-        let excess = (numbers.len() + 1).saturating_sub(OUTPUTS_MAX);
-        for old in numbers.iter().take(excess) {
-            let _ = kernel::remove(&folder, std::ffi::OsStr::new(&format!("{old}.txt")));
+        let mut kept: Vec<(u64, &OsStr)> =
+            entries.iter().filter_map(|it| Some((number(&it.name)?, &*it.name))).collect();
+        kept.sort_unstable();
+        let excess = (kept.len() + 1).saturating_sub(OUTPUTS_MAX);
+        for (_, old) in kept.iter().take(excess) {
+            let _ = kernel::remove(&folder, old);
         }
-        let mut next = numbers.last().map_or(1, |last| last + 1);
+        let mut next = kept.last().map_or(1, |(last, _)| last + 1);
+        let foreign = match words {
+            Words::Own => "",
+            Words::Foreign => FOREIGN_STEM,
+        };
         loop {
-            let name = format!("{next}.txt");
-            match kernel::write_new(&folder, std::ffi::OsStr::new(&name), bytes, None) {
+            let name = format!("{next}{foreign}{PRINTED}");
+            match kernel::write_new(&folder, OsStr::new(&name), bytes, None) {
                 Ok(()) => return Ok(path.join(name)),
                 // Another turn of the same conversation was quicker.
                 Err(Errno::EXIST) => next += 1,
@@ -166,7 +191,7 @@ impl Place {
         if entries.len() >= ATTACHMENTS_MAX {
             return Err(FileError::Unfit("this conversation has too many attachments".to_owned()));
         }
-        let name = std::ffi::OsStr::new(name);
+        let name = OsStr::new(name);
         match kernel::write_new(&folder, name, bytes, None) {
             Ok(()) | Err(Errno::EXIST) => Ok(path.join(name)),
             Err(error) => Err(failed(error)),

@@ -25,6 +25,8 @@ pub(crate) struct Spot {
     pub(super) mode: AccessMode,
     /// What stood there when it was looked at.
     pub(crate) found: Option<Stat>,
+    /// Whether the file has somebody else's words.
+    pub(crate) is_foreign: bool,
 }
 
 /// A regular file that was read.

@@ -4,6 +4,7 @@
 mod concurrent;
 mod edits;
 mod hostile;
+mod kept;
 mod reading;
 mod searching;
 mod support;
