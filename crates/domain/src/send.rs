@@ -187,13 +187,21 @@ impl SendGrants {
         if label.may_flow_to(to) == Flow::Allowed {
             return Sending::Allowed;
         }
-        let is_granted =
-            |source: Option<&Audience>| self.flows.iter().any(|flow| flow.covers(source, to));
-        match label.may_flow_with(to, is_granted) {
+        match self.flow(label, to) {
             Flow::Allowed => Sending::Granted,
             Flow::Refused { source } => Sending::Wider { source },
             Flow::Unknown => Sending::Unknown,
         }
+    }
+
+    /// Whether information with this label may be shown to whoever reads `here`, when somebody
+    /// there asks for it. The same comparison, where nothing is sent.
+    pub fn shows(&self, label: &Label, here: &Audience) -> bool {
+        self.flow(label, here) == Flow::Allowed
+    }
+
+    fn flow<'l>(&self, label: &'l Label, to: &Audience) -> Flow<'l> {
+        label.may_flow_with(to, |source| self.flows.iter().any(|flow| flow.covers(source, to)))
     }
 
     /// Whether it could send something that `other` could not.

@@ -3,11 +3,12 @@
 use insula_domain::{Label, Scope};
 use insula_store::Fragment;
 
-/// The label of a fragment. What is global is for every conversation of the agent: somebody
-/// with the right said so. What no turn wrote belongs to whoever its scope names.
-pub(crate) fn audience(fragment: &Fragment) -> Label {
+/// The label of a fragment. What is global by the word of somebody with the right is for every
+/// conversation of the agent; what a turn put there and nobody was asked about came from where
+/// that turn had been. What no turn wrote belongs to whoever its scope names.
+pub fn audience(fragment: &Fragment) -> Label {
     match (fragment.scope.parse::<Scope>(), &fragment.label) {
-        (Ok(Scope::Global), _) => Label::anyone(),
+        (Ok(Scope::Global), _) if fragment.is_approved => Label::anyone(),
         (Ok(_), Some(label)) => label.parse().unwrap_or_else(|_| Label::nobody()),
         (Ok(scope), None) => Label::of_scope(&scope),
         // A scope that is none has no readers.
@@ -35,13 +36,15 @@ mod tests {
             text: "x".to_owned(),
             blocked: None,
             label: label.map(Into::into),
+            is_approved: false,
         }
     }
 
     #[test]
     fn words_keep_the_audiences_they_came_from() {
         for (scope, label, expected) in [
-            ("global", Some("telegram:a:7"), "anyone"),
+            ("global", Some("telegram:a:7"), "telegram:a:7"),
+            ("global", None, "anyone"),
             ("chat:telegram:a:-1", None, "telegram:a:-1"),
             (
                 "chat:telegram:a:-1",
@@ -56,6 +59,10 @@ mod tests {
         ] {
             assert_eq!(audience(&fragment(scope, label)).to_string(), expected, "{scope}");
         }
+        let approved =
+            |scope| Fragment { is_approved: true, ..fragment(scope, Some("telegram:a:7")) };
+        assert_eq!(audience(&approved("global")), Label::anyone());
+        assert_eq!(audience(&approved("custom:org")).to_string(), "telegram:a:7");
         let one = fragment("custom:org", Some("telegram:a:7"));
         let other = fragment("custom:org", Some("telegram:a:-1"));
         assert_eq!(audiences([&one, &other]).to_string(), "telegram:a:-1,telegram:a:7");

@@ -135,6 +135,7 @@ mod tests {
             text: (*text).to_owned(),
             blocked: None,
             label: None,
+            is_approved: false,
         };
         texts.iter().map(one).collect()
     }

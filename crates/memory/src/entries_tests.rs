@@ -12,6 +12,7 @@ fn lists(texts: &[&str]) -> Drafts {
             text: (*text).to_owned(),
             blocked: None,
             label: None,
+            is_approved: false,
         })
     });
     BTreeMap::from([(Target::Memory, kept.collect())])

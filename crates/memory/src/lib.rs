@@ -21,6 +21,7 @@ mod text;
 mod view;
 
 pub use admin::{Exported, Share};
+pub use audience::audience;
 pub use encode::{folder_of, scope_of};
 pub use entries::{Change, Limits, Operation};
 pub use erase::{Erased, Remains};

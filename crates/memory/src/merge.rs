@@ -59,6 +59,7 @@ mod tests {
             text: text.to_owned(),
             blocked: None,
             label: None,
+            is_approved: false,
         }
     }
 

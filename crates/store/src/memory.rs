@@ -162,6 +162,8 @@ pub struct Fragment {
     pub blocked: Option<Box<str>>,
     /// The audiences that the words came from, where a turn wrote them.
     pub label: Option<Box<str>>,
+    /// Whether somebody with the right confirmed that it is remembered where it is.
+    pub is_approved: bool,
 }
 
 /// What a session is shown of memory.

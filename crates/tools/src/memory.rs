@@ -178,15 +178,18 @@ fn told_of(changed: &Changed) -> String {
     let Changed { target, is_shown, used, limit, blocked, entries } = changed;
     let mut text = match is_shown {
         true => format!(
-            "done: `{}` has {} entries, {used} of {limit} characters",
+            "done: `{}` has {}, {used} of {limit} characters",
             target.as_str(),
-            entries.len()
+            match entries.len() {
+                1 => "1 entry".to_owned(),
+                count => format!("{count} entries"),
+            }
         ),
         false => "done: it is remembered where you can't read it".to_owned(),
     };
     for why in blocked {
         text.push_str(&format!(
-            "\nan entry was kept and blocked ({why}): nobody is shown it until an operator has looked at it"
+            "\nan entry was kept and blocked ({why}): no model is ever shown it; what is meant has to be written anew, in other words"
         ));
     }
     text

@@ -198,8 +198,11 @@ impl Conversation<'_> {
         let entries = here["entries"].as_array().map_or(&[][..], Vec::as_slice);
         if here["memory"] != true {
             self.note("this agent does not remember");
-        } else if entries.is_empty() {
+        } else if entries.is_empty() && here["held_back"] == 0 {
             self.note("nothing is remembered here");
+        }
+        if let Some(count) = here["held_back"].as_u64().filter(|count| *count > 0) {
+            self.note(&format!("held back, because said in other conversations: {count}"));
         }
         for entry in entries {
             let blocked = if entry["blocked"] == true { " (blocked)" } else { "" };

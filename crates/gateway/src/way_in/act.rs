@@ -160,9 +160,9 @@ impl WayIn {
         let (session, at, principal) = parts(visitor);
         let asking =
             Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
-        let lists = match self.house.remembered(&asking).await {
+        let (lists, held_back) = match self.house.remembered(&asking).await {
             Ok(Remembered::Off) => return "I don't remember anything beyond this chat".to_owned(),
-            Ok(Remembered::Lists(lists)) => lists,
+            Ok(Remembered::Lists { lists, held_back }) => (lists, held_back),
             Err(error) => return told(visitor.agent, "memory could not be read", &error),
         };
         let mut lines = Vec::new();
@@ -175,14 +175,22 @@ impl WayIn {
                 lines.push(format!("{number}. {text}{of}"));
             }
         }
+        let elsewhere = (held_back > 0).then(|| {
+            let (entries, were) =
+                if held_back == 1 { ("entry", "was") } else { ("entries", "were") };
+            format!(
+                "{held_back} {entries} {were} said where not everyone here can read; ask me there, or in a chat of your own"
+            )
+        });
         if lines.is_empty() {
-            return "I remember nothing here".to_owned();
+            return elsewhere.unwrap_or_else(|| "I remember nothing here".to_owned());
         }
         let more = lines.len().saturating_sub(SHOWN_MAX);
         lines.truncate(SHOWN_MAX);
         if more > 0 {
             lines.push(format!("… and {more} more"));
         }
+        lines.extend(elsewhere);
         lines.push("/forget NUMBER forgets one of them".to_owned());
         lines.join("\n")
     }

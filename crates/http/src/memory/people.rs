@@ -44,6 +44,8 @@ pub struct RememberedHere {
     /// Whether the agent remembers at all.
     memory: bool,
     entries: Vec<EntryView>,
+    /// How many entries more there are that were said in other conversations.
+    held_back: usize,
 }
 
 /// What became of a request to forget.
@@ -87,9 +89,12 @@ pub async fn remembered(
         at: &agent.scope(&address),
         principal: &caller.principal(),
     };
-    let lists = match surface.house.remembered(&asking).await? {
-        Remembered::Off => return Ok(Json(RememberedHere { memory: false, entries: Vec::new() })),
-        Remembered::Lists(lists) => lists,
+    let (lists, held_back) = match surface.house.remembered(&asking).await? {
+        Remembered::Off => {
+            let entries = Vec::new();
+            return Ok(Json(RememberedHere { memory: false, entries, held_back: 0 }));
+        }
+        Remembered::Lists { lists, held_back } => (lists, held_back),
     };
     let known = surface.house.secrets.known();
     let all = lists.into_iter().flat_map(|list| list.fragments);
@@ -99,7 +104,7 @@ pub async fn remembered(
         text: known.told(&agent.id, fragment.text),
         blocked: fragment.blocked.is_some(),
     });
-    Ok(Json(RememberedHere { memory: true, entries: entries.collect() }))
+    Ok(Json(RememberedHere { memory: true, entries: entries.collect(), held_back }))
 }
 
 /// Forgets something in a conversation of one's own.

@@ -5,8 +5,10 @@ use super::{Act, Resolved, Whereabouts};
 use crate::context::AgentContext;
 use crate::hooks::Occasion;
 use crate::house::House;
-use insula_domain::{MemoryOperation, ScopeDenied, SessionKey};
-use insula_memory::{ListView, MemoryError, Scoped};
+use insula_domain::{
+    Audience, ChatType, ContextId, MemoryOperation, Scope, ScopeDenied, SessionKey,
+};
+use insula_memory::{ListView, MemoryError, Scoped, audience};
 use insula_store::{Fragment, Origin, SessionId, SessionRef, Source};
 use std::sync::Arc;
 
@@ -22,13 +24,32 @@ pub struct Asking<'a> {
     pub principal: &'a str,
 }
 
+impl Asking<'_> {
+    /// Whether an entry may be shown where it is asked for. What somebody remembers for
+    /// themselves they may see where nobody else reads; anything else goes to those who could
+    /// read it where it was said.
+    fn may_show(&self, scope: &Scope, entry: &Fragment) -> bool {
+        let here = &self.at.address;
+        let is_their_own =
+            matches!(scope, Scope::Context(ContextId::User { .. } | ContextId::Person(_)));
+        is_their_own && here.chat_type == ChatType::Dm
+            || self.agent.boundary.messages.shows(&audience(entry), &Audience::of(here))
+    }
+}
+
 /// What is remembered here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remembered {
     /// The agent does not remember.
     Off,
-    /// These lists, entries numbered from 1 through all of them.
-    Lists(Vec<ListView>),
+    /// What can be shown here.
+    Lists {
+        /// These lists, entries numbered from 1 through all of them.
+        lists: Vec<ListView>,
+        /// How many entries more there are, which not everyone here could read where they were
+        /// said.
+        held_back: usize,
+    },
 }
 
 /// What was forgotten.
@@ -101,7 +122,15 @@ impl House {
     pub async fn remembered(&self, asking: &Asking<'_>) -> Result<Remembered, AskError> {
         match self.own(asking, MemoryOperation::Read).await? {
             None => Ok(Remembered::Off),
-            Some(scoped) => Ok(Remembered::Lists(scoped.own().await?)),
+            Some(scoped) => {
+                let (mut lists, mut held_back) = (scoped.own().await?, 0);
+                for list in &mut lists {
+                    let all = list.fragments.len();
+                    list.fragments.retain(|entry| asking.may_show(scoped.writes(), entry));
+                    held_back += all - list.fragments.len();
+                }
+                Ok(Remembered::Lists { lists, held_back })
+            }
         }
     }
 
@@ -115,8 +144,13 @@ impl House {
             return Err(AskError::Apart);
         }
         let lists = scoped.own().await?;
-        let entries: Vec<Fragment> = lists.into_iter().flat_map(|list| list.fragments).collect();
+        let mut entries: Vec<Fragment> =
+            lists.into_iter().flat_map(|list| list.fragments).collect();
         let what = what.trim();
+        // Of one by one, those that were shown: neither numbers nor words tell of others.
+        if what != "all" {
+            entries.retain(|entry| asking.may_show(scoped.writes(), entry));
+        }
         let meant: Vec<Fragment> = if what == "all" {
             entries
         } else if let Ok(number) = what.parse::<usize>() {

@@ -120,7 +120,7 @@ async fn where_memory_is_off_there_is_no_tool_no_block_and_no_file() {
 async fn b01_what_one_chat_learns_is_absent_from_another() {
     let fixture = open("agents:\n  a: {memory: true}\n").await;
     let told = fixture.say("a", "private", &add("the canary is zx81")).await;
-    assert!(told.starts_with("result: done: `memory` has 1 entries"), "{told}");
+    assert!(told.starts_with("result: done: `memory` has 1 entry"), "{told}");
     let from = fixture.upstream().seen().len();
     fixture.say("a", "group", "what do you know?").await;
     for question in [
@@ -416,7 +416,7 @@ async fn b12_people_see_and_forget_what_is_theirs() {
     let (one, _) = fixture.inbound("a", "one", "");
     let asking =
         Asking { agent: &agent, session: &one.session, at: &one.scope, principal: "api:ann" };
-    let Remembered::Lists(lists) = fixture.house.remembered(&asking).await.unwrap() else {
+    let Remembered::Lists { lists, .. } = fixture.house.remembered(&asking).await.unwrap() else {
         panic!()
     };
     let texts: Vec<&str> =

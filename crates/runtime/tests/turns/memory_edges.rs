@@ -19,7 +19,7 @@ async fn an_error_shows_only_what_the_turn_may_read() {
     )
     .await;
     let told = fixture.say("a", "one", &add("the canary is zx81")).await;
-    assert!(told.starts_with("result: done") && !told.contains("1 entries"), "{told}");
+    assert!(told.starts_with("result: done") && !told.contains("1 entry"), "{told}");
     for arguments in [
         json!({"action": "remove", "target": "memory", "old_text": "canary"}),
         json!({"action": "remove", "target": "memory", "old_text": "absent"}),
@@ -35,7 +35,7 @@ async fn an_error_shows_only_what_the_turn_may_read() {
     let (here, _) = fixture.inbound("a", "one", "");
     let asking =
         Asking { agent: &agent, session: &here.session, at: &here.scope, principal: "api:ann" };
-    let Remembered::Lists(lists) = fixture.house.remembered(&asking).await.unwrap() else {
+    let Remembered::Lists { lists, .. } = fixture.house.remembered(&asking).await.unwrap() else {
         panic!()
     };
     assert!(lists.iter().all(|list| list.fragments.is_empty()));

@@ -7,6 +7,7 @@ use insula_domain::{
     AccountId, Address, AgentId, Audience, ChatId, ChatType, Label, Platform, TopicId, UserId,
 };
 use insula_runtime::AgentContext;
+use insula_runtime::memory::{Asking, Forgot, Remembered};
 use insula_runtime::turn::{Acknowledge, Inbound};
 use insula_store::{Content, Part, SessionRef, Window};
 use serde_json::{Value, json};
@@ -22,6 +23,8 @@ agents:
     send: {to: ['telegram:main:-100'], flows: [{from: 'telegram:main:7', to: 'telegram:main:-100'}]}
   u: {memory: {scope: user}, tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100']}}
   h: {memory: {enabled: false, scope: user}, tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100']}}
+  w: {memory: {global_writes: allow}, tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100']}}
+  all: {memory: {scope: global}, tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100']}}
   none: {tools: {also_allow: [send_message]}}
   lost: {tools: {also_allow: [send_message]}, send: {to: ['telegram:other:-100']}}
 ";
@@ -237,4 +240,69 @@ async fn what_is_everywhere_by_an_operator_s_word_is_for_everyone() {
     let folder = "agents/a/memories/contexts/chat=telegram=main=-100/MEMORY.md";
     fixture.files().write(folder, "milk is at six\n").unwrap();
     assert!(say(&fixture, "a", GROUP, &send(GROUP)).await.contains("on its way"));
+}
+
+#[tokio::test]
+async fn what_a_turn_put_everywhere_unasked_keeps_its_audience() {
+    let add = |scope: &str| {
+        let mut add = json!({ "action": "add", "target": "memory", "content": "the canary sings" });
+        if scope == "global" {
+            add["scope"] = json!(scope);
+        }
+        format!("call memory {add}")
+    };
+    for (agent, scope) in [("w", "global"), ("all", "")] {
+        let fixture = open().await;
+        say(&fixture, agent, GROUP, "hello").await;
+        let told = say(&fixture, agent, PRIVATE, &add(scope)).await;
+        assert!(told.starts_with("result: done"), "{agent}: {told}");
+        assert!(say(&fixture, agent, GROUP, &send(GROUP)).await.contains("on its way"), "{agent}");
+        let told = say(&fixture, agent, GROUP, r#"call memory_search {"query": "canary"}"#).await;
+        assert!(told.contains("sings"), "{agent}: {told}");
+        let told = say(&fixture, agent, GROUP, &send(GROUP)).await;
+        assert!(told.contains(STAYS), "{agent}: {told}");
+        // A conversation that begins with it is no way around that.
+        let other = "telegram:main:-200";
+        let told = say(&fixture, agent, other, &send(GROUP)).await;
+        assert!(told.contains(STAYS), "{agent}: {told}");
+        let from = audit(&fixture, agent).await.last().unwrap()[1].clone();
+        assert!(from.contains(PRIVATE), "{agent}: {from}");
+        assert_eq!(outbox(&fixture, agent).await.len(), 1, "{agent}");
+    }
+}
+
+#[tokio::test]
+async fn what_was_said_in_private_is_not_shown_to_a_group_that_asks() {
+    let fixture = open().await;
+    let add = |what: &str| {
+        let add = json!({ "action": "add", "target": "memory", "content": what });
+        format!("call memory {add}")
+    };
+    say(&fixture, "u", GROUP, &add("tea is at five")).await;
+    say(&fixture, "u", PRIVATE, &add("the canary sings")).await;
+    let agent = context(&fixture, "u");
+    let asks = async |place: &str| {
+        let Inbound { session, scope, .. } = inbound(&fixture, "u", place, "");
+        let asking =
+            Asking { agent: &agent, session: &session, at: &scope, principal: "telegram:7" };
+        let Remembered::Lists { lists, held_back } =
+            fixture.house.remembered(&asking).await.unwrap()
+        else {
+            panic!()
+        };
+        let all = lists.into_iter().flat_map(|list| list.fragments);
+        (all.map(|entry| entry.text).collect::<Vec<_>>(), held_back)
+    };
+    assert_eq!(asks(GROUP).await, (vec!["tea is at five".to_owned()], 1));
+    let both = vec!["tea is at five".to_owned(), "the canary sings".to_owned()];
+    assert_eq!(asks(PRIVATE).await, (both, 0));
+    // What is not shown is not found by its words or its number either.
+    let Inbound { session, scope, .. } = inbound(&fixture, "u", GROUP, "");
+    let asking = Asking { agent: &agent, session: &session, at: &scope, principal: "telegram:7" };
+    for what in ["canary", "2"] {
+        assert_eq!(fixture.house.forget_here(&asking, what).await.unwrap(), Forgot::Entries(0));
+    }
+    assert_eq!(fixture.house.forget_here(&asking, "1").await.unwrap(), Forgot::Entries(1));
+    assert_eq!(asks(PRIVATE).await, (vec!["the canary sings".to_owned()], 0));
+    assert_eq!(fixture.house.forget_here(&asking, "all").await.unwrap(), Forgot::Entries(1));
 }

@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::sync::Arc;
 
 const SELECT: &str = "SELECT fragment.id, scope.name, fragment.target, fragment.blocked, \
-    fragment.text, provenance.label FROM fragment JOIN scope ON scope.id = fragment.scope \
+    fragment.text, provenance.label, provenance.approved_by IS NOT NULL FROM fragment JOIN scope ON scope.id = fragment.scope \
     LEFT JOIN provenance ON provenance.seq = fragment.id";
 
 fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
@@ -21,6 +21,7 @@ fn fragment(row: &Row<'_>) -> rusqlite::Result<Fragment> {
         blocked: row.get::<_, Option<String>>(3)?.map(Into::into),
         text: row.get(4)?,
         label: row.get::<_, Option<String>>(5)?.map(Into::into),
+        is_approved: row.get(6)?,
     })
 }
 
@@ -30,7 +31,7 @@ pub(crate) fn page(sql: &Connection, scope: &str, target: Target) -> rusqlite::R
     let name: Arc<str> = scope.into();
     let fragments = sql
         .prepare_cached(
-            "SELECT id, blocked, text, label FROM fragment
+            "SELECT id, blocked, text, label, approved_by IS NOT NULL FROM fragment
              LEFT JOIN provenance ON provenance.seq = fragment.id
              WHERE fragment.scope = ?1 AND fragment.target = ?2 ORDER BY place, id",
         )?
@@ -42,6 +43,7 @@ pub(crate) fn page(sql: &Connection, scope: &str, target: Target) -> rusqlite::R
                 blocked: row.get::<_, Option<String>>(1)?.map(Into::into),
                 text: row.get(2)?,
                 label: row.get::<_, Option<String>>(3)?.map(Into::into),
+                is_approved: row.get(4)?,
             })
         })?
         .collect::<rusqlite::Result<_>>()?;
@@ -76,7 +78,7 @@ pub(crate) fn after(
 pub(crate) fn one(sql: &Connection, id: FragmentId) -> rusqlite::Result<Option<Fragment>> {
     sql.prepare_cached(
         "SELECT fragment.id, scope.name, fragment.target, fragment.blocked, fragment.text,
-             provenance.label
+             provenance.label, provenance.approved_by IS NOT NULL
          FROM provenance JOIN scope ON scope.name = provenance.scope
          JOIN fragment ON fragment.scope = scope.id AND fragment.target = provenance.target
              AND fragment.id = provenance.seq
