@@ -173,12 +173,18 @@ pub struct SyntaxError {
 
 /// Parses one document. An empty text is an empty map.
 pub fn parse(source: SourceId, text: &str) -> Result<Node, SyntaxError> {
+    parse_within(source, text, NODES_MAX)
+}
+
+/// The same, where fewer values are plenty.
+pub fn parse_within(source: SourceId, text: &str, nodes_max: usize) -> Result<Node, SyntaxError> {
     Reader {
         source,
         text,
         parser: Parser::new_from_str_with_options(text, Options::default()),
         anchors: HashMap::new(),
         count: 0,
+        nodes_max,
     }
     .document()
 }
@@ -189,6 +195,7 @@ struct Reader<'t> {
     parser: Parser<'t, granit_parser::StrInput<'t>>,
     anchors: HashMap<usize, Node>,
     count: usize,
+    nodes_max: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -332,8 +339,9 @@ impl<'t> Reader<'t> {
     }
 
     fn check_count(&self, span: Span) -> Result<(), SyntaxError> {
-        if self.count > NODES_MAX {
-            return Err(self.error(span, format!("more than {NODES_MAX} values in one file")));
+        let most = self.nodes_max;
+        if self.count > most {
+            return Err(self.error(span, format!("more than {most} values in one file")));
         }
         Ok(())
     }

@@ -6,6 +6,8 @@ use crate::yaml::{self, Node, Value};
 
 /// Longest front matter, in bytes.
 pub const FRONT_BYTES_MAX: usize = 16 * 1024;
+/// Values in it, counting what aliases repeat: ten lines can stand for millions.
+const FRONT_VALUES_MAX: usize = 4_000;
 /// Longest of the lists in it.
 const LIST_MAX: usize = 64;
 
@@ -76,7 +78,7 @@ pub fn parse(text: &str) -> Result<Document, Fault> {
     };
 
     let source = Sources::default().add("SKILL.md", front);
-    let node = yaml::parse(source, front)
+    let node = yaml::parse_within(source, front, FRONT_VALUES_MAX)
         .map_err(|error| fault(error.span.line, format!("its front matter: {}", error.message)))?;
     if !matches!(node.value, Value::Map(_)) {
         return Err(fault(1, "its front matter is not a map of keys".to_owned()));

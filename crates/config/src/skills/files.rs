@@ -36,6 +36,8 @@ pub struct SkillFiles {
     pub document: FileState,
     /// The other files.
     pub files: Vec<SkillFile>,
+    /// Paths that are no files, and for which the skill can't be used.
+    pub strange: Vec<Box<str>>,
 }
 
 /// A file of a skill.
@@ -205,13 +207,15 @@ impl Walk<'_> {
     }
 
     fn skill(&mut self, folder: &OwnedFd, path: String) {
-        let mut files = Vec::new();
+        let mut listed = Listed::default();
         let mut document = read_document(folder);
-        if let Err(why) = list(folder, "", 0, &mut files) {
+        if let Err(why) = listed.take(folder, "", 0).and(listed.trouble()) {
             document = FileState::Unreadable(why);
         }
+        let Listed { mut files, strange } = listed;
         files.retain(|file| *file.path != *DOCUMENT);
-        self.found.skills.push(SkillFiles { folder: path.into(), document, files });
+        let strange = strange.into_iter().map(|(path, _)| path).collect();
+        self.found.skills.push(SkillFiles { folder: path.into(), document, files, strange });
     }
 }
 
@@ -224,37 +228,51 @@ fn read_document(folder: &OwnedFd) -> FileState {
     crate::files::text_of(File::from(opened), DOCUMENT_BYTES_MAX)
 }
 
-/// The files below a skill's folder.
-fn list(
-    folder: &OwnedFd,
-    path: &str,
-    depth: usize,
-    files: &mut Vec<SkillFile>,
-) -> Result<(), String> {
-    let unreadable = |error: Errno| format!("has a folder that can't be read: {error}");
-    for (name, kind) in entries(folder).map_err(unreadable)? {
-        let inner = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
-        match kind {
-            FileType::Directory if depth < INNER_DEPTH_MAX => {
-                let opened = beneath(folder, &name, OFlags::RDONLY | OFlags::DIRECTORY);
-                list(&opened.map_err(unreadable)?, &inner, depth + 1, files)?;
+/// What is below a skill's folder.
+#[derive(Default)]
+struct Listed {
+    files: Vec<SkillFile>,
+    /// What is neither a file nor a folder, and whether it is a link.
+    strange: Vec<(Box<str>, bool)>,
+}
+
+impl Listed {
+    fn take(&mut self, folder: &OwnedFd, path: &str, depth: usize) -> Result<(), String> {
+        let unreadable = |error: Errno| format!("has a folder that can't be read: {error}");
+        for (name, kind) in entries(folder).map_err(unreadable)? {
+            let inner = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
+            match kind {
+                FileType::Directory if depth < INNER_DEPTH_MAX => {
+                    let opened = beneath(folder, &name, OFlags::RDONLY | OFlags::DIRECTORY);
+                    self.take(&opened.map_err(unreadable)?, &inner, depth + 1)?;
+                }
+                FileType::RegularFile => {
+                    let look = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW);
+                    let size = look.map_err(unreadable)?.st_size;
+                    let bytes = u64::try_from(size).unwrap_or(u64::MAX);
+                    self.files.push(SkillFile { path: inner.into(), bytes });
+                }
+                // The document says itself that it is a link.
+                FileType::Symlink if inner == DOCUMENT => {}
+                kind => self.strange.push((inner.into(), kind == FileType::Symlink)),
             }
-            FileType::RegularFile => {
-                let look = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW);
-                let size = look.map_err(unreadable)?.st_size;
-                files.push(SkillFile {
-                    path: inner.into(),
-                    bytes: u64::try_from(size).unwrap_or(u64::MAX),
-                });
+            if self.files.len() + self.strange.len() > FILES_MAX {
+                return Err(format!("has more than {FILES_MAX} files beside it"));
             }
-            FileType::Symlink => {
-                return Err(format!("has a link beside it, `{inner}`; put the file there instead"));
-            }
-            _ => return Err(format!("has something beside it that is no file, `{inner}`")),
         }
-        if files.len() > FILES_MAX {
-            return Err(format!("has more than {FILES_MAX} files beside it"));
+        Ok(())
+    }
+
+    /// What is wrong with it, by the first thing that is.
+    fn trouble(&self) -> Result<(), String> {
+        match self.strange.first() {
+            None => Ok(()),
+            Some((path, true)) => {
+                Err(format!("has a link beside it, `{path}`; put the file there instead"))
+            }
+            Some((path, false)) => {
+                Err(format!("has something beside it that is no file, `{path}`"))
+            }
         }
     }
-    Ok(())
 }

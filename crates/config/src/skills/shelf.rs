@@ -15,6 +15,11 @@ use std::sync::Arc;
 /// The operating system we run on, as skills name it.
 const PLATFORM: &str = "linux";
 
+/// Groups of skills with nearly the same description that are told of, for one agent.
+const ALIKE_GROUPS_MAX: usize = 20;
+/// Skills of such a group that are named beside the first.
+const ALIKE_NAMED_MAX: usize = 4;
+
 /// The skills of one agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shelf {
@@ -379,17 +384,45 @@ impl Telling<'_> {
                 self.report.push(Diagnostic::warning(&mine, span, message).help(help));
             }
         }
-        for (one, other) in near_duplicates(&shelf.skills) {
-            let message = format!(
-                "skills `{}` and `{}` of agent `{}` have nearly the same description",
-                one.name, other.name, self.agent
-            );
-            let span = self.span(&one.place, &one.folder, 1, 0);
-            let also = self.span(&other.place, &other.folder, 1, 0);
-            let help = "say in each what it is for that the other is not, or keep one";
-            let found = Diagnostic::warning(&mine, span, message);
-            self.report.push(found.related(also, "the other one").help(help));
+        let groups = near_duplicates(&shelf.skills);
+        for group in groups.iter().take(ALIKE_GROUPS_MAX) {
+            self.warn_of_alike(&mine, group);
         }
+        if let Some(group) = groups.get(ALIKE_GROUPS_MAX) {
+            let more = groups.len() - ALIKE_GROUPS_MAX;
+            let message = format!(
+                "{more} more groups of skills of agent `{}` have nearly the same description",
+                self.agent
+            );
+            let span = self.span(&group[0].place, &group[0].folder, 1, 0);
+            self.report.push(Diagnostic::warning(&mine, span, message));
+        }
+    }
+
+    /// Skills that a model can't tell apart: one warning for all of a group.
+    fn warn_of_alike(&mut self, mine: &Owner, group: &[&Skill]) {
+        let [first, others @ ..] = group else { return };
+        let (named, more) = others.split_at(others.len().min(ALIKE_NAMED_MAX));
+        let mut names: Vec<String> =
+            [first].into_iter().chain(named).map(|skill| format!("`{}`", skill.name)).collect();
+        if !more.is_empty() {
+            names.push(format!("{} more", more.len()));
+        }
+        let last = names.pop().unwrap_or_default();
+        let message = format!(
+            "skills {} and {last} of agent `{}` have nearly the same description",
+            names.join(", "),
+            self.agent
+        );
+        let span = self.span(&first.place, &first.folder, 1, 0);
+        let mut found = Diagnostic::warning(mine, span, message);
+        for other in named {
+            let also = self.span(&other.place, &other.folder, 1, 0);
+            let what = if others.len() == 1 { "the other one" } else { "another one" };
+            found = found.related(also, what);
+        }
+        let help = "say in each what it is for that the other is not, or keep one";
+        self.report.push(found.help(help));
     }
 
     /// A place in a `SKILL.md`: the line that `at` is in.

@@ -78,6 +78,20 @@ fn what_is_wrong_is_said_with_its_line() {
 }
 
 #[test]
+fn a_front_matter_that_doubles_itself_is_ended_early() {
+    let mut text = "---\nname: a\ndescription: b\nl0: &l0 [x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..5 {
+        let below = vec![format!("*l{}", level - 1); 8].join(", ");
+        text.push_str(&format!("l{level}: &l{level} [{below}]\n"));
+    }
+    let (_, said) = fault(&format!("{text}---\n"));
+    assert!(said.contains("more than 4000 values"), "{said}");
+    // Nobody who writes without aliases comes near.
+    let tags = vec!["x"; 60].join(", ");
+    assert_eq!(good(&format!("name: a\ndescription: b\ntags: [{tags}]")).tags.len(), 60);
+}
+
+#[test]
 fn a_path_inside_a_skill_stays_inside() {
     for path in ["a", "scripts/run.py", "a b/c.txt"] {
         assert!(is_inner_path(path), "{path}");
@@ -93,6 +107,7 @@ fn files(folder: &str, front: &str, body: &str) -> SkillFiles {
         folder: folder.into(),
         document: FileState::Text(text.into()),
         files: vec![SkillFile { path: "notes.md".into(), bytes: 3 }],
+        strange: Vec::new(),
     }
 }
 
@@ -200,6 +215,33 @@ fn descriptions_that_say_the_same_are_warned_about_once_each_pair() {
             "agents/a/skills/a1/SKILL.md:1:1: skills `a1` and `a2` of agent `a` have nearly the same description"
         ]
     );
+}
+
+#[test]
+fn many_that_say_the_same_are_one_warning_and_many_groups_are_bounded() {
+    let templated = |count: usize| -> Vec<SkillFiles> {
+        let one = |n: usize| {
+            let words = "Handles the requests of customers about their orders and invoices";
+            files(&format!("s{n:03}"), &format!("name: s{n:03}\ndescription: {words} {n}."), "x")
+        };
+        (0..count).map(one).collect()
+    };
+    let (report, _) = loaded(&home("agents: {a: {}}\n", templated(200), vec![]), "a");
+    assert_eq!(
+        messages(&report),
+        [
+            "agents/a/skills/s000/SKILL.md:1:1: skills `s000`, `s001`, `s002`, `s003`, `s004` and 195 more of agent `a` have nearly the same description"
+        ]
+    );
+    let pairs = (0..60).map(|n| {
+        let topic = n / 2;
+        let words = format!("alpha{topic} beta{topic} gamma{topic} delta{topic}");
+        files(&format!("p{n:02}"), &format!("name: p{n:02}\ndescription: {words}"), "x")
+    });
+    let (report, _) = loaded(&home("agents: {a: {}}\n", pairs.collect(), vec![]), "a");
+    let told = messages(&report);
+    assert_eq!(told.len(), 21);
+    assert!(told.iter().any(|it| it.contains("10 more groups of skills")), "{told:?}");
 }
 
 #[test]

@@ -17,6 +17,9 @@ const SMALL_BYTES: usize = 64 * 1024;
 
 type Files = BTreeMap<String, Vec<u8>>;
 
+/// Longest path in an archive, in bytes.
+const PATH_BYTES_MAX: usize = 1_000;
+
 /// The files of an archive, by path.
 pub fn unpack(bytes: &[u8]) -> Result<Files, String> {
     if bytes.len() > ARCHIVE_BYTES_MAX {
@@ -59,6 +62,12 @@ impl Unpacked {
 
 /// A path as it may be: relative, and nowhere up.
 fn inner(path: &str) -> Result<String, String> {
+    if path.len() > PATH_BYTES_MAX {
+        let shown: String = path.chars().take(100).flat_map(char::escape_default).collect();
+        return Err(format!(
+            "`{shown}…` in the archive is a path of more than {PATH_BYTES_MAX} bytes"
+        ));
+    }
     let bad = || {
         let shown: String = path.chars().take(100).flat_map(char::escape_default).collect();
         format!("`{shown}` in the archive leads out of it")
@@ -67,7 +76,7 @@ fn inner(path: &str) -> Result<String, String> {
         return Err(bad());
     }
     let parts: Vec<&str> = path.split('/').filter(|part| !matches!(*part, "" | ".")).collect();
-    if parts.is_empty() || parts.contains(&"..") || path.len() > 1_000 {
+    if parts.is_empty() || parts.contains(&"..") {
         return Err(bad());
     }
     Ok(parts.join("/"))

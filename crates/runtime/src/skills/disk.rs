@@ -39,6 +39,14 @@ impl Disk {
         Ok(Some(contents))
     }
 
+    /// What is below a skill's folder and is no file: a link, for one.
+    pub(super) fn strange(&self, folder: &str) -> Vec<String> {
+        let found = files::read(&self.root, Top::IsFolder);
+        let skill = found.skills.into_iter().find(|skill| *skill.folder == *folder);
+        let strange = skill.map(|skill| skill.strange).unwrap_or_default();
+        strange.into_iter().map(String::from).collect()
+    }
+
     /// Writes a skill, in the place of the one that is there.
     pub(super) fn write(
         &self,

@@ -26,6 +26,10 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Files and folders of a fetched repository, its own files among them.
 const ENTRIES_MAX: usize = 20_000;
+/// Lines of what git says that are told, half of them from its beginning.
+const LINES_MAX: usize = 8;
+/// What of each is.
+const LINE_CHARS_MAX: usize = 300;
 /// No settings of the person, nobody to ask, nothing that a server could have us run.
 const SSH: &str = "ssh -F none -o BatchMode=yes -o ProxyCommand=none -o PermitLocalCommand=no -o ClearAllForwardings=yes -o StrictHostKeyChecking=yes";
 
@@ -100,9 +104,25 @@ pub(super) async fn fetch(
         return measure(aside, limits);
     }
     let said = fs::read_to_string(&told).unwrap_or_default();
-    let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason");
-    let last: String = last.chars().filter(|it| !it.is_control()).take(300).collect();
-    Err(format!("git could not fetch it: {last}"))
+    Err(format!("git could not fetch it: {}", reason(&said)))
+}
+
+/// Why git gave up, in its own words. The cause comes first, and what follows from it last, so
+/// both are told.
+fn reason(said: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in said.lines() {
+        let line: String =
+            line.chars().filter(|it| !it.is_control()).take(LINE_CHARS_MAX).collect();
+        let line = line.trim().to_owned();
+        if !line.is_empty() && lines.last() != Some(&line) {
+            lines.push(line);
+        }
+    }
+    if lines.len() > LINES_MAX {
+        lines.drain(LINES_MAX / 2..lines.len() - LINES_MAX / 2);
+    }
+    if lines.is_empty() { "no reason".to_owned() } else { lines.join("; ") }
 }
 
 /// Git and whatever it started: ended when dropped.

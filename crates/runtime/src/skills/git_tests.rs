@@ -90,3 +90,16 @@ async fn other_ways_than_those_three_are_refused() {
         assert!(!aside.has("made"));
     }
 }
+
+#[test]
+fn the_cause_is_told_with_what_followed_from_it() {
+    let said = "Cloning into 'tree'...\nHost key verification failed.\r\nfatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n";
+    assert_eq!(
+        reason(said),
+        "Cloning into 'tree'...; Host key verification failed.; fatal: Could not read from remote repository.; Please make sure you have the correct access rights; and the repository exists."
+    );
+    assert_eq!(reason("\n \n"), "no reason");
+    let many: String = (0..100).map(|n| format!("line {n}\n")).collect();
+    assert_eq!(reason(&many), "line 0; line 1; line 2; line 3; line 96; line 97; line 98; line 99");
+    assert!(reason(&"x".repeat(10_000)).len() <= 300);
+}

@@ -267,7 +267,8 @@ impl House {
             let mut verified = Vec::new();
             for (name, locked) in lock.skills {
                 let now: BTreeMap<String, Vec<u8>> = disk.read(&locked.folder)?.unwrap_or_default();
-                let difference = locked.differs(&now);
+                let mut difference = locked.differs(&now);
+                difference.added.extend(disk.strange(&locked.folder));
                 let twins = own_folders(&agent, &name).into_iter();
                 let twins = twins.filter(|folder| *folder != locked.folder).map(str::to_owned);
                 let twins = twins.collect();

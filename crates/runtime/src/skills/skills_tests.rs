@@ -115,6 +115,9 @@ fn no_path_leaves_an_archive_and_no_link_is_taken() {
     }
     let long = unpack(&tar(&[("l", b'L', b"../../x\0"), ("short", b'0', b"x")])).unwrap_err();
     assert!(long.contains("leads out of it"), "{long}");
+    let deep = format!("{}x", "a/".repeat(500));
+    let said = unpack(&zip(&[(&deep, FILE, b"x")], true)).unwrap_err();
+    assert!(said.contains("is a path of more than 1000 bytes"), "{said}");
     let said = unpack(&zip(&[("link", 0o120_777, b"/etc/passwd")], false)).unwrap_err();
     assert!(said.contains("links and devices are not taken"), "{said}");
     for kind in [b'1', b'2', b'3', b'4', b'6'] {

@@ -7,6 +7,7 @@ use insula_domain::AgentId;
 use insula_runtime::Actor;
 use insula_runtime::approvals::{Answer, Reach};
 use insula_runtime::events::AgentEvent;
+use insula_runtime::skills::Package;
 use insula_runtime::turn::{TurnEnd, TurnEvent};
 use insula_testkit::Home;
 use insula_testkit::upstream::{Seen, Step};
@@ -143,6 +144,26 @@ async fn a_link_out_of_a_skill_leads_nowhere() {
     let file = json!({ "name": "narrow", "file_path": "link.md" });
     let said = fixture.say("a", "one", &format!("skill_view {file}")).await;
     assert_eq!(said, "skill `narrow` has no file of that path");
+}
+
+#[tokio::test]
+async fn a_check_of_what_was_installed_finds_a_link_that_came_later() {
+    let fixture = house(home(), AGENTS).await;
+    let id = AgentId::new("a").unwrap();
+    let document = skill("new", "", "Do it.").into_bytes();
+    let files = [("SKILL.md".to_owned(), document), ("a.md".to_owned(), b"x".to_vec())];
+    let package = Package::new(files.into()).unwrap();
+    let actor = Actor::CommandLine;
+    let installing = fixture.house.install_skills(&id, "here", vec![package], false, &actor);
+    installing.await.unwrap();
+    let added = async || {
+        let mut verified = fixture.house.verify_skills(&id).await.unwrap();
+        verified.pop().unwrap().difference.added
+    };
+    assert!(added().await.is_empty());
+    let folder = fixture.files().path().join("agents/a/skills/new");
+    std::os::unix::fs::symlink("/etc/passwd", folder.join("z.md")).unwrap();
+    assert_eq!(added().await, ["z.md"]);
 }
 
 #[tokio::test]
