@@ -7,6 +7,8 @@ use super::ledger::{Decision, Door, Ending, Traffic};
 use super::meter::{Allowance, Meter, within};
 use super::policy::{Destination, Refusal, shown};
 use bytes::Bytes;
+// From `core`, which has the addresses without the sockets.
+use core::net::Ipv4Addr;
 use http::header::{
     ACCEPT_ENCODING, AUTHORIZATION, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, HOST,
     HeaderMap, HeaderValue, LOCATION, PROXY_AUTHORIZATION, TRANSFER_ENCODING,
@@ -15,7 +17,7 @@ use http::{Method, StatusCode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
-use insula_domain::{Host, Scheme};
+use insula_domain::{Host, HostError, Scheme};
 use insula_world::Stream;
 use std::io;
 use std::sync::Arc;
@@ -145,15 +147,20 @@ impl Client {
     pub async fn fetch(&self, fetch: Fetch) -> Result<Response, FetchError> {
         let Fetch { mut method, url, mut headers, mut body } = fetch;
         let deadline = self.egress.world.clock.elapsed().saturating_add(self.limits.total);
-        let mut url = Url::parse(&url)
-            .map_err(|_| FetchError::Address { url: shown(&url), why: "it is not an address" })?;
-        let mut destination = self.read(&url).await?;
+        let written = url;
+        let mut url = Url::parse(&written).map_err(|_| FetchError::Address {
+            url: shown(&written),
+            why: "it is not an address",
+        })?;
+        let mut destination = self.read(&url, Some(&written)).await?;
         for _hop in 0..=self.limits.redirects_max {
             let sent = self.send(&method, &url, &destination, &headers, &body, deadline).await?;
-            let Some(next) = redirect(&sent, &url) else {
+            let Some((next, written)) = redirect(&sent, &url) else {
                 return Ok(Response { url, ..sent });
             };
-            let to = self.read(&next).await?;
+            // What leads to the same host need not say which.
+            let written = (next.host() != url.host()).then_some(&*written);
+            let to = self.read(&next, written).await?;
             if destination.scheme == Scheme::Https && to.scheme == Scheme::Http {
                 return Err(FetchError::Downgrade(to));
             }
@@ -174,9 +181,10 @@ impl Client {
         Err(FetchError::Redirects(destination, self.limits.redirects_max))
     }
 
-    /// Where an address leads. One that can't be read is on record like any other refusal.
-    async fn read(&self, url: &Url) -> Result<Destination, FetchError> {
-        match destination(url) {
+    /// Where an address leads, by itself and by how its host was `written`. One that can't be
+    /// read is on record like any other refusal.
+    async fn read(&self, url: &Url, written: Option<&str>) -> Result<Destination, FetchError> {
+        match destination(url, written) {
             Err(FetchError::Refused(refusal)) => {
                 Err(FetchError::Refused(self.egress.refuse(Door::Client, None, refusal).await))
             }
@@ -300,7 +308,7 @@ async fn exchange(
 
 /// Where an address leads, by the same reading that browsers have; from here on only this
 /// value counts, never the text.
-fn destination(url: &Url) -> Result<Destination, FetchError> {
+fn destination(url: &Url, written: Option<&str>) -> Result<Destination, FetchError> {
     let unfit = |why| FetchError::Address { url: shown(url.as_str()), why };
     let scheme = match url.scheme() {
         "http" => Scheme::Http,
@@ -311,7 +319,13 @@ fn destination(url: &Url) -> Result<Destination, FetchError> {
         return Err(unfit("it has a user name or password"));
     }
     let host = match url.host() {
-        Some(url::Host::Ipv4(address)) => Host::Address(address.into()),
+        Some(url::Host::Ipv4(address)) => {
+            let asked = written.filter(|written| !is_spelled_out(url, address, written));
+            if let Some(asked) = asked.map(shown) {
+                return Err(Refusal::Spelling { asked, error: HostError::Address }.into());
+            }
+            Host::Address(address.into())
+        }
         Some(url::Host::Ipv6(address)) => Host::Address(address.into()),
         Some(url::Host::Domain(name)) => {
             Host::parse(name).map_err(|error| Refusal::Spelling { asked: shown(name), error })?
@@ -321,11 +335,28 @@ fn destination(url: &Url) -> Result<Destination, FetchError> {
     Ok(Destination { host, port: url.port().unwrap_or(scheme.default_port()), scheme })
 }
 
-/// Where an answer sends us instead, if it does.
-fn redirect(response: &Response, from: &Url) -> Option<Url> {
+/// Whether an address of four numbers is written as that, where the parser that read it knows
+/// other spellings too: one number, fewer numbers, other bases.
+fn is_spelled_out(url: &Url, address: Ipv4Addr, written: &str) -> bool {
+    let written = written.trim_start();
+    let head = url.scheme().len();
+    let rest = match written.get(..head) {
+        Some(scheme) if scheme.eq_ignore_ascii_case(url.scheme()) => {
+            written[head..].strip_prefix(':')
+        }
+        // Where a redirect leads within the same scheme it need not be written.
+        _ => Some(written),
+    };
+    let rest = rest.and_then(|rest| rest.strip_prefix("//")?.strip_prefix(&address.to_string()));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([':', '/', '?', '#']))
+}
+
+/// Where an answer sends us instead, if it does, and how that is written.
+fn redirect(response: &Response, from: &Url) -> Option<(Url, String)> {
     let redirects = [301, 302, 303, 307, 308].contains(&response.status.as_u16());
     let location = response.headers.get(LOCATION).filter(|_| redirects)?;
-    from.join(std::str::from_utf8(location.as_bytes()).ok()?).ok()
+    let written = std::str::from_utf8(location.as_bytes()).ok()?;
+    Some((from.join(written).ok()?, written.to_owned()))
 }
 
 fn innermost(error: hyper::Error) -> io::Error {

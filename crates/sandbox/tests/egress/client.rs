@@ -67,6 +67,41 @@ async fn rule_04_the_same_policy_holds_for_every_spelling_an_address_parser_know
 }
 
 #[tokio::test(start_paused = true)]
+async fn rule_04_an_address_that_is_granted_has_one_spelling() {
+    let (town, _) =
+        Town::in_memory(Plan { allow: &["127.0.0.1", "a.test", "b.test"], ..Plan::default() })
+            .await;
+    town.serve("127.0.0.1:80", HELLO).await;
+    assert_eq!(fetched(&town, "http://127.0.0.1/").await.unwrap(), "hello");
+    for url in [
+        "http://127.1/",
+        "http://2130706433/",
+        "http://0x7f000001/",
+        "http://0x7f.0.0.1:80/",
+        "http://0177.0.0.1/",
+        "http://127。0。0。1/",
+        "http://%31%32%37.0.0.1/",
+        "http:127.1//127.0.0.1/",
+        "http://127.1/?http://127.0.0.1/",
+    ] {
+        let refused = fetched(&town, url).await.unwrap_err();
+        assert!(
+            matches!(refused, FetchError::Refused(Refusal::Spelling { .. })),
+            "{url}: {refused}"
+        );
+    }
+    // Nor where an answer leads.
+    for (site, at, to) in [("a.test", A, "http://2130706433/"), ("b.test", B, "//127.1/")] {
+        town.serve(&format!("{at}:80"), redirect(302, to)).await;
+        let refused = fetched(&town, &format!("http://{site}/")).await.unwrap_err();
+        assert!(
+            matches!(refused, FetchError::Refused(Refusal::Spelling { .. })),
+            "{to}: {refused}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn redirects_are_followed_within_the_policy_and_no_further() {
     let (town, _) =
         Town::in_memory(Plan { allow: &["a.test", "b.test", "inside.test"], ..Plan::default() })
