@@ -300,7 +300,8 @@ fn no_place(text: &str, error: &str) -> Problem {
     Problem::new(error.to_owned()).help(help)
 }
 
-fn is_identifier(text: &str) -> bool {
+/// Whether a text can be a key of metadata, or the name of a variable.
+pub fn is_identifier(text: &str) -> bool {
     text.len() <= 128
         && text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -5,6 +5,7 @@
 use crate::error::RuntimeError;
 use crate::house::{Actor, House};
 use arc_swap::ArcSwap;
+use insula_config::rules::is_identifier;
 use insula_domain::{AgentId, Metadata};
 use insula_store::DaemonCommand;
 use serde_json::{Value, json};
@@ -208,6 +209,13 @@ impl House {
         if agents.is_empty() || verbs.is_empty() {
             let what = "a token is for at least one agent and one verb";
             return Err(RuntimeError::Invalid(what.to_owned()));
+        }
+        if let Some(key) = metadata.keys().find(|key| !is_identifier(key)) {
+            let key: String = key.chars().take(100).flat_map(char::escape_debug).collect();
+            let what = format!(
+                "`{key}` is no key of metadata: use letters, digits and `_`, not a digit first"
+            );
+            return Err(RuntimeError::Invalid(what));
         }
         let now = self.world.clock.now();
         // Never the same twice, also after one was revoked within the same moment.

@@ -26,7 +26,8 @@ pub async fn run(reach: &Reach, answer: Answer, command: Token) -> Result<u8, Fa
             let made = reach.post("/api/tokens", Some(body)).await?;
             answer.give(&made, |made| {
                 output::line(&text(made, "token"));
-                output::line("keep it: it is not shown again");
+                // Beside the answer: a script takes the token, and nothing else.
+                output::notice("keep it: it is not shown again");
             });
         }
         Token::List => {
