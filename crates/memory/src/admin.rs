@@ -5,6 +5,7 @@ use crate::erase::Erased;
 use crate::error::MemoryError;
 use crate::memory::{List, Memory};
 use insula_domain::Scope;
+use insula_domain::scan::visible;
 use insula_store::memory::MEMORY_PAGE_MAX;
 use insula_store::{
     Forget, Fragment, FragmentHit, FragmentId, MemoryReport, Origin, Provenance, RecordKind, Target,
@@ -88,14 +89,27 @@ impl Memory {
         Ok((fragment, records))
     }
 
-    /// Fragments of one scope with these words, the best first.
+    /// Fragments of one scope with these words, the best first, and those that no model finds.
     pub async fn find(
         &self,
         scope: &str,
         query: &str,
         limit: usize,
     ) -> Result<Vec<FragmentHit>, MemoryError> {
-        Ok(self.store.memory_search(scope, query, limit).await?)
+        let mut hits = self.store.memory_search(scope, query, limit).await?;
+        // What is blocked is in no index, so that no model finds it. An operator looks for it too.
+        let wanted: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
+        for target in Target::ALL {
+            let page = self.store.memory_page(scope, target).await?;
+            let blocked = page.fragments.into_iter().filter(|it| it.blocked.is_some());
+            let found = blocked.filter(|fragment| {
+                let text = visible(&fragment.text).to_lowercase();
+                wanted.iter().any(|word| text.contains(word.as_str()))
+            });
+            hits.extend(found.map(|fragment| FragmentHit { fragment, score: 0.0 }));
+        }
+        hits.truncate(limit);
+        Ok(hits)
     }
 
     /// Shares a fragment with another scope: a new one there that points back at it.

@@ -292,6 +292,11 @@ fn change_one(
     }
 }
 
+/// Whether an agent has a folder for memory, or something in its place.
+pub(crate) fn is_there(root: &Path) -> bool {
+    root.symlink_metadata().is_ok()
+}
+
 /// The folders of contexts there are, relative to the agent's folder for memory.
 pub(crate) fn contexts(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

@@ -2,8 +2,10 @@
 //! without taking them in: for looking where nothing may be changed.
 
 use crate::admin::Exported;
+use crate::encode::scope_of;
 use crate::entries::Draft;
 use crate::error::MemoryError;
+use crate::files;
 use crate::memory::{List, Memory};
 use crate::mirror::Due;
 use crate::text::render;
@@ -87,6 +89,28 @@ impl Memory {
     pub async fn knows(&self, scope: &Scope) -> Result<bool, MemoryError> {
         Ok(self.store.memory_knows(&scope.to_string()).await?
             || self.folders().await?.contains(scope))
+    }
+
+    /// What is wrong with the files and folders of memory, each by its path below the agent's
+    /// folder. Changes nothing.
+    pub async fn troubles(&self) -> Result<Vec<String>, MemoryError> {
+        let root = self.folder();
+        let work = move || files::is_there(&root).then(|| files::contexts(&root));
+        let Some(folders) = self.world.storage.run(work).await? else { return Ok(Vec::new()) };
+        let (_, faults) = self.lists_seen().await?;
+        let mut told: Vec<String> = faults
+            .iter()
+            .map(|fault| match fault {
+                MemoryError::File { file, fault } => format!("{} {fault}", file.display()),
+                other => other.to_string(),
+            })
+            .collect();
+        // A context has one folder, whose name is made from its own: nobody would look elsewhere.
+        for folder in folders.iter().filter(|folder| scope_of(folder).is_none()) {
+            let path = std::path::Path::new("memories").join(folder);
+            told.push(format!("{:?} is no context's folder, and is not read: rename it", path));
+        }
+        Ok(told)
     }
 
     async fn lists_seen(&self) -> Result<Lists, MemoryError> {

@@ -2,6 +2,7 @@
 
 mod confinement;
 mod mcp;
+mod memory;
 
 use crate::house::House;
 use crate::registry::State;
@@ -58,6 +59,7 @@ pub async fn examine(house: &House) -> Vec<Finding> {
     findings.extend(without_effect(house));
     findings.extend(tools(house));
     findings.extend(mcp::examine(house));
+    findings.extend(memory::examine(house).await);
     findings.extend(confinement::examine(house).await);
     findings
 }

@@ -136,6 +136,28 @@ async fn checked_after(spoil: &str) -> Option<String> {
 }
 
 #[tokio::test]
+async fn a_tombstone_that_was_taken_away_shows() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let ids = learn(&a, &fence, "chat:1", &["one", "two"]).await;
+    let meant = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
+    let forget = AgentCommand::ForgetMemory { fragments: meant.ids, origin: Box::new(origin()) };
+    a.commit(vec![forget], &fence).await.unwrap();
+    assert!(a.memory_verify().await.unwrap().ok);
+    store.close_idle(Duration::ZERO).await;
+    let sql = rusqlite::Connection::open(agent_db(home.path(), "a")).unwrap();
+    assert_eq!(sql.execute("DELETE FROM tombstone", []).unwrap(), 1);
+    drop(sql);
+    let report = a.memory_verify().await.unwrap();
+    assert!(!report.ok);
+    assert!(report.reason.unwrap().contains("tombstone"));
+    assert_eq!(report.broken_at, Some(3));
+    store.shutdown().await;
+}
+
+#[tokio::test]
 async fn tampering_with_provenance_or_words_shows() {
     assert_eq!(checked_after("").await, None);
     for (spoil, why) in [

@@ -6,6 +6,7 @@ use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::reach::{Reach, part};
 use crate::setting::Answer;
+use insula_domain::scan::reveal;
 use serde_json::{Value, json};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
@@ -118,7 +119,9 @@ fn table(found: &Value, scope: Option<&str>, with_provenance: bool) {
         heads.extend(["source", "who", "session", "at", "approved by"]);
     }
     let rows = found.iter().map(|fragment| {
+        // Whoever looks why something is blocked has to see what can't be seen.
         let flat = text(fragment, "text").split_whitespace().collect::<Vec<_>>().join(" ");
+        let flat = reveal(&flat);
         let mut shown: String = flat.chars().take(TEXT_CHARS_MAX).collect();
         if shown.len() < flat.len() {
             shown.push('…');
@@ -146,7 +149,7 @@ fn show(found: &Value) {
         ("blocked", fragment["blocked_reason"].as_str().unwrap_or("no").to_owned()),
     ]);
     output::line("");
-    output::line(&text(fragment, "text"));
+    output::line(&reveal(&text(fragment, "text")));
     for record in found["provenance"].as_array().into_iter().flatten() {
         output::line("");
         output::heading(&format!("record {}", text(record, "record")));

@@ -133,6 +133,12 @@ pub fn reveal(text: &str) -> String {
     out
 }
 
+/// The same without what can't be seen: for finding words in it.
+pub fn visible(text: &str) -> String {
+    let hidden = |c: char| c.is_control() && !c.is_whitespace() || invisible::is_invisible(c);
+    text.chars().filter(|c| !hidden(*c)).collect()
+}
+
 /// What stands against showing this text to a model, in the order of its place. Takes time in
 /// proportion to the text.
 pub fn scan(text: &str, usage: Use) -> Vec<Finding> {

@@ -225,6 +225,22 @@ async fn what_a_crash_left_is_finished() {
 }
 
 #[tokio::test]
+async fn what_is_wrong_with_files_and_folders_is_told() {
+    let place = Place::new().await;
+    let memory = place.memory();
+    assert!(memory.troubles().await.unwrap().is_empty());
+    here(&memory, CHAT).apply(&[add("one")], &origin(1)).await.unwrap();
+    assert!(memory.troubles().await.unwrap().is_empty());
+    fs::remove_file(place.file(FILE)).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", place.file(FILE)).unwrap();
+    place.write("contexts/Chat Of Ann/MEMORY.md", "never read");
+    let told = memory.troubles().await.unwrap();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("MEMORY.md is a link"), "{told:?}");
+    assert!(told[1].contains("Chat Of Ann\" is no context's folder"), "{told:?}");
+}
+
+#[tokio::test]
 async fn a_look_that_changes_nothing_sees_what_people_wrote() {
     let place = Place::new().await;
     let memory = place.memory();

@@ -50,6 +50,9 @@ fn all(
     if let Some(broken) = lineage(sql, &told)? {
         return Ok(Some(broken));
     }
+    if let Some(broken) = tombstones(sql)? {
+        return Ok(Some(broken));
+    }
     index(sql)
 }
 
@@ -146,6 +149,25 @@ fn lineage(sql: &Connection, told: &Told) -> rusqlite::Result<Option<Broken>> {
     }
     Ok(missing.first().map(|(_, child)| {
         (*child, format!("fragment {child} came from others than its record says"))
+    }))
+}
+
+/// What was forgotten was learned from a message that is buried since. Without that it could be
+/// learned again.
+fn tombstones(sql: &Connection) -> rusqlite::Result<Option<Broken>> {
+    let missing: Option<i64> = sql
+        .prepare(
+            "SELECT forgotten.seq FROM provenance AS forgotten
+             JOIN provenance AS learned ON learned.seq = forgotten.about
+             WHERE forgotten.kind = 2 AND learned.session NOT NULL AND learned.message NOT NULL
+                 AND NOT EXISTS (SELECT 1 FROM tombstone
+                     WHERE session = learned.session AND message = learned.message)
+             ORDER BY forgotten.seq LIMIT 1",
+        )?
+        .query_row([], |row| row.get(0))
+        .optional()?;
+    Ok(missing.map(|seq| {
+        (seq, format!("record {seq} says that something was forgotten, and the tombstone of its message is missing"))
     }))
 }
 
