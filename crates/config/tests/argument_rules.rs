@@ -134,3 +134,34 @@ fn an_argument_that_some_tools_of_a_group_lack_is_a_warning_unless_it_is_optiona
     assert_eq!(warnings("mcp__bank__*: {anything: {max: 3}}"), [""; 0]);
     assert_eq!(warnings("send_message: {to: {recipient: '*@x.org'}}"), [""; 0]);
 }
+
+#[test]
+fn an_expression_that_is_neither_true_nor_false_is_an_error() {
+    let errors = |expr: &str| -> Vec<String> {
+        let config =
+            format!("agents:\n  a: {{tools: {{rules: {{patch: {{expr: \"{expr}\"}}}}}}}}\n");
+        load_text(&config).0.errors().map(|found| found.message.clone()).collect()
+    };
+    let told = errors("1 + 1");
+    assert!(told[0].contains("answers a sum, and must answer true or false"), "{told:?}");
+    assert!(errors("args.path != 'a'").is_empty());
+}
+
+#[test]
+fn metadata_that_is_compared_as_a_number_is_warned_about() {
+    let warnings = |level: &str, expr: &str| -> Vec<String> {
+        let config = format!(
+            "agents:\n  a: {{metadata: {{level: {level}}}, tools: {{rules: {{patch: {{expr: \"{expr}\"}}}}}}}}\n"
+        );
+        load_text(&config).0.warnings().map(|found| found.message.clone()).collect()
+    };
+    for expr in ["turn.metadata.level > 2", "2 <= turn.metadata.level"] {
+        let told = warnings("3", expr);
+        assert!(told.iter().any(|it| it.contains("metadata `level` is text")), "{expr}: {told:?}");
+    }
+    for (level, expr) in
+        [("3", "turn.metadata.level == '3'"), ("high", "turn.metadata.level > 'a'")]
+    {
+        assert_eq!(warnings(level, expr), Vec::<String>::new(), "{expr}");
+    }
+}

@@ -241,6 +241,13 @@ impl Reader<'_> {
             return None;
         }
         let expression = self.expression(node, VARIABLES)?;
+        if let Some(what) = expression.answers_no_truth() {
+            let message = format!(
+                "the expression of the rule for `{tools}` answers {what}, and must answer true or false"
+            );
+            self.error(node.span, message, None);
+            return None;
+        }
         let name = format!("{tools}.{EXPRESSION}").into();
         Some(ArgumentRule { tools: tools.clone(), demand: Demand::Holds(expression), name })
     }

@@ -14,6 +14,28 @@ impl Expression {
     pub fn answers_no_name(&self) -> Option<&'static str> {
         no_name(&self.0.root)
     }
+
+    /// What it answers, where its text alone says that this is neither true nor false.
+    pub fn answers_no_truth(&self) -> Option<&'static str> {
+        no_truth(&self.0.root)
+    }
+}
+
+fn no_truth(node: &IdedExpr) -> Option<&'static str> {
+    match &node.expr {
+        Expr::Literal(LiteralValue::Boolean(_)) => None,
+        Expr::Literal(LiteralValue::String(_) | LiteralValue::Bytes(_)) => Some("a text"),
+        Expr::Literal(LiteralValue::Null) => Some("nothing"),
+        Expr::Literal(_) => Some(NUMBER),
+        Expr::Call(call) => match (call.func_name.as_str(), call.args.as_slice()) {
+            ("_?_:_", [_, yes, no]) => no_truth(yes).or_else(|| no_truth(no)),
+            ("_+_", _) => Some("a sum"),
+            (name, _) => called(name).filter(|kind| *kind != BOOL),
+        },
+        Expr::List(_) => Some(LIST),
+        Expr::Map(_) | Expr::Struct(_) => Some(MAP),
+        Expr::Comprehension(_) | Expr::Ident(_) | Expr::Select(_) | Expr::Unspecified => None,
+    }
 }
 
 fn no_name(node: &IdedExpr) -> Option<&'static str> {
@@ -54,6 +76,23 @@ fn called(name: &str) -> Option<&'static str> {
 mod tests {
     use super::*;
     use crate::SCOPE_VARIABLES;
+
+    #[test]
+    fn what_is_neither_true_nor_false_is_known_from_the_text() {
+        for (text, what) in [
+            ("1 + 1", Some("a sum")),
+            ("'a'", Some("a text")),
+            ("size(user_id)", Some(NUMBER)),
+            ("true ? 'a' : false", Some("a text")),
+            ("user_id == 'a' && true", None),
+            ("metadata.flag", None),
+            ("has(metadata.flag)", None),
+            ("['a'].exists(it, it == user_id)", None),
+        ] {
+            let expression = Expression::compile(text, SCOPE_VARIABLES).unwrap();
+            assert_eq!(expression.answers_no_truth(), what, "{text}");
+        }
+    }
 
     #[test]
     fn what_can_be_no_name_is_known_from_the_text() {
