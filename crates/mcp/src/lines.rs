@@ -16,6 +16,9 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Mutex;
 
+/// What the parser says of a message with more levels than it takes.
+const TOO_DEEP: &str = "recursion limit exceeded";
+
 /// Longest line, in bytes.
 pub const FRAME_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Lines that are no message: some programs print a greeting or a log where they should not.
@@ -148,6 +151,11 @@ impl Transport<RoleClient> for Lines {
             }
             match serde_json::from_slice(text) {
                 Ok(message) => return Some(message),
+                // Whoever waits for it would wait in vain.
+                Err(error) if error.to_string().starts_with(TOO_DEEP) => {
+                    self.ending.note("it sent a message that is nested too deep".to_owned());
+                    return None;
+                }
                 Err(_) => self.stray += 1,
             }
             if self.stray > STRAY_LINES_MAX {

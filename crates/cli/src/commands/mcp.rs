@@ -94,6 +94,7 @@ fn show(servers: &Value) {
         let state = match (server["connected"] == true, server["known"] == true) {
             (true, _) => "connected",
             (false, true) => "idle",
+            (false, false) if server["trouble"].is_string() => "failing",
             (false, false) => "not asked yet",
         };
         let shown = server["tools"].as_array().into_iter().flatten();

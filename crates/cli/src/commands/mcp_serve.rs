@@ -87,6 +87,15 @@ fn address(running: Running, agent: &str) -> String {
     format!("http://{}/mcp?agent={}", running.listen, part(agent))
 }
 
+/// What is said when the daemon went away.
+fn silent(error: &reqwest::Error) -> String {
+    match error.is_connect() {
+        true => "the daemon does not run any more; start it with `insula up`, then connect again"
+            .to_owned(),
+        false => format!("the daemon does not answer: {error}; `insula status` says how it is"),
+    }
+}
+
 struct Bridge {
     client: reqwest::Client,
     url: String,
@@ -151,8 +160,7 @@ impl Bridge {
     /// Finds out at once whether the daemon lets us, rather than at the first question.
     async fn check(&self, agent: &str) -> Result<(), Failure> {
         let ping = json!({ "jsonrpc": "2.0", "id": 0, "method": "ping" });
-        let response =
-            self.post(&ping).await.map_err(|error| Failure::Failed(error.to_string()))?;
+        let response = self.post(&ping).await.map_err(|error| Failure::Failed(silent(&error)))?;
         if response.status().is_success() {
             return Ok(());
         }
@@ -195,7 +203,7 @@ impl Bridge {
     }
 
     async fn exchange(&self, message: &Value, id: &Value, wanted: &Wanted) -> Result<(), String> {
-        let mut response = self.post(message).await.map_err(|error| error.to_string())?;
+        let mut response = self.post(message).await.map_err(|error| silent(&error))?;
         if message["method"] == "initialize"
             && let Some(session) = response.headers().get("mcp-session-id")
         {

@@ -92,6 +92,11 @@ fn show(skill: &Value) {
         format!("{} ({granted})", text(secret, "name"))
     });
     let secrets: Vec<String> = secrets.collect();
+    // One that says nothing takes nothing away.
+    let allowed = match skill["allowed_tools"].is_null() {
+        true => "all that the agent has".to_owned(),
+        false => list(&skill["allowed_tools"]),
+    };
     output::facts(&[
         ("state", text(skill, "state")),
         ("reason", text(skill, "reason")),
@@ -100,7 +105,7 @@ fn show(skill: &Value) {
         ("version", text(skill, "version")),
         ("folder", text(skill, "folder")),
         ("source", text(skill, "source")),
-        ("allowed tools", list(&skill["allowed_tools"])),
+        ("allowed tools", allowed),
         ("secrets", secrets.join(", ")),
         ("files", files.join(", ")),
     ]);

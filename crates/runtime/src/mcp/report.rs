@@ -8,7 +8,7 @@ use crate::error::RuntimeError;
 use crate::house::{Actor, House};
 use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
-use insula_mcp::{Facts, Patience, Pinned, Standing, full_name};
+use insula_mcp::{Facts, Patience, Pinned, Standing, TOOLS_MAX, full_name};
 use std::time::Duration;
 
 /// How many digits of a description's mark are shown.
@@ -127,13 +127,17 @@ impl House {
         let facts = known.map(|known| known.facts_now()).unwrap_or_default();
         let pins = agent.mcp.pins(server);
         let tools = pins.iter().flat_map(|pins| &pins.tools);
+        let too_many = || {
+            let what = "it offers more tools than the first";
+            facts.has_too_many.then(|| format!("{what} {TOOLS_MAX}, which are taken"))
+        };
         ServerReport {
             name: server.name.to_string(),
             transport: match server.way {
                 McpWay::Program { .. } => "stdio",
                 McpWay::Http { .. } => "http",
             },
-            trouble: agent.mcp.trouble().or_else(|| facts.trouble.clone()),
+            trouble: agent.mcp.trouble().or_else(|| facts.trouble.clone()).or_else(too_many),
             facts,
             is_known: pins.is_some(),
             tools: tools.map(|(tool, pinned)| describe(agent, server, tool, pinned)).collect(),
