@@ -17,12 +17,17 @@ pub fn answer(provider: u8, piece_len: usize, bytes: &[u8]) -> Option<Answer> {
 fn read<P: Parser>(framing: Framing, parser: P, piece_len: usize, bytes: &[u8]) -> Option<Answer> {
     let mut pieces = Pieces::new(framing, parser);
     let mut ready = VecDeque::new();
+    let mut flow = Flow::On;
     for piece in bytes.chunks(piece_len.max(1)) {
-        if pieces.decode(piece, &mut ready).ok()? == Flow::End {
+        flow = pieces.decode(piece, &mut ready).ok()?;
+        if flow == Flow::End {
             break;
         }
     }
-    pieces.at_end(&mut ready).ok()?;
+    match flow {
+        Flow::End => pieces.end(&mut ready).ok()?,
+        Flow::On => pieces.at_end(&mut ready).ok()?,
+    }
     let mut gathering = Gathering::default();
     for event in ready {
         gathering.add(event);

@@ -127,7 +127,7 @@ impl<P: Parser> Reading<P> {
         if self.pieces.decode(&piece, ready)? == Flow::On {
             return Ok(More::Yes);
         }
-        self.pieces.parser.end(ready)?;
+        self.pieces.end(ready)?;
         if let Some(body) = self.body.take() {
             body.finish().await;
         }
@@ -156,9 +156,12 @@ impl<P: Parser> Pieces<P> {
             let room = HEAD_LEN_MAX.saturating_sub(self.head.len());
             self.head.extend_from_slice(&piece[..piece.len().min(room)]);
         }
+        let mut piece = piece;
         if matches!(self.decoder, Decoder::Undecided) {
+            // Blanks before the first byte that tells are passed over, in whichever piece.
+            piece = piece.trim_ascii_start();
             // An event stream never begins with a brace, and a JSON answer always does.
-            match piece.iter().find(|byte| !byte.is_ascii_whitespace()) {
+            match piece.first() {
                 Some(b'{') => self.decoder = Decoder::Document(vec![]),
                 Some(_) => self.decoder = Decoder::Sse(SseDecoder::new(EVENT_LEN_MAX)),
                 None => return Ok(Flow::On),
@@ -189,6 +192,11 @@ impl<P: Parser> Pieces<P> {
             }
         }
         Ok(flow)
+    }
+
+    /// The last event was among them.
+    pub(crate) fn end(&mut self, ready: &mut VecDeque<Event>) -> Result<(), Fault> {
+        self.parser.end(ready)
     }
 
     /// There are no more.
