@@ -151,7 +151,7 @@ impl<P: Parser> Pieces<P> {
         ready: &mut VecDeque<Event>,
     ) -> Result<Flow, Fault> {
         #[cfg(feature = "seeded-leaks")]
-        let piece = &leaky(self.head.is_empty(), piece);
+        let piece: &[u8] = &leaky(self.head.is_empty(), piece);
         if !self.event_seen {
             let room = HEAD_LEN_MAX.saturating_sub(self.head.len());
             self.head.extend_from_slice(&piece[..piece.len().min(room)]);
