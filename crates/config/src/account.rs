@@ -65,8 +65,11 @@ pub enum Uncertain {
 /// Where accounts and their settings stand.
 #[derive(Debug, Clone, Default)]
 pub struct AccountPlaces {
-    accounts: BTreeMap<(Box<str>, Box<str>), (Span, BTreeMap<Box<str>, Span>)>,
+    /// By platform and name: the account's own place, and those of its settings.
+    accounts: BTreeMap<(Box<str>, Box<str>), (Span, SettingPlaces)>,
 }
+
+type SettingPlaces = BTreeMap<Box<str>, Span>;
 
 impl AccountPlaces {
     pub(crate) fn of(channels: Option<&Node>) -> Self {

@@ -146,9 +146,9 @@ mod tests {
         let broken = report(Ok(Verdict::Broken("it leaked".to_owned())));
         assert!(!is_lost(&[section], &[held.clone(), absent.clone()]));
         assert!(is_lost(&[section], &[held.clone(), failed.clone()]));
-        assert!(is_lost(&[section], &[broken.clone()]));
+        assert!(is_lost(&[section], std::slice::from_ref(&broken)));
         let noise = Section { is_fatal: false, ..section };
-        assert!(!is_lost(&[noise], &[broken.clone()]));
+        assert!(!is_lost(&[noise], std::slice::from_ref(&broken)));
         let all = [held, absent, failed, broken];
         let totals = Totals { attempts: 4, held: 1, broken: 1, not_run: 2, failed: 1 };
         assert_eq!(Totals::of(&all), totals);

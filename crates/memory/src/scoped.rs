@@ -202,7 +202,7 @@ impl Scoped {
 
     /// Planted bugs: what is found depends on what others have.
     #[cfg(feature = "seeded-leaks")]
-    fn crowded(&self, query: &str, limit: usize, ranked: &mut Vec<Found>) -> usize {
+    fn crowded(&self, query: &str, limit: usize, ranked: &mut [Found]) -> usize {
         use insula_domain::leak::{self, Leak};
         let name = format!("entries {query}");
         if leak::is(Leak::EntriesCrowdedOut) {

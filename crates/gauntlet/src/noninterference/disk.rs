@@ -2,7 +2,6 @@
 //! of the agent that is watched, row by row and byte by byte.
 #![expect(
     clippy::disallowed_methods,
-    clippy::disallowed_types,
     reason = "this file owns the homes of noninterference runs, in folders of their own"
 )]
 
@@ -145,7 +144,7 @@ fn rows(
     // surface shows.
     for table in names.into_iter().filter(|table| table != "taken_in") {
         let mut all = sql.prepare(&format!("SELECT * FROM \"{table}\""))?;
-        let columns: Vec<String> = all.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = all.column_names().map(str::to_owned).collect();
         let mut found = all.query([])?;
         while let Some(row) = found.next()? {
             let mut values = Vec::with_capacity(columns.len());

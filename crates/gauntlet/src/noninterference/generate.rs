@@ -195,12 +195,12 @@ impl Maker {
     }
 
     fn word(&mut self) -> &'static str {
-        *self.dice.pick(&WORDS)
+        self.dice.pick::<&str>(&WORDS)
     }
 
     /// One of the few words that are looked for, so that two look for the same.
     fn common_word(&mut self) -> &'static str {
-        *self.dice.pick(&WORDS[..3])
+        self.dice.pick::<&str>(&WORDS[..3])
     }
 
     fn sentence(&mut self) -> String {

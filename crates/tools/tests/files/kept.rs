@@ -1,4 +1,10 @@
 //! Words from outside that are kept in a file: whoever reads it reads them marked.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files and fail by panicking"
+)]
 
 use crate::support::{Desk, Silence};
 use insula_tools::workspace::states::Reader;

@@ -65,10 +65,12 @@ pub struct Arena {
     /// The name server of the daemon, where it could be given one.
     pub names: Option<Names>,
     /// What came of the attempts so far, by agent and group.
-    pub told: Mutex<BTreeMap<(String, &'static str), Result<Told, String>>>,
+    pub told: Mutex<AllTold>,
     outside: Home,
     _sockets: Sockets,
 }
+
+type AllTold = BTreeMap<(String, &'static str), Result<Told, String>>;
 
 /// Raises the ground with the daemon as root.
 pub fn as_root(stage: &Stage) -> Result<Ground> {
