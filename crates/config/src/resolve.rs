@@ -153,7 +153,6 @@ pub fn resolve(
     let skills =
         shared.skills.shelf(reader.report, around.files, id.as_str(), bundles, &boundary.secrets);
     let settings = flatten(node, &reader.report.sources);
-    reader.warn_of_numbers(&settings);
     let mut config = AgentConfig {
         id: id.clone(),
         answers_by_default: reader.at("default").and_then(Node::bool).unwrap_or(false),
@@ -207,21 +206,6 @@ fn leaky(config: &mut AgentConfig) {
         let before = leak::swap("models", config.models.clone());
         config.child_model = before.and_then(|models| models.into_iter().next());
     }
-}
-
-/// Whether an expression compares a variable by size, as it is.
-fn compares(text: &str, name: &str) -> bool {
-    let before = text.match_indices(name).any(|(at, _)| {
-        let rest = text[at + name.len()..].trim_start();
-        rest.starts_with(['<', '>'])
-    });
-    let after = text.match_indices(['<', '>']).any(|(at, _)| {
-        let rest = text[at + 1..].trim_start_matches(['=', ' ']);
-        let rest = rest.strip_prefix("turn.").unwrap_or(rest);
-        rest.strip_prefix(name)
-            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
-    });
-    before || after
 }
 
 /// Reads a map of plain values.
@@ -345,28 +329,6 @@ impl<'r> Reader<'r> {
             );
             let help = "remove it to run the agent without that guard".to_owned();
             self.error(node.span, message, Some(help));
-        }
-    }
-
-    /// Metadata is text. Where somebody writes a number and compares it as one, every
-    /// comparison would fail.
-    fn warn_of_numbers(&mut self, settings: &[crate::settings::Setting]) {
-        let entries = self.at("metadata").map(Node::entries).unwrap_or_default();
-        let numbers: Vec<_> = entries.iter().filter(|it| it.value.number().is_some()).collect();
-        let texts = || settings.iter().filter_map(|setting| setting.value.as_str());
-        let found: Vec<(Span, String)> = numbers
-            .into_iter()
-            .filter(|entry| {
-                let name = format!("metadata.{}", entry.key);
-                texts().any(|text| compares(text, &name))
-            })
-            .map(|entry| (entry.value.span, entry.key.to_string()))
-            .collect();
-        for (span, key) in found {
-            let message = format!(
-                "metadata `{key}` is text, also where it is written as a number, and is compared with one"
-            );
-            self.warn(span, message, Some(format!("write `int(metadata.{key})` there")));
         }
     }
 

@@ -146,23 +146,3 @@ fn an_expression_that_is_neither_true_nor_false_is_an_error() {
     assert!(told[0].contains("answers a sum, and must answer true or false"), "{told:?}");
     assert!(errors("args.path != 'a'").is_empty());
 }
-
-#[test]
-fn metadata_that_is_compared_as_a_number_is_warned_about() {
-    let warnings = |level: &str, expr: &str| -> Vec<String> {
-        let config = format!(
-            "agents:\n  a: {{metadata: {{level: {level}}}, tools: {{rules: {{patch: {{expr: \"{expr}\"}}}}}}}}\n"
-        );
-        load_text(&config).0.warnings().map(|found| found.message.clone()).collect()
-    };
-    for expr in ["turn.metadata.level > 2", "2 <= turn.metadata.level"] {
-        let told = warnings("3", expr);
-        assert!(told.iter().any(|it| it.contains("metadata `level` is text")), "{expr}: {told:?}");
-    }
-    for (level, expr) in
-        [("3", "turn.metadata.level == '3'"), ("high", "turn.metadata.level > 'a'")]
-    {
-        let told = warnings(level, expr);
-        assert!(!told.iter().any(|it| it.contains("is text")), "{expr}: {told:?}");
-    }
-}

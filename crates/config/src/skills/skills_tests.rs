@@ -241,7 +241,7 @@ fn many_that_say_the_same_are_one_warning_and_many_groups_are_bounded() {
     let (report, _) = loaded(&home("agents: {a: {}}\n", pairs.collect(), vec![]), "a");
     let told = messages(&report);
     assert_eq!(told.len(), 21);
-    assert!(told.iter().any(|it| it.contains("10 more groups of skills")), "{told:?}");
+    assert!(told.iter().any(|it| it.contains("more groups of skills")), "{told:?}");
 }
 
 #[test]

@@ -97,8 +97,10 @@ impl Plan {
     }
 
     pub(super) fn config(&self, places: &Places) -> String {
+        // Nobody here says two things in one breath, and an attempt that waits for an answer
+        // should not wait for more words.
         let mut text = format!(
-            "providers: {{puppet: {{kind: openai, base_url: '{}'}}}}\n{}",
+            "providers: {{puppet: {{kind: openai, base_url: '{}'}}}}\ndefaults: {{sessions: {{quiet: 0s}}}}\n{}",
             places.puppets, self.top
         );
         if !self.agents.is_empty() {

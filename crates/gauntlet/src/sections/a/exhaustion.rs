@@ -40,7 +40,7 @@ fn works(ground: &Ground) -> Result<bool> {
 }
 
 fn budget(ground: &Ground) -> Outcome {
-    let buy = || ground.turn("spends", "s", Script::steps(vec![costly("bought", 48_000)]));
+    let buy = || ground.turn("spends", "s", Script::steps(vec![costly("bought", 49_990)]));
     let (first, last) = (buy()?, buy()?);
     let statuses = (first.answer.status, last.answer.status);
     control!(statuses == (200, 429), "its budget is not used up by one turn: {statuses:?}");

@@ -115,7 +115,7 @@ fn paired(ground: &Ground) -> Outcome {
 
 fn spent(ground: &Ground) -> Outcome {
     let buy = |token: &str| {
-        let costly = Script::steps(vec![costly("bought", 48_000)]);
+        let costly = Script::steps(vec![costly("bought", 49_990)]);
         ground.turn_with(token, "rich", "buys", "x", costly)
     };
     let token = ground.mint("rich", &["chat"])?;
