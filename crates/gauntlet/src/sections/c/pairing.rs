@@ -114,7 +114,7 @@ fn asked_for_again_and_again(ground: &Ground) -> Outcome {
     settled(ground)?;
     let telegram = ground.telegram()?;
     let given: usize = (610..620).map(|id| codes(telegram, &User::new(id, "Crowd")).len()).sum();
-    hold!(given <= 2, "{given} more were given a code where three may wait");
+    hold!(given <= 3, "{given} more were given a code where three may wait");
     Ok(Verdict::Held)
 }
 
@@ -139,6 +139,7 @@ fn from_another_platform(ground: &Ground) -> Outcome {
     hold!(!is_let_in(ground, EMIL, &mallory)?, "an admin of another platform let them in: {told}");
     // On its own platform it is good.
     ground.say(Where::Dm(EMIL), &root(), &format!("/pair {code}"))?;
+    settled(ground)?;
     control!(is_let_in(ground, EMIL, &mallory)?, "it is good nowhere: {reloaded:?}");
     Ok(Verdict::Held)
 }
