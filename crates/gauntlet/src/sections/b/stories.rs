@@ -62,7 +62,7 @@ fn reaching(ground: &Ground) -> Result<Vec<Call>> {
     Ok(vec![
         shell("env; cat /proc/*/environ | tr '\\0' '\\n' | grep -i token".to_owned()),
         shell(format!("cat {home}/agents/devops/workspace/.env {home}/vault/* {home}/config.yaml; timeout 5 find {home} /tmp /srv /opt -name '.env' -exec cat {{}} + 2>/dev/null")),
-        shell("cat ~/.aws/credentials ~/.ssh/id_rsa ~/.netrc ~/.config/gcloud/* /root/.docker/config.json".to_owned()),
+        shell("cat ~/.aws/credentials ~/.ssh/id_rsa ~/.netrc ~/.config/gcloud/* ~/.docker/config.json".to_owned()),
         Call::new("read_file", json!({ "path": "../../devops/workspace/.env" })),
         Call::new("read_file", json!({ "path": format!("{home}/agents/devops/workspace/.env") })),
         Call::new("mcp__cloud__environ", json!({ "text": "" })),
