@@ -81,7 +81,9 @@ impl<C: Caller> Adapter for Called<C> {
     }
 
     async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
+        // Nobody is called who does not listen yet.
         tokio::select! {
+            biased;
             ended = self.adapter.listen(inbox, stop) => ended,
             fault = self.caller.call(&*self.adapter, inbox) => Err(fault),
         }

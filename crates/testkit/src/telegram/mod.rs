@@ -212,6 +212,7 @@ impl Telegram {
                 for update in again.into_iter().rev() {
                     bot.pending.push_front(update);
                 }
+                bot.again.extend(bot.pending.iter().map(|(id, _)| *id));
             }
         });
     }

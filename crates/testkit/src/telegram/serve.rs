@@ -144,13 +144,15 @@ async fn updates(shared: &Arc<Shared>, request: &Request) -> Result<String, Refu
             if let Some(offset) = offset.take() {
                 let all = std::mem::take(&mut bot.pending);
                 let (done, waiting): (Vec<_>, Vec<_>) =
-                    all.into_iter().partition(|(id, _)| *id < offset);
+                    all.into_iter().partition(|(id, _)| *id < offset && !bot.again.contains(id));
                 bot.past.extend(done);
                 bot.pending.extend(waiting);
             }
             if is_late || !bot.pending.is_empty() {
-                let raw: Vec<&str> =
-                    bot.pending.iter().take(limit).map(|(_, raw)| raw.as_str()).collect();
+                let given = bot.pending.iter().take(limit);
+                let (ids, raw): (Vec<i64>, Vec<&str>) =
+                    given.map(|(id, raw)| (*id, raw.as_str())).unzip();
+                bot.again.retain(|id| !ids.contains(id));
                 return Ok(format!("[{}]", raw.join(",")));
             }
         }

@@ -85,6 +85,9 @@ pub(super) struct Bot {
     pub(super) can_join: bool,
     pub(super) pending: VecDeque<(i64, String)>,
     pub(super) past: Vec<(i64, String)>,
+    /// What is to come again and was not given since: a question that was on its way when that
+    /// was decided does not acknowledge it.
+    pub(super) again: BTreeSet<i64>,
     pub(super) next_update: i64,
     pub(super) webhook: Option<Webhook>,
     /// Changes with every setting of the webhook.
@@ -180,6 +183,7 @@ impl State {
             can_join: true,
             pending: VecDeque::new(),
             past: vec![],
+            again: BTreeSet::new(),
             next_update: 1000,
             webhook: None,
             webhook_generation: 0,
