@@ -24,9 +24,9 @@ use insula_store::{
 use insula_tools::delegate::{Delegate, Outcome, Report, Task};
 use insula_tools::{HandError, ToolError, Words};
 use std::collections::BTreeMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use tokio_util::task::AbortOnDropHandle;
 
 /// What of a goal is told to those who watch, in characters.
 const GOAL_CHARS_MAX: usize = 200;
@@ -37,7 +37,7 @@ const PAGE: usize = 100;
 
 /// The children of one call.
 pub(crate) struct TurnDelegate<'t> {
-    pub(super) shop: &'t Shop,
+    pub(super) shop: &'t Arc<Shop>,
     pub(super) cx: &'t TurnContext,
     /// The step in which the call began, by which its children are found again.
     step: u32,
@@ -69,7 +69,7 @@ impl Drop for Programs<'_> {
 
 impl<'t> TurnDelegate<'t> {
     /// The hand for one call of a turn.
-    pub(crate) fn new(shop: &'t Shop, cx: &'t TurnContext, step: u32) -> Self {
+    pub(crate) fn new(shop: &'t Arc<Shop>, cx: &'t TurnContext, step: u32) -> Self {
         Self { shop, cx, step, spent: Mutex::default() }
     }
 
@@ -206,7 +206,7 @@ impl TurnDelegate<'_> {
         let voice = Voice::of_child(&cx.live, name.clone());
         let live = LiveTurn::of_child(turn, cx.principal.clone(), voice, cancel.clone());
         let files = plan.agent.workspace.child_files(&cx.files, &session.to_string());
-        let child = TurnContext {
+        let child = Arc::new(TurnContext {
             agent: plan.agent,
             session,
             files,
@@ -222,13 +222,13 @@ impl TurnDelegate<'_> {
             interrupted,
             live: Arc::new(live),
             kin: cx.kin.below(line),
-        };
+        });
         if words == Words::Foreign {
             child.seen.add_foreign();
         }
         let limit = Duration::from_millis(spawn.wall_clock_ms);
         let mut is_late = false;
-        let mut running = Box::pin(AssertUnwindSafe(run::run(shop, &child)).catch_unwind());
+        let mut running = run_apart(shop, &child);
         let end = tokio::select! {
             biased;
             end = &mut running => end,
@@ -349,6 +349,13 @@ impl TurnDelegate<'_> {
     fn pay(&self, used: Usage) {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += used;
     }
+}
+
+/// Runs a child as a task of its own: one that was polled by its parent would stand on its
+/// parent's stack, and deep families would run out of it.
+fn run_apart(shop: &Arc<Shop>, child: &Arc<TurnContext>) -> AbortOnDropHandle<TurnEnd> {
+    let (shop, child) = (shop.clone(), child.clone());
+    AbortOnDropHandle::new(tokio::spawn(async move { run::run(&shop, &child).await }))
 }
 
 /// What a child said, as it may be kept.

@@ -98,7 +98,7 @@ impl From<BudgetError> for Broken {
 }
 
 /// Runs a turn to its end, whatever happens, and says how it ended.
-pub(crate) async fn run(shop: &Shop, cx: &TurnContext) -> TurnEnd {
+pub(crate) async fn run(shop: &Arc<Shop>, cx: &TurnContext) -> TurnEnd {
     let mut turn = Turn::new(shop, cx);
     match turn.go().await {
         Ok(end) => end,
@@ -113,12 +113,12 @@ pub(crate) async fn run(shop: &Shop, cx: &TurnContext) -> TurnEnd {
 }
 
 /// Ends a turn that panicked: it failed, and nothing else did.
-pub(crate) async fn fail(shop: &Shop, cx: &TurnContext, error: String) -> TurnEnd {
+pub(crate) async fn fail(shop: &Arc<Shop>, cx: &TurnContext, error: String) -> TurnEnd {
     Turn::new(shop, cx).fail(error).await
 }
 
 pub(crate) struct Turn<'t> {
-    pub(crate) shop: &'t Shop,
+    pub(crate) shop: &'t Arc<Shop>,
     pub(crate) cx: &'t TurnContext,
     /// Calls that a crash cut off and that were not dealt with yet.
     pub(super) interrupted: BTreeMap<Box<str>, u32>,
@@ -138,7 +138,7 @@ pub(crate) struct Turn<'t> {
 }
 
 impl<'t> Turn<'t> {
-    fn new(shop: &'t Shop, cx: &'t TurnContext) -> Self {
+    fn new(shop: &'t Arc<Shop>, cx: &'t TurnContext) -> Self {
         let shown = Shown::default();
         Self {
             shop,

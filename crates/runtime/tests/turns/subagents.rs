@@ -367,6 +367,20 @@ async fn four_orchestrators_with_sixteen_leaves_add_up_and_leave_nothing() {
 }
 
 #[tokio::test]
+async fn a_deep_family_does_not_stand_on_one_stack() {
+    let agents =
+        "agents: {a: {tools: coding, subagents: {max_depth: 8, max_children: 1, max_total: 8}}}\n";
+    let house = house(agents).await;
+    let mut deepest = acts([say("the deepest")]);
+    for _ in 0..7 {
+        deepest = acts([delegate([orchestrator(deepest)]), tell()]);
+    }
+    let told = run(&house, &acts([delegate([orchestrator(deepest)]), tell()])).await;
+    assert!(told.contains("the deepest"), "{told}");
+    assert_eq!(audit(&house, "child.ended").await.len(), 8);
+}
+
+#[tokio::test]
 async fn a_stop_ends_every_child_and_what_was_used_is_counted() {
     let agents =
         "agents: {a: {tools: coding, subagents: {max_depth: 2, max_children: 4, max_total: 50}}}\n";
