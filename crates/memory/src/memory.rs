@@ -8,7 +8,8 @@ use crate::mirror::{self, Due, Looked, bytes_of, digest};
 use crate::scoped::Scoped;
 use insula_domain::Scope;
 use insula_store::{
-    AgentCommand, AgentStore, Entry, Fence, Fragment, Origin, Remember, Source, StoreError, Target,
+    AgentCommand, AgentStore, Entry, Fence, Fragment, FragmentId, Origin, Remember, Source,
+    StoreError, Target,
 };
 use insula_world::World;
 use std::path::PathBuf;
@@ -66,6 +67,8 @@ struct Step {
     looked: Looked,
     drafts: Vec<Draft>,
     bytes: Vec<u8>,
+    /// What somebody who writes just now has surely read of it, where that is not all.
+    read: Option<Vec<FragmentId>>,
 }
 
 impl Memory {
@@ -233,7 +236,7 @@ impl Memory {
         {
             bytes.clone_from(file);
         }
-        Step { place: self.place(list), list: list.clone(), looked, drafts, bytes }
+        Step { place: self.place(list), list: list.clone(), looked, drafts, bytes, read: None }
     }
 
     /// Makes steps real: stage every file, commit all, swap every file in.
@@ -274,12 +277,27 @@ impl Memory {
         }
         for step in steps.iter().filter(|step| staged.contains(&step.place)) {
             let old = self.on_disk(step.place.clone(), files::swap).await?;
-            if old != step.looked.file
-                && let Some(bytes) = old
-            {
-                self.rescue(step, bytes).await?;
+            match old {
+                Some(bytes) if step.looked.file.as_ref() != Some(&bytes) => {
+                    self.rescue(step, bytes).await?;
+                }
+                _ => self.mark(step).await?,
             }
         }
+        Ok(())
+    }
+
+    /// Notes what a writer has surely read of a file: what is missing from what they write
+    /// next, and is none of it, they did not take out.
+    async fn mark(&self, step: &Step) -> Result<(), MemoryError> {
+        let Some(read) = &step.read else { return Ok(()) };
+        let mark = AgentCommand::MarkMirror {
+            scope: step.list.scope.to_string().into(),
+            target: step.list.target,
+            digest: digest(&step.bytes),
+            fragments: read.clone(),
+        };
+        self.commit(vec![mark]).await?;
         Ok(())
     }
 
@@ -297,11 +315,15 @@ impl Memory {
         let at = self.world.clock.now().as_millis();
         let kept = self.keepable(list, &bytes).await?;
         self.on_disk(step.place.clone(), move |place| files::keep(place, at, &kept)).await?;
-        let looked = self.look(list).await?;
+        // The file that lacks what they wrote stands there until the next swap. They may read it
+        // and write it back: before that swap, and it is theirs to rescue again; or after it.
+        let looked = Looked { file: Some(step.bytes.clone()), ..self.look(list).await? };
+        let mut read = looked.ids();
+        read.retain(|id| step.read.as_ref().is_none_or(|read| read.contains(id)));
         let drafts = mirror::rescue(&looked.fragments, &base, &bytes)
             .map_err(|fault| MemoryError::File { file: step.place.relative(), fault })?;
         let drafts = self.without_forgotten(list, drafts).await?;
-        let next = self.step(list, looked, drafts);
+        let next = Step { read: Some(read), ..self.step(list, looked, drafts) };
         Box::pin(self.take(vec![next], Vec::new(), &self.origin_of_edit())).await
     }
 
