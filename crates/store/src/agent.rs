@@ -6,7 +6,7 @@
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
-use crate::door::DoorCommand;
+use crate::door::{DoorCommand, PairingAsked};
 use crate::error::Result;
 use crate::fence::Fence;
 use crate::limits;
@@ -204,6 +204,8 @@ pub enum Outcome {
     },
     /// The number of the message that is kept; none where its event was dealt with before.
     Kept(Option<i64>),
+    /// What became of somebody's request to be let in.
+    Asked(PairingAsked),
     /// The entries of the list from now on, in order.
     Remembered(Vec<FragmentId>),
     /// The fragments that are gone.
@@ -241,6 +243,14 @@ impl Committed {
     pub fn kept(&self) -> Option<i64> {
         self.outcomes.iter().find_map(|outcome| match outcome {
             Outcome::Kept(id) => *id,
+            _ => None,
+        })
+    }
+
+    /// What became of the first request to be let in.
+    pub fn asked(&self) -> Option<PairingAsked> {
+        self.outcomes.iter().find_map(|outcome| match outcome {
+            Outcome::Asked(asked) => Some(*asked),
             _ => None,
         })
     }

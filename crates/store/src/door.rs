@@ -129,11 +129,31 @@ pub struct InboxRow {
     pub content: String,
 }
 
+/// What became of a request to be let in. Decided where it is written down: of two who ask at
+/// once, only one finds the last place free.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PairingAsked {
+    /// It is noted.
+    Noted,
+    /// They asked a moment ago.
+    TooSoon,
+    /// Too many others wait.
+    Full,
+}
+
 /// A change to what stands before the conversations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DoorCommand {
-    /// Notes that somebody asks to be let in, in place of what they asked before.
-    AskPairing(PairingRequest),
+    /// Notes that somebody asks to be let in, in place of what they asked before, unless it is
+    /// too soon or too many wait. Answers [`Outcome::Asked`](crate::Outcome::Asked).
+    AskPairing {
+        /// What they ask.
+        request: PairingRequest,
+        /// Who asked after this time does not ask anew.
+        last_before: Timestamp,
+        /// How many may wait at the same account, with codes that are good.
+        waiting_max: u32,
+    },
     /// Lets somebody in, and drops what they asked.
     Pair(Pairing),
     /// Lets a user of a platform in no longer, by any account, and drops what they asked.
@@ -207,7 +227,7 @@ impl DoorCommand {
     pub(crate) fn excess(&self) -> Option<(&'static str, usize, usize)> {
         let visitor = |it: &Visitor| it.platform.len().max(it.account.len()).max(it.user.len());
         let (name, content) = match self {
-            Self::AskPairing(new) => {
+            Self::AskPairing { request: new, .. } => {
                 (visitor(&new.who).max(new.name.len()).max(new.place.len()), 0)
             }
             Self::Pair(new) => (visitor(&new.who).max(new.name.len()).max(new.by.len()), 0),

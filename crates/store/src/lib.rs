@@ -43,7 +43,8 @@ pub use daemon::{
     AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved, Spending,
 };
 pub use door::{
-    DoorCommand, EventName, InboxRow, JoinedChat, NewInbox, Pairing, PairingRequest, Tries, Visitor,
+    DoorCommand, EventName, InboxRow, JoinedChat, NewInbox, Pairing, PairingAsked, PairingRequest,
+    Tries, Visitor,
 };
 pub use error::{Result, StoreError};
 pub use fence::Fence;

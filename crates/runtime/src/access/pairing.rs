@@ -10,8 +10,8 @@ use crate::context::AgentContext;
 use crate::house::Actor;
 use insula_domain::{AgentId, ChatType, Platform};
 use insula_store::{
-    AgentCommand, Destination, DoorCommand, Enqueue, Lane, OutboxCommand, Pairing, PairingRequest,
-    StoreError, Tries, Visitor,
+    AgentCommand, Destination, DoorCommand, Enqueue, Lane, OutboxCommand, Pairing, PairingAsked,
+    PairingRequest, StoreError, Tries, Visitor,
 };
 use insula_world::Timestamp;
 use serde_json::json;
@@ -26,7 +26,7 @@ const GOOD_FOR: Duration = Duration::from_secs(60 * 60);
 /// How long somebody waits before they can ask again.
 const AGAIN_AFTER: Duration = Duration::from_secs(10 * 60);
 /// Requests that wait at one account; one more is left without an answer.
-pub const PENDING_MAX: usize = 3;
+pub const PENDING_MAX: u32 = 3;
 /// Wrong codes in a row after which none is looked at for a while.
 pub const WRONG_MAX: u32 = 5;
 /// How long that is.
@@ -93,6 +93,11 @@ fn after(at: Timestamp, wait: Duration) -> Timestamp {
     Timestamp::from_millis(at.as_millis().saturating_add(wait))
 }
 
+fn before(at: Timestamp, wait: Duration) -> Timestamp {
+    let wait = i64::try_from(wait.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_millis(at.as_millis().saturating_sub(wait))
+}
+
 impl House {
     /// Notes that somebody asks to be let in, and gives them a code, unless it is too soon or
     /// too many ask. `place` says where they can be told, in whatever form the caller uses.
@@ -104,21 +109,6 @@ impl House {
         place: String,
     ) -> Result<Asked, StoreError> {
         let now = self.world.clock.now();
-        let requests = agent.store.pairing_requests().await?;
-        let soon = |it: &&PairingRequest| after(it.asked_at, AGAIN_AFTER) > now;
-        let own = requests.iter().find(|it| it.who == who);
-        if own.filter(soon).is_some() {
-            return Ok(Asked::NotNow);
-        }
-        let same_door = |it: &&PairingRequest| {
-            it.who.platform == who.platform && it.who.account == who.account && it.who != who
-        };
-        let pending = requests.iter().filter(same_door).filter(|it| it.expires_at > now).count();
-        if pending >= PENDING_MAX {
-            // Whoever runs the bot can make room; the one who asks can't.
-            tracing::warn!(agent = %agent.id, platform = &*who.platform, account = &*who.account, "somebody asks to be let in and gets no code: {PENDING_MAX} others wait; `insula pairing list` shows them");
-            return Ok(Asked::NotNow);
-        }
         let at = now.as_millis().to_string();
         let purpose = ["pairing", agent.id.as_str(), &who.platform, &who.account, &who.user, &at];
         let mut random = self.world.random.stream(&purpose);
@@ -134,12 +124,25 @@ impl House {
             expires_at: after(now, GOOD_FOR),
             who,
         };
+        let (agent_id, who) = (&agent.id, request.who.clone());
+        let command = DoorCommand::AskPairing {
+            request,
+            last_before: before(now, AGAIN_AFTER),
+            waiting_max: PENDING_MAX,
+        };
         let batch = vec![
             AgentCommand::Door(Box::new(DoorCommand::PrunePairings { before: now })),
-            AgentCommand::Door(Box::new(DoorCommand::AskPairing(request))),
+            AgentCommand::Door(Box::new(command)),
         ];
-        agent.store.commit(batch, &self.fence).await?;
-        Ok(Asked::Code(code))
+        match agent.store.commit(batch, &self.fence).await?.asked() {
+            Some(PairingAsked::Noted) => Ok(Asked::Code(code)),
+            Some(PairingAsked::TooSoon) | None => Ok(Asked::NotNow),
+            Some(PairingAsked::Full) => {
+                // Whoever runs the bot can make room; the one who asks can't.
+                tracing::warn!(agent = %agent_id, platform = &*who.platform, account = &*who.account, "somebody asks to be let in and gets no code: {PENDING_MAX} others wait; `insula pairing list` shows them");
+                Ok(Asked::NotNow)
+            }
+        }
     }
 
     /// Who asks to be let in and whose code is still good, and who was let in.

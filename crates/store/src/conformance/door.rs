@@ -5,12 +5,13 @@ use super::{Opener, agent};
 use crate::door::{CONTEXT_ROWS_MAX, INBOX_BYTES_MAX};
 use crate::{
     AgentCommand, AgentStore, DoorCommand, EventName, Fence, JoinedChat, NewInbox, Pairing,
-    PairingRequest, StoreError, Tries, Visitor,
+    PairingAsked, PairingRequest, StoreError, Tries, Visitor,
 };
 
 /// Runs every check.
 pub(super) async fn run(opener: &dyn Opener) {
     who_was_let_in_is_durable(opener).await;
+    those_who_ask_wait_in_a_room_of_a_size(opener).await;
     a_message_waits_once_and_survives(opener).await;
     context_is_bounded_and_belongs_to_its_conversation(opener).await;
     an_event_can_be_given_to_another_agent(opener).await;
@@ -37,12 +38,47 @@ async fn door(store: &AgentStore, fence: &Fence, command: DoorCommand) -> Option
     store.commit(batch, fence).await.unwrap().kept()
 }
 
+/// Asks; again after five, and three may wait.
+async fn ask(store: &AgentStore, fence: &Fence, request: PairingRequest) -> Option<PairingAsked> {
+    let last_before = at(request.asked_at.as_millis() - 5);
+    let command = DoorCommand::AskPairing { request, last_before, waiting_max: 3 };
+    let batch = vec![AgentCommand::Door(Box::new(command))];
+    store.commit(batch, fence).await.unwrap().asked()
+}
+
+async fn those_who_ask_wait_in_a_room_of_a_size(opener: &dyn Opener) {
+    let store = opener.open("crowd").await;
+    let fence = store.daemon().claim("suite").await.unwrap();
+    let a = store.agent(&agent("a"));
+    // A crowd at once: whoever comes first.
+    let asks = |user| ask(&a, &fence, request(user, 20));
+    let (one, two, three, four, five) =
+        tokio::join!(asks("1"), asks("2"), asks("3"), asks("4"), asks("5"));
+    let asked = [one, two, three, four, five];
+    let count = |is| asked.iter().filter(|it| **it == Some(is)).count();
+    assert_eq!((count(PairingAsked::Noted), count(PairingAsked::Full)), (3, 2));
+    let waiting = a.pairing_requests().await.unwrap();
+    assert_eq!(waiting.len(), 3);
+    let first = &*waiting[0].who.user;
+    // Those who wait may ask again after a while, and need no second place.
+    assert_eq!(ask(&a, &fence, request(first, 24)).await, Some(PairingAsked::TooSoon));
+    assert_eq!(ask(&a, &fence, request(first, 25)).await, Some(PairingAsked::Noted));
+    // At another account of ours nobody waits.
+    let mut elsewhere = request("7", 20);
+    elsewhere.who.account = "second".into();
+    assert_eq!(ask(&a, &fence, elsewhere).await, Some(PairingAsked::Noted));
+    // What is good no longer takes no place: two of them were good until 30.
+    assert_eq!(ask(&a, &fence, request("8", 29)).await, Some(PairingAsked::Full));
+    assert_eq!(ask(&a, &fence, request("8", 30)).await, Some(PairingAsked::Noted));
+    store.shutdown().await;
+}
+
 async fn who_was_let_in_is_durable(opener: &dyn Opener) {
     let store = opener.open("door").await;
     let fence = store.daemon().claim("suite").await.unwrap();
     let a = store.agent(&agent("a"));
-    door(&a, &fence, DoorCommand::AskPairing(request("1", 5))).await;
-    door(&a, &fence, DoorCommand::AskPairing(request("2", 4))).await;
+    assert_eq!(ask(&a, &fence, request("1", 5)).await, Some(PairingAsked::Noted));
+    assert_eq!(ask(&a, &fence, request("2", 4)).await, Some(PairingAsked::Noted));
     let pairing = Pairing { who: visitor("2"), name: "Bob".to_owned(), by: "x".into(), at: at(6) };
     door(&a, &fence, DoorCommand::Pair(pairing.clone())).await;
     let joined = JoinedChat {

@@ -4,7 +4,7 @@ use super::agent::SqliteAgent;
 use crate::agent::Outcome;
 use crate::door::{
     CONTEXT_ROWS_MAX, DOOR_ROWS_MAX, DoorBackend, DoorCommand, EventName, InboxRow, JoinedChat,
-    NewInbox, Pairing, PairingRequest, Tries, Visitor,
+    NewInbox, Pairing, PairingAsked, PairingRequest, Tries, Visitor,
 };
 use crate::error::Result;
 use async_trait::async_trait;
@@ -14,22 +14,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 /// Does what a command says.
 pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result<Outcome> {
     match command {
-        DoorCommand::AskPairing(new) => {
-            let Visitor { platform, account, user } = &new.who;
-            sql.prepare_cached(
-                "INSERT OR REPLACE INTO pairing_request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-            )?
-            .execute((
-                platform,
-                account,
-                user,
-                &new.name,
-                &new.place,
-                &new.salt,
-                &new.code,
-                new.asked_at.as_millis(),
-                new.expires_at.as_millis(),
-            ))?;
+        DoorCommand::AskPairing { request, last_before, waiting_max } => {
+            return ask(sql, request, *last_before, *waiting_max).map(Outcome::Asked);
         }
         DoorCommand::Pair(new) => {
             let Visitor { platform, account, user } = &new.who;
@@ -88,6 +74,50 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
         }
     }
     Ok(Outcome::Done)
+}
+
+/// Notes a request to be let in, if it is not too soon and there is a place.
+fn ask(
+    sql: &Connection,
+    new: &PairingRequest,
+    last_before: Timestamp,
+    waiting_max: u32,
+) -> rusqlite::Result<PairingAsked> {
+    let Visitor { platform, account, user } = &new.who;
+    let asked: Option<i64> = sql
+        .prepare_cached(
+            "SELECT asked_at FROM pairing_request
+             WHERE platform = ?1 AND account = ?2 AND user = ?3",
+        )?
+        .query_row((platform, account, user), |row| row.get(0))
+        .optional()?;
+    if asked.is_some_and(|asked| asked > last_before.as_millis()) {
+        return Ok(PairingAsked::TooSoon);
+    }
+    let others: u32 = sql
+        .prepare_cached(
+            "SELECT count(*) FROM pairing_request
+             WHERE platform = ?1 AND account = ?2 AND user <> ?3 AND expires_at > ?4",
+        )?
+        .query_row((platform, account, user, new.asked_at.as_millis()), |row| row.get(0))?;
+    if others >= waiting_max {
+        return Ok(PairingAsked::Full);
+    }
+    sql.prepare_cached(
+        "INSERT OR REPLACE INTO pairing_request VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute((
+        platform,
+        account,
+        user,
+        &new.name,
+        &new.place,
+        &new.salt,
+        &new.code,
+        new.asked_at.as_millis(),
+        new.expires_at.as_millis(),
+    ))?;
+    Ok(PairingAsked::Noted)
 }
 
 /// Notes an event; whether it was new.
