@@ -7,6 +7,7 @@ use crate::{
     AgentCommand, AgentStore, DoorCommand, EventName, Fence, JoinedChat, NewInbox, Pairing,
     PairingAsked, PairingRequest, StoreError, Tries, Visitor,
 };
+use insula_world::Timestamp;
 
 /// Runs every check.
 pub(super) async fn run(opener: &dyn Opener) {
@@ -40,7 +41,7 @@ async fn door(store: &AgentStore, fence: &Fence, command: DoorCommand) -> Option
 
 /// Asks; again after five, and three may wait.
 async fn ask(store: &AgentStore, fence: &Fence, request: PairingRequest) -> Option<PairingAsked> {
-    let last_before = at(request.asked_at.as_millis() - 5);
+    let last_before = Timestamp::from_millis(request.asked_at.as_millis() - 5);
     let command = DoorCommand::AskPairing { request, last_before, waiting_max: 3 };
     let batch = vec![AgentCommand::Door(Box::new(command))];
     store.commit(batch, fence).await.unwrap().asked()
