@@ -1,0 +1,186 @@
+//! What can be typed about who reaches an agent, and what an agent reaches.
+
+use super::OneAgent;
+use clap::{Args, Subcommand};
+
+/// Offer an agent as an MCP server.
+#[derive(Debug, Args)]
+pub struct McpServe {
+    /// The agent
+    #[arg(long)]
+    pub agent: String,
+    /// A token that says what may be done; without one, everything the local admin may
+    #[arg(long, env = "INSULA_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+}
+
+/// List, resend and drop what an agent could not deliver.
+#[derive(Debug, Subcommand)]
+pub enum Deliveries {
+    /// List what is not delivered: waiting, uncertain, held or failed, the newest first
+    List {
+        /// The agent's id
+        agent: String,
+    },
+    /// Send it now; where it may have arrived before, it says so
+    Resend {
+        /// The agent's id
+        agent: String,
+        /// The delivery, as `list` names it
+        delivery: String,
+    },
+    /// Take it out of the outbox for good
+    Drop {
+        /// The agent's id
+        agent: String,
+        /// The delivery, as `list` names it
+        delivery: String,
+    },
+}
+
+/// List who asks to talk to an agent, let them in, and let them in no longer.
+#[derive(Debug, Subcommand)]
+pub enum Pairing {
+    /// List who asks to be let in, who was, and which groups the agent was added to
+    List {
+        /// The agent; without it, every agent
+        agent: Option<String>,
+    },
+    /// Let in whoever was given this code
+    Approve {
+        /// The agent's id
+        agent: String,
+        /// The code, as they were given it; or who asks, as `list` names them
+        code: String,
+        /// The platform it was given on; without it, any
+        #[arg(long)]
+        platform: Option<String>,
+    },
+    /// Let somebody in no longer, or close a group that the agent was added to
+    Revoke {
+        /// The agent's id
+        agent: String,
+        /// Who, as `list` names them, such as `telegram:12345` or `telegram:chat:-100`
+        who: String,
+    },
+}
+
+/// Make, list and revoke tokens of the API.
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token; its text is shown once
+    Create {
+        /// An agent it is for; may be given several times
+        #[arg(long = "agent", value_name = "AGENT", required = true)]
+        agents: Vec<String>,
+        /// What it may do: chat, read, approve, manage, admin [default: chat]
+        #[arg(long = "verb", value_name = "VERB")]
+        verbs: Vec<String>,
+        /// What it is for, in your words
+        #[arg(long, allow_hyphen_values = true)]
+        note: Option<String>,
+        /// A value for hooks and expressions; may be given several times
+        #[arg(long = "metadata", value_name = "KEY=VALUE")]
+        metadata: Vec<String>,
+    },
+    /// List every token, without the part that is secret
+    List,
+    /// Revoke a token at once
+    Revoke {
+        /// Its id
+        id: String,
+    },
+}
+
+/// Work with the Model Context Protocol.
+#[derive(Debug, Subcommand)]
+pub enum Mcp {
+    /// List an agent's servers and tools, and why each tool is in or out
+    List(OneAgent),
+    /// Connect to an agent's servers and ask for their tools; exit 1 when one fails
+    Test {
+        /// The agent's id
+        agent: String,
+        /// One server; without it all
+        server: Option<String>,
+    },
+    /// Let the model see tools that are new or described otherwise than before
+    Approve {
+        /// The agent's id
+        agent: String,
+        /// The server
+        server: String,
+        /// One tool, also one that reads as if it gave orders; without it all that wait
+        tool: Option<String>,
+    },
+    /// Offer an agent as an MCP server on standard input and output
+    Serve(McpServe),
+}
+
+/// Set, list and remove secrets.
+#[derive(Debug, Subcommand)]
+pub enum Secret {
+    /// Set a secret; its value is read from standard input, or asked for at a terminal
+    Set(OneSecret),
+    /// List secrets by name, and when each was set
+    List {
+        /// The agent; without it and without --daemon, every secret there is
+        #[arg(conflicts_with = "daemon")]
+        agent: Option<String>,
+        /// The daemon's own, for its channels and shared providers
+        #[arg(long)]
+        daemon: bool,
+    },
+    /// Remove a secret
+    Remove(OneSecret),
+}
+
+/// One secret: of an agent, or of the daemon.
+#[derive(Debug, Args)]
+pub struct OneSecret {
+    /// The agent's id, then the secret's name; with --daemon the name alone
+    #[arg(required = true, num_args = 1..=2, value_names = ["AGENT", "NAME"])]
+    pub words: Vec<String>,
+    /// The daemon's own, for its channels and shared providers
+    #[arg(long)]
+    pub daemon: bool,
+}
+
+/// List, show, install, remove and verify an agent's skills.
+#[derive(Debug, Subcommand)]
+pub enum Skills {
+    /// List an agent's skills, those it can't use among them, and why
+    List {
+        /// The agent's id
+        agent: String,
+    },
+    /// Show one skill
+    Show {
+        /// The agent's id
+        agent: String,
+        /// The skill's name
+        skill: String,
+    },
+    /// Install skills for an agent, from a folder, an archive or a git repository
+    Install {
+        /// The agent's id
+        agent: String,
+        /// A folder, a .zip or .tar.gz file, or an https://, ssh:// or file:// address of a repository
+        source: String,
+        /// Take the place of skills of the same name
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Remove a skill from an agent's own folder
+    Remove {
+        /// The agent's id
+        agent: String,
+        /// The skill's name
+        skill: String,
+    },
+    /// Compare installed skills with what was installed; exit 1 when they differ
+    Verify {
+        /// The agent's id
+        agent: String,
+    },
+}

@@ -1,0 +1,201 @@
+//! What can be typed about conversations: talk, look back, remember, forget, allow.
+
+use clap::{Args, Subcommand};
+
+/// Talk to an agent.
+#[derive(Debug, Args)]
+pub struct Chat {
+    /// The agent [default: the one that answers the command line]
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// Say this and print the reply
+    #[arg(short, long, allow_hyphen_values = true)]
+    pub message: Option<String>,
+    /// The conversation to continue
+    #[arg(long, value_name = "NAME", default_value = "terminal")]
+    pub session: String,
+}
+
+pub(super) const CHAT_HELP: &str = "\
+At a terminal it is a conversation: Alt-Enter or a backslash at the end goes on in the next line,
+Ctrl-C stops a turn, Ctrl-D leaves, /help lists commands. Where standard input or output is no
+terminal, all of standard input is one message; with -m, what is piped in follows the message,
+as in `cat notes.txt | insula chat -m 'sum this up'`. A message that is a command, such as /memory,
+is done and not said; //memory says it. Exit codes: 0 replied or done, 1 failed, 2 wrong use, 130
+stopped by Ctrl-C.";
+
+/// List, show, search and forget an agent's conversations.
+#[derive(Debug, Subcommand)]
+pub enum Sessions {
+    /// List an agent's conversations, the latest first
+    List {
+        /// The agent's id
+        agent: String,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+        limit: usize,
+        /// Only those before this one, to go on with a long list
+        #[arg(long, value_name = "ID")]
+        before: Option<u64>,
+    },
+    /// Show what was said in a conversation
+    Show {
+        /// The agent's id
+        agent: String,
+        /// The conversation, as `list` names it
+        id: String,
+        /// How many messages at most, the latest ones
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]
+        limit: usize,
+        /// Only messages before this one, to go further back
+        #[arg(long, value_name = "SEQ")]
+        before: Option<u64>,
+    },
+    /// Find words in an agent's conversations
+    Search {
+        /// The agent's id
+        agent: String,
+        /// What to look for
+        #[arg(required = true, value_name = "WORDS")]
+        words: Vec<String>,
+        /// Only in this scope, such as `chat:…`; `list` shows them
+        #[arg(long)]
+        scope: Option<String>,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Erase a conversation; it can't be undone
+    Forget {
+        /// The agent's id
+        agent: String,
+        /// The conversation, as `list` names it
+        id: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// What an agent remembers.
+#[derive(Debug, Subcommand)]
+pub enum Memory {
+    /// List what an agent remembers
+    List {
+        /// The agent's id
+        agent: String,
+        /// Only in this scope, such as `chat:…` or `global`
+        #[arg(long)]
+        scope: Option<String>,
+        /// Also where each came from
+        #[arg(long)]
+        provenance: bool,
+    },
+    /// Show one fragment and all it came from
+    Show {
+        /// The agent's id
+        agent: String,
+        /// The fragment, as `list` numbers it
+        fragment: i64,
+    },
+    /// Find words in what an agent remembers
+    Search {
+        /// The agent's id
+        agent: String,
+        /// What to look for
+        #[arg(required = true, value_name = "WORDS")]
+        words: Vec<String>,
+        /// Only in this scope
+        #[arg(long)]
+        scope: Option<String>,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
+        limit: usize,
+    },
+    /// Share one fragment with another scope
+    Share {
+        /// The agent's id
+        agent: String,
+        /// The fragment, as `list` numbers it
+        fragment: i64,
+        /// The scope that gets it, such as `chat:…` or `global`
+        #[arg(long, value_name = "SCOPE")]
+        to: String,
+    },
+    /// Erase what an agent remembers; it can't be undone
+    Forget(Forgetting),
+    /// Print every list as its file has it
+    Export {
+        /// The agent's id
+        agent: String,
+    },
+    /// Check where everything came from; exit code 1 when something was tampered with
+    Verify {
+        /// The agent's id
+        agent: String,
+    },
+}
+
+/// Erase what an agent remembers.
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+pub struct Forgetting {
+    /// The agent's id
+    pub agent: String,
+    /// One fragment, as `list` numbers it
+    #[arg(long, group = "what", value_name = "ID")]
+    pub fragment: Option<i64>,
+    /// What was learned in this conversation, as `sessions list` numbers it
+    #[arg(long, group = "what", value_name = "ID")]
+    pub session: Option<i64>,
+    /// What was learned from this person, such as `telegram:12345`
+    #[arg(long, group = "what", value_name = "WHO")]
+    pub user: Option<String>,
+    /// Everything in this scope
+    #[arg(long, group = "what")]
+    pub scope: Option<String>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
+}
+
+/// List and answer what waits for approval.
+#[derive(Debug, Subcommand)]
+pub enum Approvals {
+    /// List what waits, the oldest first
+    List {
+        /// The agent; without it, every agent
+        agent: Option<String>,
+    },
+    /// Allow a call that waits
+    Approve {
+        /// The approval, as `list` names it
+        id: String,
+        /// Allow the same invocation for the rest of its session
+        #[arg(long, conflicts_with = "always")]
+        session: bool,
+        /// Allow the same invocation by this agent from now on
+        #[arg(long)]
+        always: bool,
+    },
+    /// Refuse a call that waits
+    Deny {
+        /// The approval, as `list` names it
+        id: String,
+        /// Why, which the agent is told
+        #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+        reason: Option<String>,
+    },
+    /// List what an agent may do without asking again, the newest first
+    Grants {
+        /// The agent's id
+        agent: String,
+    },
+    /// Take back what an agent may do without asking; the next such call asks again
+    Revoke {
+        /// The agent's id
+        agent: String,
+        /// The grant, as `grants` names it
+        grant: String,
+    },
+}
