@@ -233,15 +233,17 @@ fn many_that_say_the_same_are_one_warning_and_many_groups_are_bounded() {
             "agents/a/skills/s000/SKILL.md:1:1: skills `s000`, `s001`, `s002`, `s003`, `s004` and 195 more of agent `a` have nearly the same description"
         ]
     );
-    let pairs = (0..60).map(|n| {
-        let topic = n / 2;
-        let words = format!("alpha{topic} beta{topic} gamma{topic} delta{topic}");
+    // Two share each letter, and nothing else is alike.
+    let letters: Vec<char> = ('а'..).take(30).collect();
+    let pairs = (0..60).map(|n: usize| {
+        let word = |length: usize| String::from(letters[n / 2]).repeat(length);
+        let words = [word(4), word(5), word(6), word(7)].join(" ");
         files(&format!("p{n:02}"), &format!("name: p{n:02}\ndescription: {words}"), "x")
     });
     let (report, _) = loaded(&home("agents: {a: {}}\n", pairs.collect(), vec![]), "a");
     let told = messages(&report);
     assert_eq!(told.len(), 21);
-    assert!(told.iter().any(|it| it.contains("more groups of skills")), "{told:?}");
+    assert!(told.iter().any(|it| it.contains("10 more groups of skills")), "{told:?}");
 }
 
 #[test]
