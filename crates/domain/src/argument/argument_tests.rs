@@ -362,6 +362,7 @@ fn a_text_links_only_to_where_it_may() {
             "nothing to follow in report.docx, and/or src/main.rs, at 3/4 of e.g. ann@example.net",
             "see https://docs.rs/x, http://a.example.org. Or (docs.rs/y)!",
             "www.example.org has it; http://localhost:8080/x too",
+            "read:https://docs.rs/x, docs.rs/?u=http://docs.rs",
             "",
         ],
         &[
@@ -369,6 +370,15 @@ fn a_text_links_only_to_where_it_may() {
             "see https://docs.rs/x and https://evil.net",
             "[docs](https://evil.net/?u=https://docs.rs)",
             "read:https://evil.net",
+            // The address that a reader follows is the outer one, however it is written.
+            "https://evil.net/?u=http://docs.rs/x",
+            "http://evil.net/?u=https://docs.rs/x",
+            "www.evil.net/?u=http://docs.rs/x",
+            "evil.net/?u=https://docs.rs/x",
+            "ftp://evil.net/http://docs.rs/x",
+            "docs.rs/x?https://evil.net",
+            "evil.net./x",
+            "evil.xn--p1ai/x",
             "HTTPS://EVIL.NET",
             "https:\\\\evil.net/x",
             "bit.ly/sUf7tOJ",

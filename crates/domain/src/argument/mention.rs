@@ -75,16 +75,23 @@ pub struct Link<'t> {
 /// so.
 pub fn links(text: &str) -> Vec<Link<'_>> {
     // A backslash is no edge here: browsers take `https:\\evil.net` for an address.
-    text.split(|it| is_edge(it) && it != '\\').filter_map(link).collect()
+    text.split(|it| is_edge(it) && it != '\\').flat_map(links_of).flatten().collect()
 }
 
-fn link(word: &str) -> Option<Link<'_>> {
+/// What a reader may follow in one word: what begins with the first scheme in it, and what
+/// stands before that, for which the rest would only be a path.
+fn links_of(word: &str) -> [Option<Link<'_>>; 2] {
     let word = word.trim_end_matches(LOOSE_ENDS);
     let lower = word.to_ascii_lowercase();
     // With or without slashes behind it, and whichever: some reader follows each.
-    if let Some(at) = lower.find("http:").or_else(|| lower.find("https:")) {
-        return Some(Link { text: &word[at..], at: web_address(&word[at..]) });
-    }
+    let schemes = ["http:", "https:"].into_iter().filter_map(|scheme| lower.find(scheme));
+    let Some(at) = schemes.min() else { return [without_scheme(word), None] };
+    let (before, text) = word.split_at(at);
+    [without_scheme(before), Some(Link { text, at: web_address(text) })]
+}
+
+fn without_scheme(word: &str) -> Option<Link<'_>> {
+    let lower = word.to_ascii_lowercase();
     if lower.contains("://") {
         return Some(Link { text: word, at: None });
     }
@@ -105,14 +112,19 @@ fn bare(text: &str) -> Option<Place> {
     Some((host, port, None))
 }
 
-/// Labels with dots between, of which the last has letters only.
+/// Labels with dots between, of which the last has letters only, or is one in punycode. A final
+/// dot makes no difference.
 fn is_host_like(text: &str) -> bool {
     let is_label = |label: &str| {
         !label.is_empty() && label.chars().all(|it| it.is_alphanumeric() || it == '-')
     };
     let host = text.split_once(':').map_or(text, |(host, _)| host);
+    let host = host.strip_suffix('.').unwrap_or(host);
     host.rsplit_once('.').is_some_and(|(before, last)| {
-        last.len() >= 2 && last.chars().all(char::is_alphabetic) && before.split('.').all(is_label)
+        let is_punycode = || last.to_ascii_lowercase().starts_with("xn--") && is_label(last);
+        last.len() >= 2
+            && (last.chars().all(char::is_alphabetic) || is_punycode())
+            && before.split('.').all(is_label)
     })
 }
 
