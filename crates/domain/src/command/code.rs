@@ -135,7 +135,7 @@ const LINE_BYTES_MAX: usize = 1_024;
 
 /// Judges a text.
 pub(super) fn judge(language: &str, text: &str, depth: usize, worst: &mut Worst) {
-    if depth > DEPTH_MAX {
+    if depth > DEPTH_MAX || !worst.spend(text.len()) {
         worst.add(DangerRule::TooComplex, text);
         return;
     }
@@ -193,9 +193,8 @@ fn commands(strings: &[Literal], depth: usize, worst: &mut Worst) {
 
 /// Counts only what is known to be dangerous: most strings are no command lines.
 fn known_danger(line: &str, around: &Around, worst: &mut Worst) {
-    let mut found = Worst::default();
-    judge::script(line, around.clone(), &mut found);
-    if let Some(finding) = found.finding
+    let found = worst.aside(|aside| judge::script(line, around.clone(), aside));
+    if let Some(finding) = found
         && !matches!(finding.rule, DangerRule::Dynamic | DangerRule::Unreadable)
     {
         worst.add(finding.rule, &finding.piece);

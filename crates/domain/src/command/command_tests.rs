@@ -304,3 +304,55 @@ fn a_here_document_hides_nothing_behind_a_quote() {
     let line = "cat <<X \"a\n\"; rm -rf /; cat \"\nX\n\"\nX\n";
     assert_eq!(classify(line).severity(), Some(Severity::Never), "{:?}", classify(line));
 }
+
+/// Lines that a few letters make endless, huge or deep: each is refused, at once.
+#[test]
+fn no_line_takes_longer_than_it_is_worth() {
+    let doubled = (0..60).fold("v0=xxxxxxxx".to_owned(), |line, at| {
+        format!("{line}; v{}=$v{at}$v{at}$v{at}$v{at}", at + 1)
+    });
+    let braces = format!("echo {}", format!("{{{}}}", vec!["a"; 100].join(",")).repeat(6));
+    let printed = format!("printf '{}' {} | sh", "%b".repeat(100_000), "x".repeat(200_000));
+    let values = format!("a='{}'; {}", "x ".repeat(100_000), "echo $a; ".repeat(20_000));
+    for (what, line) in [
+        ("values of values", doubled),
+        ("words of braces", braces),
+        ("values again and again", values),
+        ("commands that may begin anywhere", "ssh ".repeat(60)),
+        ("commands for what is found", "find . -exec ".repeat(60)),
+        ("options that nobody knows", format!("echo x | {} y", "xargs -Z x ".repeat(60))),
+        ("parameters inside of parameters", "echo ".to_owned() + &"${a:-".repeat(50_000)),
+        ("texts inside of parameters", "echo ".to_owned() + &"\"${a:-".repeat(50_000)),
+        ("sums inside of sums", format!("echo {}{}", "$((".repeat(50_000), "))".repeat(50_000))),
+        ("lists inside of lists", "a=(".repeat(50_000)),
+        ("patterns inside of patterns", format!("ls {}", "@(".repeat(50_000))),
+        ("here documents", format!("cat{}\nx", " <<x".repeat(100_000))),
+        ("redirections", format!("cat{}", " >x".repeat(150_000))),
+        ("functions", format!("{}{}", "f(){ ".repeat(50_000), "x|".repeat(100_000))),
+    ] {
+        let said = classify(&line);
+        assert_eq!(said.finding().map(|it| it.rule), Some(DangerRule::TooComplex), "{what}");
+    }
+    assert_eq!(super::said(&"ssh ".repeat(60)), None);
+    // As long, and worth it, or not to be known.
+    assert_eq!(classify(&printed).severity(), Some(Severity::NeedsApproval));
+    assert_eq!(classify(&format!("echo {}", "{".repeat(60_000))), Assessment::Harmless);
+    assert_eq!(classify(&"echo a; ".repeat(20_000)), Assessment::Harmless);
+    assert_eq!(
+        classify(&format!("cat <<'x'\n{}x\n", "a b\n".repeat(100_000))),
+        Assessment::Harmless
+    );
+}
+
+#[test]
+fn a_loop_over_what_is_no_word_is_not_read_for_ever() {
+    for line in [
+        "for x in a & b",
+        "for x in a | b; do ls; done",
+        "for x in (",
+        "for x in )",
+        "for x in a > b",
+    ] {
+        assert_eq!(classify(line).finding().unwrap().rule, DangerRule::Unreadable, "{line}");
+    }
+}

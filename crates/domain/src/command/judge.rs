@@ -5,7 +5,7 @@ use super::path::{self, Place};
 use super::reader::{Reader, Stop};
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{DEPTH_MAX, Worst, wrapper};
+use super::{COMMAND_BYTES_MAX, DEPTH_MAX, Worst, wrapper};
 use std::collections::HashMap;
 
 /// What is known at some point of a line.
@@ -19,6 +19,8 @@ pub(super) struct Around {
     pub(super) twice: Twice,
     /// Aliases the line has made.
     pub(super) aliases: HashMap<String, String>,
+    /// The letters of all that was set, for [`Self::work`].
+    pub(super) letters: usize,
     /// The working directory, where the line has named it.
     pub(super) folder: Option<String>,
     /// Whether something is piped in, and what, where that is known.
@@ -40,6 +42,22 @@ impl Around {
     /// The same for a command inside of this one.
     pub(super) fn inside(&self) -> Self {
         Self { depth: self.depth + 1, ..self.clone() }
+    }
+
+    /// The value of a variable; the inner `None` for one that nobody knows.
+    pub(super) fn get(&self, name: &str) -> Option<Option<&str>> {
+        self.vars.get(name).map(Option::as_deref)
+    }
+
+    /// Sets a variable.
+    pub(super) fn set(&mut self, name: String, value: Option<String>) {
+        self.letters += name.len() + value.as_ref().map_or(0, String::len);
+        self.vars.insert(name, value);
+    }
+
+    /// What it takes to hand this on to another command: letters are copied many at once.
+    pub(super) fn work(&self) -> usize {
+        1 + self.vars.len() + self.aliases.len() + self.letters / 64
     }
 }
 
@@ -87,8 +105,15 @@ impl<'c> Case<'c> {
     }
 }
 
+/// What it takes to judge a text, besides reading its letters.
+const SCRIPT_WORK: usize = 64;
+
 /// Judges a whole text.
 pub(super) fn script(text: &str, around: Around, worst: &mut Worst) {
+    if !worst.spend(SCRIPT_WORK + text.len() + around.work()) {
+        worst.add(DangerRule::TooComplex, text);
+        return;
+    }
     let mut reader = Reader::new(text, around, worst);
     if let Err(Stop(rule)) = reader.list(None) {
         worst.add(rule, text);
@@ -109,11 +134,11 @@ pub(super) fn simple(simple: &Simple, around: &mut Around, worst: &mut Worst) ->
 }
 
 fn assign(name: &str, value: Option<String>, around: &mut Around) {
-    let value = match around.vars.get(name) {
-        Some(before) if *before != value && around.twice == Twice::Unknown => None,
+    let value = match around.get(name) {
+        Some(before) if before != value.as_deref() && around.twice == Twice::Unknown => None,
         _ => value,
     };
-    around.vars.insert(name.to_owned(), value);
+    around.set(name.to_owned(), value);
 }
 
 /// Variables by which other programs load or run something.
@@ -174,6 +199,7 @@ fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
         }
         "alias" => {
             for (name, value) in rest.iter().filter_map(|arg| arg.text.split_once('=')) {
+                around.letters += name.len() + value.len();
                 around.aliases.insert(name.to_owned(), value.to_owned());
             }
         }
@@ -186,11 +212,11 @@ fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
         }
         "read" | "mapfile" | "readarray" | "getopts" | "unset" | "let" => {
             for arg in rest {
-                around.vars.insert(arg.text.clone(), None);
+                around.set(arg.text.clone(), None);
             }
         }
         "printf" if rest.first().is_some_and(|arg| arg.text == "-v") => {
-            around.vars.insert(rest.get(1).map(|arg| arg.text.clone()).unwrap_or_default(), None);
+            around.set(rest.get(1).map(|arg| arg.text.clone()).unwrap_or_default(), None);
         }
         "echo" => {
             let words: Option<Vec<String>> =
@@ -200,12 +226,16 @@ fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
         "printf" => {
             let format = known(rest.first()?)?;
             let words: Option<Vec<String>> = rest[1..].iter().map(known).collect();
-            let words = words?;
+            let words = words?.join(" ");
+            let printed_len = format.len() + words.len() * (1 + format.matches("%b").count());
+            if printed_len > COMMAND_BYTES_MAX {
+                return None;
+            }
             // Close enough: everything it could print, in order.
             let plain = format.replace("\\n", "\n");
-            return Some(match words.as_slice() {
-                [] => plain,
-                words => plain.replacen("%s", &words.join(" "), 1).replace("%b", &words.join(" ")),
+            return Some(match rest.len() {
+                1 => plain,
+                _ => plain.replacen("%s", &words, 1).replace("%b", &words),
             });
         }
         "cat" if rest.is_empty() => {
@@ -245,7 +275,8 @@ pub(super) fn redirected(
 pub(super) fn command(case: &Case<'_>, worst: &mut Worst) {
     let source = &case.simple.source;
     worst.hear(case);
-    if case.around.depth > DEPTH_MAX {
+    let work = case.args.len() + case.around.work();
+    if case.around.depth > DEPTH_MAX || !worst.spend(work) {
         worst.add(DangerRule::TooComplex, source);
         return;
     }

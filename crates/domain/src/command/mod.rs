@@ -33,6 +33,9 @@ pub const COMMAND_BYTES_MAX: usize = 512 * 1024;
 const DEPTH_MAX: usize = 24;
 /// Longest piece of a line that an answer repeats, in characters.
 const PIECE_CHARS_MAX: usize = 200;
+/// Most work for one line, in letters read. A line can say the same thing many times over (values
+/// of values, commands inside of commands), and whoever wrote it must not keep the others waiting.
+const WORK_MAX: usize = 4 * 1024 * 1024;
 
 /// What stands against a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,9 +123,25 @@ pub(super) struct Worst {
     finding: Option<Finding>,
     /// The commands there were, where somebody wants to know.
     heard: Option<said::Heard>,
+    /// The work there was.
+    work: usize,
 }
 
 impl Worst {
+    /// Notes work that is about to be done; `false` where it would be too much, and is not done.
+    fn spend(&mut self, work: usize) -> bool {
+        self.work = self.work.saturating_add(work);
+        self.work <= WORK_MAX
+    }
+
+    /// Judges something on its own, as a part of the same work.
+    fn aside(&mut self, judge: impl FnOnce(&mut Self)) -> Option<Finding> {
+        let mut aside = Self { work: self.work, ..Self::default() };
+        judge(&mut aside);
+        self.work = aside.work;
+        aside.finding
+    }
+
     fn add(&mut self, rule: DangerRule, piece: &str) {
         if let Some(heard) = &mut self.heard {
             heard.found(rule);

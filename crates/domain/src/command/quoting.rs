@@ -1,7 +1,7 @@
 //! Reads one word: quotes, escapes, variables, and commands inside of it.
 
 use super::judge::Around;
-use super::reader::{Reader, Stop};
+use super::reader::{Reader, Stop, VALUE_WORK};
 use super::rule::DangerRule;
 use super::word::{Piece, written};
 
@@ -96,6 +96,10 @@ impl Reader<'_> {
 
     /// Words up to a closing bracket.
     fn elements(&mut self) -> Result<(), Stop> {
+        self.deeper(Self::elements_inside)
+    }
+
+    fn elements_inside(&mut self) -> Result<(), Stop> {
         loop {
             match self.peek(0) {
                 None => return Err(UNREADABLE),
@@ -162,19 +166,22 @@ impl Reader<'_> {
         match self.peek(1) {
             Some('(') => {
                 self.at += 2;
-                if self.peek(0) == Some('(') && self.is_calculation() {
+                if self.peek(0) == Some('(') && self.is_calculation()? {
                     self.at += 1;
-                    self.skip_calculation()?;
+                    self.deeper(Self::skip_calculation)?;
                     return unknown();
                 }
                 match self.nested(Some(')'))? {
-                    Some(text) => Ok(vec![value(text.trim_end_matches('\n').into(), is_quoted)]),
+                    Some(text) => {
+                        self.spend(text.len().saturating_mul(VALUE_WORK))?;
+                        Ok(vec![value(text.trim_end_matches('\n').into(), is_quoted)])
+                    }
                     None => unknown(),
                 }
             }
             Some('{') => {
                 self.at += 2;
-                self.parameter(is_quoted)
+                self.deeper(|reader| reader.parameter(is_quoted))
             }
             Some('\'') if !is_quoted => {
                 self.at += 2;
@@ -187,11 +194,11 @@ impl Reader<'_> {
             Some(it) if it.is_ascii_alphabetic() || it == '_' => {
                 self.at += 1;
                 let name = self.name();
-                Ok(vec![self.variable(&name, is_quoted)])
+                Ok(vec![self.variable(&name, is_quoted)?])
             }
             Some(it) if it.is_ascii_digit() => {
                 self.at += 2;
-                Ok(vec![self.variable(&it.to_string(), is_quoted)])
+                Ok(vec![self.variable(&it.to_string(), is_quoted)?])
             }
             Some('@' | '*' | '#' | '?' | '-' | '$' | '!') => {
                 self.at += 2;
@@ -213,13 +220,15 @@ impl Reader<'_> {
     }
 
     /// The value of a variable, where the line itself says what it is.
-    fn variable(&self, name: &str, is_quoted: bool) -> Piece {
-        match (self.around.vars.get(name), name) {
-            (Some(Some(text)), _) => value(text.clone(), is_quoted),
-            (None, "IFS") => value(" ".to_owned(), is_quoted),
-            (None, "HOME") => value("~".to_owned(), is_quoted),
-            _ => Piece::Unknown { is_quoted },
-        }
+    fn variable(&mut self, name: &str, is_quoted: bool) -> Result<Piece, Stop> {
+        let text = match (self.around.get(name), name) {
+            (Some(Some(text)), _) => text.to_owned(),
+            (None, "IFS") => " ".to_owned(),
+            (None, "HOME") => "~".to_owned(),
+            _ => return Ok(Piece::Unknown { is_quoted }),
+        };
+        self.spend(text.len().saturating_mul(VALUE_WORK))?;
+        Ok(value(text, is_quoted))
     }
 
     /// The rest of a `${…}`.
@@ -227,7 +236,7 @@ impl Reader<'_> {
         let name = self.name();
         if self.peek(0) == Some('}') && !name.is_empty() {
             self.at += 1;
-            return Ok(vec![self.variable(&name, is_quoted)]);
+            return Ok(vec![self.variable(&name, is_quoted)?]);
         }
         loop {
             match self.peek(0) {
@@ -254,21 +263,18 @@ impl Reader<'_> {
     }
 
     /// Whether what follows is `(…))`: a calculation, not a list in brackets.
-    fn is_calculation(&self) -> bool {
+    fn is_calculation(&mut self) -> Result<bool, Stop> {
         let mut level = 0usize;
-        for (at, it) in self.text[self.at..].iter().enumerate() {
+        let end = self.text[self.at..].iter().position(|it| {
             match it {
                 '(' => level += 1,
-                ')' => {
-                    level -= 1;
-                    if level == 0 {
-                        return self.text.get(self.at + at + 1) == Some(&')');
-                    }
-                }
+                ')' => level -= 1,
                 _ => {}
             }
-        }
-        false
+            level == 0
+        });
+        self.spend(end.unwrap_or(self.text.len() - self.at))?;
+        Ok(end.is_some_and(|end| self.peek(end + 1) == Some(')')))
     }
 
     fn skip_calculation(&mut self) -> Result<(), Stop> {
@@ -292,6 +298,7 @@ impl Reader<'_> {
     /// Commands inside this one, up to `close`; what they print, where that is known.
     pub(super) fn nested(&mut self, close: Option<char>) -> Result<Option<String>, Stop> {
         let depth = self.around.depth + 1;
+        self.spend(self.around.work())?;
         let inner = Around { depth, is_fed: false, feed: None, ..self.around.clone() };
         let outer = std::mem::replace(&mut self.around, inner);
         let read = self.list(close);

@@ -16,6 +16,12 @@ pub(super) struct Stop(pub(super) DangerRule);
 
 const UNREADABLE: Stop = Stop(DangerRule::Unreadable);
 
+/// What a letter of a value takes: each can become an argument of its own.
+pub(super) const VALUE_WORK: usize = 8;
+
+/// Most letters of all that one word stands for: a few braces stand for millions of words.
+const EXPANDED_MAX: usize = 64 * 1024;
+
 /// A compound command that has begun.
 struct Group {
     kind: Kind,
@@ -69,6 +75,25 @@ impl<'w> Reader<'w> {
         Self { text: text.chars().collect(), at: 0, around, worst }
     }
 
+    /// Notes work that is about to be done.
+    pub(super) fn spend(&mut self, work: usize) -> Result<(), Stop> {
+        if self.worst.spend(work) { Ok(()) } else { Err(Stop(DangerRule::TooComplex)) }
+    }
+
+    /// Reads what is inside of something that can be inside of itself.
+    pub(super) fn deeper<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        if self.around.depth > DEPTH_MAX {
+            return Err(Stop(DangerRule::TooComplex));
+        }
+        self.around.depth += 1;
+        let done = read(self);
+        self.around.depth -= 1;
+        done
+    }
+
     pub(super) fn peek(&self, ahead: usize) -> Option<char> {
         self.text.get(self.at + ahead).copied()
     }
@@ -109,7 +134,7 @@ impl<'w> Reader<'w> {
                 list.start = self.at;
             }
             let Some(next) = self.peek(0) else {
-                self.finish(&mut list, End::Other);
+                self.finish(&mut list, End::Other)?;
                 return if close.is_none() { Ok(list.printed()) } else { Err(UNREADABLE) };
             };
             match next {
@@ -136,7 +161,7 @@ impl<'w> Reader<'w> {
                 '(' => self.bracket(&mut list)?,
                 ')' => {
                     let inner = list.groups.iter().rposition(|it| it.kind == Kind::Paren);
-                    self.finish(&mut list, End::Other);
+                    self.finish(&mut list, End::Other)?;
                     self.at += 1;
                     match inner {
                         Some(at) => list.groups.truncate(at),
@@ -163,17 +188,18 @@ impl<'w> Reader<'w> {
     }
 
     fn ended(&mut self, list: &mut List, len: usize, end: End) -> Result<(), Stop> {
-        self.finish(list, end);
+        self.finish(list, end)?;
         self.at += len;
         Ok(())
     }
 
     /// Judges the command that was read, and notes what the next one is fed with.
-    fn finish(&mut self, list: &mut List, end: End) {
+    fn finish(&mut self, list: &mut List, end: End) -> Result<(), Stop> {
         let mut simple = std::mem::take(&mut list.simple);
         if simple.is_empty() && end == End::Line {
-            return;
+            return Ok(());
         }
+        self.spend(1 + list.groups.len() + list.functions.len())?;
         let is_inside_fed = list.groups.iter().any(|group| group.is_fed);
         if !simple.is_empty() {
             simple.source = self.text[list.start..self.at].iter().collect();
@@ -191,6 +217,7 @@ impl<'w> Reader<'w> {
         }
         list.is_fed = end == End::Pipe;
         list.feed = if list.is_fed { list.printed.clone() } else { None };
+        Ok(())
     }
 
     /// `(`: a function's, a calculation's, or of a list of commands.
@@ -259,7 +286,7 @@ impl<'w> Reader<'w> {
                 return Ok(());
             }
         }
-        list.simple.args.extend(word::args(&pieces));
+        list.simple.args.extend(self.args(&pieces)?);
         // A word that is nothing but an empty value is no word; the command still is one.
         list.simple.has_words = true;
         Ok(())
@@ -288,7 +315,15 @@ impl<'w> Reader<'w> {
         if self.at == before {
             return Err(UNREADABLE);
         }
-        Ok(word::args(&pieces).into_iter().map(|arg| arg.text).collect())
+        Ok(self.args(&pieces)?.into_iter().map(|arg| arg.text).collect())
+    }
+
+    /// The arguments that a word becomes.
+    fn args(&mut self, pieces: &[Piece]) -> Result<Vec<Arg>, Stop> {
+        let mut left = EXPANDED_MAX;
+        let args = word::args(pieces, &mut left);
+        self.spend((EXPANDED_MAX - left).saturating_mul(VALUE_WORK))?;
+        args.ok_or(Stop(DangerRule::TooComplex))
     }
 
     /// Judges the text of a command inside this one.

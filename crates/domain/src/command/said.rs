@@ -33,7 +33,7 @@ pub fn said(line: &str) -> Option<Vec<Said>> {
     if line.len() > COMMAND_BYTES_MAX {
         return None;
     }
-    let mut worst = Worst { finding: None, heard: Some(Heard::default()) };
+    let mut worst = Worst { heard: Some(Heard::default()), ..Worst::default() };
     judge::script(line, Around::default(), &mut worst);
     let heard = worst.heard?;
     (!heard.is_partial && heard.commands.len() <= COMMANDS_MAX).then_some(heard.commands)

@@ -40,58 +40,81 @@ impl Arg {
     }
 }
 
-/// The arguments one word becomes: braces expanded, values split.
-pub(super) fn args(pieces: &[Piece]) -> Vec<Arg> {
-    braces(pieces.to_vec(), 0).iter().flat_map(|pieces| fields(pieces)).collect()
+/// The arguments one word becomes: braces expanded, values split. Takes from `left` the letters
+/// of all that the braces stand for; `None` where that is not enough.
+pub(super) fn args(pieces: &[Piece], left: &mut usize) -> Option<Vec<Arg>> {
+    let has_braces = |piece: &Piece| matches!(piece, Piece::Text { text, is_quoted: false, is_value: false } if text.contains('{'));
+    if !pieces.iter().any(has_braces) {
+        return Some(fields(pieces));
+    }
+    let all = braces(flat(pieces), 0, left)?;
+    Some(all.iter().flat_map(|pieces| fields(pieces)).collect())
 }
 
-/// Alternatives of one word that are followed: more becomes unknown.
-const BRACES_DEPTH_MAX: usize = 6;
+/// Braces of one word that are followed, one after or inside of another.
+const BRACES_MAX: usize = 16;
 
-/// Expands the first `{a,b}` outside of quotes, and then the rest.
-fn braces(pieces: Vec<Piece>, depth: usize) -> Vec<Vec<Piece>> {
-    // Character by character, so that quotes inside an alternative stay where they are.
+/// Character by character, so that quotes inside an alternative stay where they are.
+fn flat(pieces: &[Piece]) -> Vec<Piece> {
     let mut flat: Vec<Piece> = Vec::new();
     for piece in pieces {
         match piece {
             Piece::Text { text, is_quoted: false, is_value: false } => {
                 flat.extend(text.chars().map(|it| written(it.to_string())));
             }
-            other => flat.push(other),
+            other => flat.push(other.clone()),
         }
     }
-    let is = |piece: &Piece, mark: &str| matches!(piece, Piece::Text { text, is_quoted: false, is_value: false } if text == mark);
-    for open in (0..flat.len()).filter(|at| is(&flat[*at], "{")) {
-        let (mut level, mut commas, mut close) = (0usize, Vec::new(), None);
-        for (at, piece) in flat.iter().enumerate().skip(open) {
-            if is(piece, "{") {
-                level += 1;
-            } else if is(piece, "}") {
-                level -= 1;
-                if level == 0 {
-                    close = Some(at);
-                    break;
+    flat
+}
+
+/// Expands the first `{a,b}` outside of quotes, and then the rest; `None` where that is too
+/// much.
+fn braces(flat: Vec<Piece>, depth: usize, left: &mut usize) -> Option<Vec<Vec<Piece>>> {
+    *left = left.checked_sub(flat.len())?;
+    let Some(Alternatives { open, commas, close }) = first_alternatives(&flat) else {
+        return Some(vec![flat]);
+    };
+    if depth >= BRACES_MAX {
+        return None;
+    }
+    let mut all = Vec::new();
+    let mut from = open + 1;
+    for end in commas.into_iter().chain([close]) {
+        let one = [&flat[..open], &flat[from..end], &flat[close + 1..]].concat();
+        all.extend(braces(one, depth + 1, left)?);
+        from = end + 1;
+    }
+    Some(all)
+}
+
+/// Where a `{a,b}` stands.
+struct Alternatives {
+    open: usize,
+    commas: Vec<usize>,
+    close: usize,
+}
+
+/// The first opening brace that is closed, with a comma of its own in between.
+fn first_alternatives(flat: &[Piece]) -> Option<Alternatives> {
+    let mut open: Vec<(usize, Vec<usize>)> = Vec::new();
+    let mut first: Option<Alternatives> = None;
+    for (at, piece) in flat.iter().enumerate() {
+        let Piece::Text { text, is_quoted: false, is_value: false } = piece else { continue };
+        match &**text {
+            "{" => open.push((at, Vec::new())),
+            "," => open.last_mut().into_iter().for_each(|(_, commas)| commas.push(at)),
+            "}" => {
+                let Some((open, commas)) = open.pop() else { continue };
+                let is_first = first.as_ref().is_none_or(|first| open < first.open);
+                if !commas.is_empty() && is_first {
+                    first = Some(Alternatives { open, commas, close: at });
                 }
-            } else if is(piece, ",") && level == 1 {
-                commas.push(at);
             }
+            _ => {}
         }
-        let Some(close) = close.filter(|_| !commas.is_empty()) else { continue };
-        if depth >= BRACES_DEPTH_MAX {
-            return vec![vec![Piece::Unknown { is_quoted: false }]];
-        }
-        let mut all = Vec::new();
-        let mut from = open + 1;
-        for end in commas.into_iter().chain([close]) {
-            let mut one = flat[..open].to_vec();
-            one.extend_from_slice(&flat[from..end]);
-            one.extend_from_slice(&flat[close + 1..]);
-            all.extend(braces(one, depth + 1));
-            from = end + 1;
-        }
-        return all;
     }
-    vec![flat]
+    first
 }
 
 /// Text as it was written, outside of quotes.

@@ -244,6 +244,10 @@ fn split(script: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
 
 /// Judges the command inside.
 fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
+    if !worst.spend(args.len() + case.around.work()) {
+        worst.add(DangerRule::TooComplex, &case.simple.source);
+        return;
+    }
     let around = case.around.inside();
     if matches!(name, "xargs" | "parallel") && !args.is_empty() {
         let mut args = args.to_vec();
@@ -279,11 +283,10 @@ fn remote(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let words: Vec<&str> = args.iter().map(|arg| &*arg.text).collect();
     let is_first_own = matches!(name, "watch" | "entr");
     let line = words.join(" ");
-    let mut found = Worst::default();
-    judge::script(&line, case.around.inside(), &mut found);
+    let found = worst.aside(|aside| judge::script(&line, case.around.inside(), aside));
     // Words that are options or a host read as commands nobody knows; only what is known to
     // be dangerous counts.
-    if let Some(finding) = found.finding
+    if let Some(finding) = found
         && (is_first_own || !matches!(finding.rule, DangerRule::Dynamic | DangerRule::Unreadable))
     {
         worst.add(finding.rule, &finding.piece);
@@ -350,7 +353,7 @@ fn shell(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             let mut around = case.around.inside();
             for (number, other) in others.iter().enumerate().take(10) {
                 let value = other.is_known.then(|| other.text.clone());
-                around.vars.insert(number.to_string(), value);
+                around.set(number.to_string(), value);
             }
             (around.is_fed, around.feed) = (case.simple.is_fed, case.simple.feed.clone());
             judge::script(&arg.text, around, worst);
@@ -474,6 +477,10 @@ fn found(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch" => {
                 let words = rest[at + 1..].iter().take_while(|it| it.text != ";" && it.text != "+");
+                if !worst.spend(words.clone().count() + case.around.work()) {
+                    worst.add(DangerRule::TooComplex, source);
+                    return;
+                }
                 let found = |arg: &Arg| match whole {
                     _ if !arg.text.contains("{}") => arg.clone(),
                     Some(whole) if arg.text == "{}" => whole.clone(),

@@ -1,6 +1,6 @@
 //! Redirections, and the here documents among them.
 
-use super::{List, Piece, Reader, Stop, UNREADABLE, judge, word};
+use super::{List, Piece, Reader, Stop, UNREADABLE, judge};
 
 impl Reader<'_> {
     /// A redirection and what it leads to.
@@ -27,7 +27,7 @@ impl Reader<'_> {
         if self.at == before {
             return Err(UNREADABLE);
         }
-        let args = word::args(&pieces);
+        let args = self.args(&pieces)?;
         list.simple.has_words = true;
         if operator == "<<<" {
             let is_known = args.iter().all(|arg| arg.is_known);
@@ -35,6 +35,7 @@ impl Reader<'_> {
             list.simple.bodies.push((texts.join(" "), is_known));
         } else {
             list.simple.reads |= operator.starts_with('<');
+            self.spend(self.at - list.start)?;
             let source: String = self.text[list.start..self.at].iter().collect();
             for arg in &args {
                 judge::redirected(&operator, arg, &self.around, &source, self.worst);
@@ -48,7 +49,7 @@ impl Reader<'_> {
         let pieces = self.word()?;
         let is_literal =
             pieces.iter().any(|piece| matches!(piece, Piece::Text { is_quoted: true, .. }));
-        let end: String = word::args(&pieces).into_iter().map(|arg| arg.text).collect();
+        let end: String = self.args(&pieces)?.into_iter().map(|arg| arg.text).collect();
         if end.is_empty() {
             return Err(UNREADABLE);
         }
@@ -69,6 +70,8 @@ impl Reader<'_> {
             body.push_str(text);
             body.push('\n');
         }
+        // The line was looked through, the body taken, and what is behind it moved.
+        self.spend(from - self.at + (self.text.len() - from) / 16)?;
         self.text.drain(line..from);
         let mut is_known = true;
         if !is_literal {

@@ -1,6 +1,6 @@
 //! Words that belong to the shell's own language: loops, branches, functions, cases.
 
-use super::{Kind, List, Reader, Stop, UNREADABLE, word};
+use super::{Kind, List, Reader, Stop, UNREADABLE};
 
 impl Reader<'_> {
     /// Follows a reserved word; `false` when it is an ordinary one.
@@ -70,7 +70,11 @@ impl Reader<'_> {
                 match self.peek(0) {
                     None => return Err(UNREADABLE),
                     Some(';' | '\n') => break,
-                    Some(_) => values.extend(word::args(&self.word()?)),
+                    Some('&' | '|' | '<' | '>' | '(' | ')') => return Err(UNREADABLE),
+                    Some(_) => {
+                        let pieces = self.word()?;
+                        values.extend(self.args(&pieces)?);
+                    }
                 }
             }
         }
@@ -78,7 +82,7 @@ impl Reader<'_> {
             [one] if one.is_known && !one.is_glob => Some(one.text.clone()),
             _ => None,
         };
-        self.around.vars.insert(name, value);
+        self.around.set(name, value);
         Ok(())
     }
 
