@@ -35,7 +35,7 @@ fn of_table(table: &str) -> Option<Kind> {
             Kind::Session
         }
         "approval" | "approval_grant" | "button" => Kind::Approval,
-        "audit" | "audit_queue" | "anchor" => Kind::Audit,
+        "audit" | "audit_queue" | "audit_count" | "anchor" => Kind::Audit,
         "origin" | "delivery" | "delivery_part" | "pairing_request" | "pairing"
         | "pairing_tries" | "joined_chat" | "inbox" | "event_taken" | "event" => Kind::Route,
         // Tokens, cursors of accounts, and whatever else has a name and a value.

@@ -280,19 +280,10 @@ fn with_sync<T>(
     write(db)
 }
 
-/// Makes the next epoch. Ids of the audit queue begin anew above it, so that none is used
-/// twice even where a loss of power undid the newest of them.
+/// Makes the next epoch.
 fn claim(sql: &Connection, owner: &str) -> rusqlite::Result<u64> {
     let claim = "UPDATE fence SET epoch = epoch + 1, owner = ?1 RETURNING epoch";
     let epoch: i64 = sql.query_row(claim, [owner], |row| row.get(0))?;
-    let floor = epoch << 32;
-    let raised = sql.execute(
-        "UPDATE sqlite_sequence SET seq = max(seq, ?1) WHERE name = 'audit_queue'",
-        [floor],
-    )?;
-    if raised == 0 {
-        sql.execute("INSERT INTO sqlite_sequence VALUES ('audit_queue', ?1)", [floor])?;
-    }
     Ok(epoch.cast_unsigned())
 }
 

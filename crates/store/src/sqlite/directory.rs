@@ -36,6 +36,7 @@ pub(crate) fn forget(sql: &Connection, id: &AgentId) -> rusqlite::Result<()> {
         "DELETE FROM event WHERE agent = ?1",
         "DELETE FROM anchor WHERE agent = ?1",
         "DELETE FROM audit_queue WHERE agent = ?1",
+        "DELETE FROM audit_count WHERE agent = ?1",
         "DELETE FROM busy WHERE agent = ?1",
         "DELETE FROM spent WHERE agent = ?1",
     ] {

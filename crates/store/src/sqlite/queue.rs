@@ -22,14 +22,23 @@ pub(crate) struct Queued {
     pub(crate) entry: AuditEntry,
 }
 
-/// In the daemon's database: keeps a record for an agent.
+/// In the daemon's database: keeps a record for an agent. Numbers begin anew above those of every
+/// earlier epoch, so that none is used twice even where a loss of power undid the newest of them.
 pub(crate) fn push(sql: &Connection, agent: &AgentId, entry: &AuditEntry) -> rusqlite::Result<()> {
+    let id: i64 = sql
+        .prepare_cached(
+            "INSERT INTO audit_count SELECT ?1, (epoch << 32) + 1 FROM fence WHERE true
+             ON CONFLICT (agent) DO UPDATE SET last = max(last + 1, excluded.last)
+             RETURNING last",
+        )?
+        .query_row([agent.as_str()], |row| row.get(0))?;
     sql.prepare_cached(
-        "INSERT INTO audit_queue (agent, at, actor, kind, generation, content)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        "INSERT INTO audit_queue (agent, id, at, actor, kind, generation, content)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     )?
     .execute((
         agent.as_str(),
+        id,
         entry.at.as_millis(),
         &entry.actor,
         &entry.kind,

@@ -30,7 +30,7 @@ pub(crate) const AGENT: Format = Format {
 pub(crate) const DAEMON: Format = Format {
     application_id: 0x696e_7364, // "insd"
     cache_kib: 2_048,
-    statements: 24,
+    statements: 25,
     migrations: &[
         concat!(
             include_str!("migrations/fence_1.sql"),
@@ -39,5 +39,6 @@ pub(crate) const DAEMON: Format = Format {
         ),
         include_str!("migrations/daemon_2.sql"),
         include_str!("migrations/daemon_3.sql"),
+        include_str!("migrations/daemon_4.sql"),
     ],
 };

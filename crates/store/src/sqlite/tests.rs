@@ -230,6 +230,61 @@ async fn a_crash_between_the_two_files_repeats_nothing() {
     assert_eq!(kinds, ["one", "two", "three", "four"]);
 }
 
+/// What an agent remembers of the records it took in, after these waited in this order.
+async fn remembered(order: &[&str]) -> i64 {
+    let home = tempfile::tempdir().unwrap();
+    let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
+    let store = Store::open(options, World::real().unwrap()).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    for name in order {
+        let queued = DaemonCommand::QueueAudit(agent(name), entry("one"));
+        store.daemon().commit(vec![queued], &fence).await.unwrap();
+    }
+    let count = order.iter().filter(|name| **name == "a").count();
+    assert_eq!(store.agent(&agent("a")).audit_tail(9).await.unwrap().len(), count);
+    store.shutdown().await;
+    let sql = Connection::open(home.path().join("agents/a/agent.db")).unwrap();
+    sql.query_row("SELECT id FROM taken_in", [], |row| row.get(0)).unwrap()
+}
+
+#[tokio::test]
+async fn what_waited_for_others_leaves_no_trace_in_an_agents_file() {
+    let alone = remembered(&["a", "a"]).await;
+    assert_eq!(remembered(&["b", "a", "b", "c", "a", "b"]).await, alone);
+    assert_ne!(remembered(&["a"]).await, alone, "it counts");
+}
+
+#[tokio::test]
+async fn records_that_waited_in_an_older_format_are_taken_in_once() {
+    let home = tempfile::tempdir().unwrap();
+    let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
+    {
+        let raw = Connection::open(home.path().join("insula.db")).unwrap();
+        raw.execute_batch("PRAGMA journal_mode = WAL").unwrap();
+        super::schema::DAEMON.migrations[..3].iter().for_each(|step| {
+            raw.execute_batch(step).unwrap();
+        });
+        // Numbers of all agents were one sequence, and `b` took in the middle one.
+        raw.execute_batch(
+            "PRAGMA application_id = 0x696e7364; PRAGMA user_version = 3;
+             UPDATE fence SET epoch = 1;
+             INSERT INTO audit_queue VALUES (4294967297, 'a', 0, 'x', 'one', 1, '{}');
+             INSERT INTO audit_queue VALUES (4294967299, 'a', 0, 'x', 'two', 1, '{}');",
+        )
+        .unwrap();
+    }
+    let store = Store::open(options, World::real().unwrap()).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    for name in ["a", "b"] {
+        let queued = DaemonCommand::QueueAudit(agent(name), entry("three"));
+        store.daemon().commit(vec![queued], &fence).await.unwrap();
+    }
+    for (name, wanted) in [("a", &["one", "two", "three"][..]), ("b", &["three"])] {
+        let records = store.agent(&agent(name)).audit_tail(9).await.unwrap();
+        assert_eq!(records.iter().map(|it| &*it.kind).collect::<Vec<_>>(), wanted);
+    }
+}
+
 #[tokio::test]
 async fn a_cut_end_shows_and_a_lagging_anchor_does_not() {
     let home = tempfile::tempdir().unwrap();
