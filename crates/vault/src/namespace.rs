@@ -58,7 +58,8 @@ impl Namespace {
             }
             let key = self.shared.key_to_write()?;
             let place = Place { key: &key, owner: &self.owner, name };
-            let bytes = place.seal(secret, &self.shared.random, self.shared.next_count())?;
+            let count = self.shared.next_count(&self.owner);
+            let bytes = place.seal(secret, &self.shared.random, count)?;
             let scratch = &self.shared.scratch;
             let parent = folder.parent().unwrap_or(&folder);
             files::create_folders([&*self.shared.folder, scratch.folder(), parent, &folder])?;

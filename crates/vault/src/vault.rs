@@ -14,7 +14,6 @@ use insula_world::{Random, StorageExecutor, World};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 /// The secrets of a home. Cheap to clone.
@@ -63,7 +62,7 @@ pub(crate) struct Shared {
     pub(crate) lives: RwLock<Lives>,
     keys: Arc<dyn KeySource>,
     key: Mutex<Option<(Arc<VaultKey>, KeyExposure)>>,
-    count: AtomicU64,
+    sealed: Mutex<BTreeMap<Owner, u64>>,
 }
 
 /// How often each agent was forgotten: a handle made before is refused, so that what still
@@ -81,9 +80,13 @@ impl Lives {
 }
 
 impl Shared {
-    /// A number that was not given out before in this run.
-    pub(crate) fn next_count(&self) -> u64 {
-        self.count.fetch_add(1, Ordering::Relaxed)
+    /// A number that this owner was not given before in this run. Each has its own: what one
+    /// agent's secrets are sealed with tells nothing about how often another's were.
+    pub(crate) fn next_count(&self, owner: &Owner) -> u64 {
+        let mut sealed = self.sealed.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = sealed.entry(owner.clone()).or_default();
+        *count += 1;
+        *count
     }
 
     /// The key, for a file that exists.
@@ -172,7 +175,7 @@ impl Vault {
             lives: RwLock::default(),
             keys,
             key: Mutex::default(),
-            count: AtomicU64::new(0),
+            sealed: Mutex::default(),
         });
         Self { shared }
     }
