@@ -19,6 +19,12 @@ use std::path::{Path, PathBuf};
 /// The binary under test.
 pub const INSULA: &str = env!("CARGO_BIN_EXE_insula");
 
+/// The binary that is started and asked: the one under test, or the one that a campaign was told
+/// to kill, by `INSULA_BINARY`.
+fn binary() -> PathBuf {
+    std::env::var_os("INSULA_BINARY").map_or_else(|| INSULA.into(), PathBuf::from)
+}
+
 /// Looks before a condition counts as one that never comes. A look is at least one run of the
 /// command line, so this many take far longer than anything a daemon does.
 const TRIES_MAX: usize = 3_000;
@@ -35,17 +41,17 @@ pub fn configured(config: &str) -> Home {
 
 /// The daemon, ready, following edits.
 pub fn start(home: &Home) -> Daemon {
-    Daemon::start(INSULA, home.path()).unwrap()
+    Daemon::start(binary(), home.path()).unwrap()
 }
 
 /// The daemon, ready, applying edits only when asked.
 pub fn start_still(home: &Home) -> Daemon {
-    Daemon::start_with(INSULA, home.path(), &["--no-watch"]).unwrap()
+    Daemon::start_with(binary(), home.path(), &["--no-watch"]).unwrap()
 }
 
 /// Runs a command in a home, whether or not a daemon runs there.
 pub fn insula(home: &Home, args: &[&str]) -> Output {
-    run(INSULA, home.path(), args)
+    run(binary(), home.path(), args)
 }
 
 /// The answer of a command that has to succeed.

@@ -18,8 +18,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// People who talk, each in a chat of their own, the next when the last was answered.
+/// People who talk, each in a chat of their own.
 const PEOPLE: i64 = 4;
+/// The most that one says before they wait for the answers.
+const AT_ONCE_MAX: usize = 3;
 /// What one person says before another takes their place: a conversation that is longer is
 /// shortened on its way to the model, and this one knows only whole ones.
 const SAID_MAX: usize = 40;
@@ -50,13 +52,19 @@ fn campaign_of(kills: u64, seed: u64) -> usize {
                 let (platform, stop) = (&platform, &stop);
                 scope.spawn(move || {
                     let mut said: Vec<(i64, String)> = vec![];
+                    let mut counts = (1..=AT_ONCE_MAX).cycle();
                     while !stop.load(Ordering::SeqCst) {
                         let sitting = i64::try_from(said.len() / SAID_MAX).unwrap();
                         let user = User::new(100 + person + PEOPLE * sitting, "P");
-                        let text = format!("p{person}-{}", said.len());
-                        platform.telegram.say(Where::Dm(ADA), &Draft::new(&user, &text));
-                        platform.until(|sent| bare(&sent.text) == reply_to(&text));
-                        said.push((user.id, text));
+                        let first = said.len();
+                        for _ in 0..counts.next().unwrap_or(1) {
+                            let text = format!("p{person}-{}", said.len());
+                            platform.telegram.say(Where::Dm(ADA), &Draft::new(&user, &text));
+                            said.push((user.id, text));
+                        }
+                        for (_, text) in &said[first..] {
+                            platform.until(|sent| bare(&sent.text) == reply_to(text));
+                        }
                     }
                     said
                 })
