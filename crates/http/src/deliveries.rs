@@ -36,7 +36,7 @@ pub struct DeliveryView {
     turn: Option<i64>,
     /// How many messages of it the platform took.
     parts_sent: usize,
-    /// How often it was put off.
+    /// How often it was tried in vain.
     attempts: u32,
     queued_at: String,
     changed_at: String,
@@ -59,7 +59,8 @@ impl DeliveryView {
             session: delivery.session.map(|session| session.0),
             turn: delivery.turn.map(|turn| turn.0),
             parts_sent: delivery.sent.len(),
-            attempts: delivery.attempts,
+            // What is in doubt was tried, and did not say whether that was in vain.
+            attempts: delivery.attempts.max(delivery.doubts),
             queued_at: delivery.queued_at.to_string(),
             changed_at: delivery.changed_at.to_string(),
             next_at: delivery.next_at.to_string(),

@@ -156,7 +156,7 @@ pub struct Delivery {
     pub name: Option<Box<str>>,
     /// How it stands.
     pub state: DeliveryState,
-    /// How often it was put off.
+    /// How often it was tried in vain.
     pub attempts: u32,
     /// How often a request for the part that is next may have arrived unknown to us.
     pub doubts: u32,

@@ -156,6 +156,8 @@ async fn a_chat_keeps_its_order_and_no_other_waits(opener: &dyn Opener) {
     assert_eq!(head("b").await, Some(ids[0]));
     let failed = OutboxCommand::Failed { id: ids[0], why: "gone".to_owned(), at: at(7) };
     change(&a, &fence, failed).await;
+    // Put off once, and then refused.
+    assert_eq!(a.delivery(ids[0]).await.unwrap().unwrap().attempts, 2);
     assert_eq!(head("b").await, Some(ids[2]));
     assert_eq!(head("nowhere").await, None);
     assert_eq!(a.next_delivery().await.unwrap(), Some(at(5)));

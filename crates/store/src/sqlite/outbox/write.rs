@@ -70,7 +70,7 @@ pub(crate) fn apply(
         OutboxCommand::Failed { id, why, at } => {
             let failed = DeliveryState::Failed.code();
             sql.prepare_cached(
-                "UPDATE delivery SET state = ?2, why = ?3, changed_at = ?4
+                "UPDATE delivery SET state = ?2, why = ?3, changed_at = ?4, attempts = attempts + 1
                  WHERE id = ?1 AND state < 3",
             )?
             .execute((id.0, failed, why, at.as_millis()))?;
