@@ -10,6 +10,18 @@ use insula_runtime::access::{Asked, Visit};
 use insula_runtime::{AgentContext, House};
 use insula_store::{StoreError, Visitor};
 
+/// What somebody hears who is turned away.
+pub(crate) enum Told {
+    /// The code they asked for.
+    Code(String),
+    /// That too many wait. Whoever asks again hears it again, so who says it has to see that
+    /// nobody can make it a flood.
+    Full(&'static str),
+}
+
+/// What is said where too many wait: nothing about the agent, nor that there is one.
+const FULL: &str = "Too many people wait to be let in here. Please come back later.";
+
 /// Turns somebody away who may not talk to an agent: with a code where that is wanted, which is
 /// what is said to them, and otherwise without a word. In a group always without: others would
 /// read it.
@@ -17,7 +29,7 @@ pub(crate) async fn turn_away(
     house: &House,
     agent: &AgentContext,
     envelope: &Envelope,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<Told>, StoreError> {
     house.visits.count(Visit::Stranger);
     let address = &envelope.address;
     let Some(user) = &address.user else { return Ok(None) };
@@ -38,9 +50,10 @@ pub(crate) async fn turn_away(
     match house.ask_pairing(agent, who, &envelope.sender.name, place).await? {
         Asked::Code(code) => {
             house.visits.count(Visit::Code);
-            Ok(Some(offer(&code)))
+            Ok(Some(Told::Code(offer(&code))))
         }
-        Asked::NotNow => Ok(None),
+        Asked::Full => Ok(Some(Told::Full(FULL))),
+        Asked::TooSoon => Ok(None),
     }
 }
 

@@ -22,7 +22,7 @@ pub use commands::COMMANDS;
 pub use words::without_notes;
 
 use crate::adapter::NotTaken;
-use crate::door;
+use crate::door::{self, Told};
 use crate::envelope::{Envelope, Happening};
 use crate::lines::Lines;
 use crate::post::Body;
@@ -50,6 +50,11 @@ use tokio::sync::Semaphore;
 /// How long events are remembered. No platform delivers one again after that.
 const REMEMBERED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// How often somebody hears that they are refused, as by a budget.
+const REFUSED_EVERY: Duration = Duration::from_secs(60);
+/// How often a stranger hears that too many wait before them.
+const FULL_EVERY: Duration = Duration::from_secs(60 * 60);
+
 /// Lines of the gateway's own that may be on their way at once.
 const LINES_OUT_MAX: usize = 64;
 
@@ -69,6 +74,8 @@ pub struct Inner {
     asleep: Asleep,
     /// Who was told lately that they are refused.
     lately: Lately,
+    /// Which strangers were told lately that too many wait.
+    crowded: Lately,
     /// Room for lines of the gateway's own that are on their way.
     lines_out: Arc<Semaphore>,
     /// On which day events were last forgotten, by agent.
@@ -114,7 +121,8 @@ impl WayIn {
             lines,
             chats: Chats::default(),
             asleep: Asleep::default(),
-            lately: Lately::default(),
+            lately: Lately::new(REFUSED_EVERY),
+            crowded: Lately::new(FULL_EVERY),
             lines_out: Arc::new(Semaphore::new(LINES_OUT_MAX)),
             tidied: Mutex::default(),
         };
@@ -219,6 +227,7 @@ impl WayIn {
         match concern {
             Concern::Stranger => {
                 if let Some(told) = door::turn_away(&self.house, agent, envelope).await? {
+                    let Some(told) = self.told(told, envelope) else { return Ok(()) };
                     if matches!(envelope.what, Happening::Added)
                         && !self.enter(agent, envelope).await
                     {
@@ -233,6 +242,16 @@ impl WayIn {
                 self.house.visits.count(Visit::Passed);
                 Ok(())
             }
+        }
+    }
+
+    /// What is really said to somebody who is turned away.
+    fn told(&self, told: Told, envelope: &Envelope) -> Option<String> {
+        let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());
+        let who = envelope.address.user.as_ref()?.as_str();
+        match told {
+            Told::Code(text) => Some(text),
+            Told::Full(text) => self.crowded.may_tell(spot, who, now).then(|| text.to_owned()),
         }
     }
 

@@ -125,10 +125,14 @@ async fn asking_is_limited_by_person_and_in_all() {
     assert_eq!(house.posted().len(), 1, "once in ten minutes");
     code(&house, "6").await;
     code(&house, "7").await;
+    let told = house.ask(&dm("8"), "hello?").await;
+    assert_eq!(told, "Too many people wait to be let in here. Please come back later.");
+    assert_eq!(house.house.visits.of(Visit::Code), 3, "three wait, and no more");
+    // Whoever insists hears nothing more, and others hear it as well.
     house.say(&dm("8"), "hello?").await;
-    assert_eq!(house.posted().len(), 3, "three wait, and no more");
-    assert_eq!(house.house.visits.of(Visit::Code), 3);
-    assert_eq!(house.house.visits.of(Visit::Stranger), 5);
+    assert!(house.ask(&dm("9"), "hello?").await.starts_with("Too many"));
+    assert_eq!(house.posted().len(), 5);
+    assert_eq!(house.house.visits.of(Visit::Stranger), 7);
     house.handles.clock.advance(Duration::from_secs(601)).await;
     let other = code(&house, "5").await;
     assert_ne!(one, other);

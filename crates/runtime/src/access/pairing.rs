@@ -25,7 +25,7 @@ const LETTERS: &[u8; 32] = b"ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const GOOD_FOR: Duration = Duration::from_secs(60 * 60);
 /// How long somebody waits before they can ask again.
 const AGAIN_AFTER: Duration = Duration::from_secs(10 * 60);
-/// Requests that wait at one account; one more is left without an answer.
+/// Requests that wait at one account; one more is told to come back later.
 pub const PENDING_MAX: u32 = 3;
 /// Wrong codes in a row after which none is looked at for a while.
 pub const WRONG_MAX: u32 = 5;
@@ -39,8 +39,10 @@ const NAME_CHARS_MAX: usize = 64;
 pub enum Asked {
     /// They have a code now.
     Code(String),
-    /// They asked a moment ago, or too many others did.
-    NotNow,
+    /// They asked a moment ago.
+    TooSoon,
+    /// Too many others wait.
+    Full,
 }
 
 /// Why nobody was let in.
@@ -136,11 +138,11 @@ impl House {
         ];
         match agent.store.commit(batch, &self.fence).await?.asked() {
             Some(PairingAsked::Noted) => Ok(Asked::Code(code)),
-            Some(PairingAsked::TooSoon) | None => Ok(Asked::NotNow),
+            Some(PairingAsked::TooSoon) | None => Ok(Asked::TooSoon),
             Some(PairingAsked::Full) => {
                 // Whoever runs the bot can make room; the one who asks can't.
                 tracing::warn!(agent = %agent_id, platform = &*who.platform, account = &*who.account, "somebody asks to be let in and gets no code: {PENDING_MAX} others wait; `insula pairing list` shows them");
-                Ok(Asked::NotNow)
+                Ok(Asked::Full)
             }
         }
     }
