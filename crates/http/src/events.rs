@@ -103,7 +103,7 @@ pub fn approval(event: &TurnEvent) -> (&'static str, Value) {
             let data = json!({ "id": id, "tool": tool, "what": what, "rule": rule });
             ("approval.asked", data)
         }
-        TurnEvent::ApprovalDone { id, tool, outcome } => {
+        TurnEvent::ApprovalDone { id, tool, outcome, .. } => {
             let data = json!({ "id": id, "tool": tool, "outcome": outcome.as_str() });
             ("approval.done", data)
         }

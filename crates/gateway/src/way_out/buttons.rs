@@ -226,15 +226,23 @@ impl WayOut {
     }
 
     /// Says under something that waited for approval what became of it.
-    pub(super) async fn settled(&self, agent: &AgentContext, id: &str, outcome: ApprovalOutcome) {
+    pub(super) async fn settled(
+        &self,
+        agent: &AgentContext,
+        id: &str,
+        outcome: ApprovalOutcome,
+        by: Option<Box<str>>,
+    ) {
+        // As code, so that nothing in an id counts as formatting.
+        let by = by.map(|by| format!(" by `{}`", by.replace('`', "'"))).unwrap_or_default();
         let said = match outcome {
-            ApprovalOutcome::Approved => "Approved.",
-            ApprovalOutcome::Denied => "Denied.",
-            ApprovalOutcome::TimedOut => "Nobody answered in time, so it was not done.",
-            ApprovalOutcome::Stopped => "The turn was stopped, so it was not done.",
+            ApprovalOutcome::Approved => format!("Approved{by}."),
+            ApprovalOutcome::Denied => format!("Denied{by}."),
+            ApprovalOutcome::TimedOut => "Nobody answered in time, so it was not done.".to_owned(),
+            ApprovalOutcome::Stopped => "The turn was stopped, so it was not done.".to_owned(),
         };
         match agent.store.delivery_named(&Question::name(id)).await {
-            Ok(Some(asked)) => self.say_below(agent, asked, said).await,
+            Ok(Some(asked)) => self.say_below(agent, asked, &said).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(agent = %agent.id, %error, "a question can't be looked up");

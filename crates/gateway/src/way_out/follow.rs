@@ -276,12 +276,12 @@ impl View {
                     tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "a question can't be asked in its chat");
                 }
             }
-            TurnEvent::ApprovalDone { id, outcome, .. } => {
+            TurnEvent::ApprovalDone { id, outcome, by, .. } => {
                 let (way_out, agent) = (self.way_out.clone(), self.agent.clone());
                 // Nobody waits for it.
                 self.way_out
                     .tasks
-                    .spawn(async move { way_out.settled(&agent, &id, outcome).await });
+                    .spawn(async move { way_out.settled(&agent, &id, outcome, by).await });
             }
             _ => {}
         }

@@ -80,7 +80,7 @@ fn an_approval_is_asked_for_with_buttons_that_only_admins_make_count() {
         assert!(matches!(ann, Err(AnswerError::NotAdmin(_))), "{ann:?}");
         approvals.answer(&a, &id, answer.clone(), &actor(&life, "root")).await.unwrap();
         fake.until(|seen| seen.iter().any(|it| it.text == "re: ran rm -rf build")).await;
-        fake.until(|seen| seen[0].text.ends_with("Approved.")).await;
+        fake.until(|seen| seen[0].text.ends_with("Approved by `telegram:root`.")).await;
         assert_eq!(fake.seen()[0].buttons, []);
         assert!(!fake.seen()[0].text.contains("/approve"), "{}", fake.seen()[0].text);
         let again = approvals.answer(&a, &id, answer, &actor(&life, "root")).await;
@@ -112,7 +112,7 @@ fn a_question_is_asked_once_whatever_crashes() {
             panic!("no choice");
         };
         life.engine.approvals().answer(&a, &id, answer, &actor(&life, "root")).await.unwrap();
-        fake.until(|seen| seen[0].text.ends_with("Denied.")).await;
+        fake.until(|seen| seen[0].text.ends_with("Denied by `telegram:root`.")).await;
         fake.count(2).await;
         life.end().await;
     });

@@ -82,13 +82,13 @@ impl Turn<'_> {
                 rule: question.rule.to_owned(),
             });
         });
-        let (outcome, answer) = match asked.await? {
-            Answered::Approved { by } => (ApprovalOutcome::Approved, Ok(by)),
-            Answered::Denied { reason, .. } => {
-                (ApprovalOutcome::Denied, Err(Unapproved::Denied { reason }))
+        let (outcome, by, answer) = match asked.await? {
+            Answered::Approved { by } => (ApprovalOutcome::Approved, Some(by.clone()), Ok(by)),
+            Answered::Denied { by, reason } => {
+                (ApprovalOutcome::Denied, Some(by), Err(Unapproved::Denied { reason }))
             }
-            Answered::Silence => (ApprovalOutcome::TimedOut, Err(Unapproved::Silence)),
-            Answered::Stopped => (ApprovalOutcome::Stopped, Err(Unapproved::Silence)),
+            Answered::Silence => (ApprovalOutcome::TimedOut, None, Err(Unapproved::Silence)),
+            Answered::Stopped => (ApprovalOutcome::Stopped, None, Err(Unapproved::Silence)),
         };
         let told = match outcome {
             ApprovalOutcome::Approved => "approved",
@@ -97,7 +97,7 @@ impl Turn<'_> {
             ApprovalOutcome::Stopped => "stopped",
         };
         self.after_approval(tool, what, told).await;
-        voice.say(TurnEvent::ApprovalDone { id, tool: question.tool.to_owned(), outcome });
+        voice.say(TurnEvent::ApprovalDone { id, tool: question.tool.to_owned(), outcome, by });
         if outcome == ApprovalOutcome::Stopped {
             return Err(Broken::Stopped(None, Usage::default()));
         }

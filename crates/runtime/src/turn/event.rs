@@ -54,6 +54,8 @@ pub enum TurnEvent {
         tool: String,
         /// What became of it.
         outcome: ApprovalOutcome,
+        /// Who answered, if anybody did.
+        by: Option<Box<str>>,
     },
     /// Something happened to a child.
     Child {
