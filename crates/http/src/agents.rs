@@ -188,7 +188,7 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
             "soul_origin": &*context.identity.soul.origin,
         },
         "boundary": boundary(&context.boundary),
-        "tools": context.tools().exposed().map(str::to_owned).chain(context.toolbox.names().map(str::to_owned)).collect::<Vec<_>>(),
+        "tools": context.tools().exposed().filter(|tool| context.runs(tool)).map(str::to_owned).chain(context.toolbox.names().map(str::to_owned)).collect::<Vec<_>>(),
         "memory": context.memory.as_ref().map(|memory| json!({
             "scope": conversations.scope.as_str(),
             "also_read": memory.also_read.iter().map(|it| it.text()).collect::<Vec<_>>(),

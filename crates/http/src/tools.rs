@@ -22,6 +22,9 @@ pub struct Whose {
     child: Option<String>,
 }
 
+/// Why a tool is out that the agent may have.
+const NOT_YET: &str = "this version has no such tool yet";
+
 /// One tool, in or out.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ToolRow {
@@ -46,12 +49,15 @@ pub async fn tools(
     let child = child.map(|role| childs(&context.boundary, &id, &role)).transpose()?;
     let boundary = child.as_ref().unwrap_or(&context.boundary);
     let bounds = |name: &str| boundary.rules.about(name).map(ToString::to_string).collect();
-    let rows = boundary.tools.entries().map(|(tool, verdict)| ToolRow {
-        name: tool.name.to_owned(),
-        exposed: verdict.is_in(),
-        rule: verdict.rule().to_string(),
-        group: tool.group.as_str(),
-        rules: bounds(tool.name),
+    let rows = boundary.tools.entries().map(|(tool, verdict)| {
+        let is_there = !verdict.is_in() || context.runs(tool.name);
+        ToolRow {
+            name: tool.name.to_owned(),
+            exposed: verdict.is_in() && is_there,
+            rule: if is_there { verdict.rule().to_string() } else { NOT_YET.to_owned() },
+            group: tool.group.as_str(),
+            rules: bounds(tool.name),
+        }
     });
     let servers = surface.house.mcp_servers(&context.id)?;
     let of_servers = servers.into_iter().flat_map(|server| server.tools).filter_map(|tool| {

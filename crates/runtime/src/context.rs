@@ -301,6 +301,15 @@ impl AgentContext {
         &self.boundary.tools
     }
 
+    /// Whether this version runs a tool that a table exposes: some names are known before there
+    /// is anything behind them.
+    pub fn runs(&self, tool: &str) -> bool {
+        // The search for tools is there when there is something to search.
+        tool == "tool_search"
+            || insula_tools::find(tool).is_some()
+            || self.toolbox.find(tool).is_some()
+    }
+
     /// A name for a conversation that has no other. Counted within this agent: what others do
     /// does not show in it.
     pub fn one_off_name(&self, world: &World) -> String {
