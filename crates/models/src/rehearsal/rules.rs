@@ -47,7 +47,11 @@ impl Call {
 
 /// What `text` asks for. Several lines that are all instructions are several instructions.
 pub(super) fn wish(text: &str) -> Wish {
-    let text = text.trim();
+    // What the house says about a message, as who speaks in a group, asks for nothing.
+    let is_note = |line: &&str| line.starts_with('⟦') && line.ends_with('⟧');
+    let words: Vec<&str> = text.lines().filter(|line| !is_note(line)).collect();
+    let words = words.join("\n");
+    let text = words.trim();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     if (2..=CALLS_MAX).contains(&lines.len())
         && let Some(calls) = lines.iter().map(|line| instruction(line)).collect()

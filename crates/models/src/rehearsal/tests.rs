@@ -40,6 +40,7 @@ fn instructions_become_tool_calls() {
     for (text, tool, arguments) in [
         ("remember that the cat is Tom", "memory", memory("the cat is Tom")),
         ("Please remember: Tea at Five", "memory", memory("Tea at Five")),
+        ("⟦from telegram:1⟧\nremember that it rains", "memory", memory("it rains")),
         ("read notes.md", "read_file", json!({"path": "notes.md"})),
         ("show `my notes.md`", "read_file", json!({"path": "my notes.md"})),
         ("Could you read the file /etc/passwd?", "read_file", json!({"path": "/etc/passwd"})),
@@ -81,6 +82,7 @@ fn everything_else_is_answered_in_words() {
         ("which tools do you have?", "- `terminal`: Does terminal\n"),
         ("ping", "pong"),
         ("say \"Guten Tag\"", "Guten Tag"),
+        ("⟦from telegram:1, who goes by \"Ann\"⟧\nsay hi in here", "hi in here"),
         ("thanks!", "welcome"),
         ("", "no text"),
         ("write me a poem about rain", "None of my rules fits"),
