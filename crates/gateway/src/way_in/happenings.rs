@@ -46,8 +46,8 @@ impl WayIn {
         self.note(visitor).await
     }
 
-    /// What is in no turn yet reads otherwise from now on. What a turn has taken in stays as it
-    /// was heard, and an edit begins no turn: the answer would come to something else.
+    /// What no turn has begun with reads otherwise from now on. What one has stays as it was
+    /// heard, and an edit begins no turn: the answer would come to something else.
     async fn edited(&self, visitor: &Visitor<'_>, message: &Message) -> Result<(), NotTaken> {
         let kept = Kept::of(visitor.envelope, message, &visitor.guest.principal.user);
         let edit = DoorCommand::Edit {
@@ -58,15 +58,16 @@ impl WayIn {
         };
         let batch = vec![AgentCommand::Door(Box::new(edit))];
         visitor.agent.store.commit(batch, &self.house.fence).await?;
-        Ok(())
+        self.amend(visitor, &kept).await
     }
 
-    /// What is in no turn yet is gone.
+    /// What no turn has begun with is gone.
     async fn deleted(&self, visitor: &Visitor<'_>, message: &MessageId) -> Result<(), NotTaken> {
         let chat = chat_name(&visitor.envelope.address);
         let withdraw = DoorCommand::Withdraw { chat, message: bounded(&message.0) };
         let batch = vec![AgentCommand::Door(Box::new(withdraw))];
         visitor.agent.store.commit(batch, &self.house.fence).await?;
+        self.withdraw(visitor, message).await;
         Ok(())
     }
 

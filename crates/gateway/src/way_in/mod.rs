@@ -5,6 +5,7 @@
 //! durable when [`WayIn::take`] returns: in a turn, or in the agent's inbox until it has one.
 
 mod act;
+mod amend;
 mod asleep;
 mod attachments;
 mod burst;

@@ -4,7 +4,7 @@
 use super::burst::{self, Sign};
 use super::kept::Kept;
 use super::queue::{Chat, Group, Spot};
-use super::{Visitor, WayIn, ago, bounded, words};
+use super::{Visitor, WayIn, ago, amend, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
@@ -20,7 +20,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 /// Longest text of one message, in bytes: half of what a message of a session may have.
-const TEXT_BYTES_MAX: usize = 512 * 1024;
+pub(super) const TEXT_BYTES_MAX: usize = 512 * 1024;
 /// Messages that are shown as context of one turn.
 const CONTEXT_MAX: usize = 50;
 /// How soon a conversation that is full is tried again, at first and at last.
@@ -284,7 +284,7 @@ impl WayIn {
         done.map(|_| ()).map_err(NoTurn::Store)
     }
 
-    fn inbound(
+    pub(super) fn inbound(
         &self,
         agent: &Arc<AgentContext>,
         session: &SessionKey,
@@ -356,7 +356,8 @@ impl WayIn {
             Busy::Steer => Mode::Steer,
             Busy::Interrupt => Mode::Interrupt,
         };
-        Ok(Around { first, context, quiet, mode })
+        let names = messages.iter().filter_map(amend::name_of).collect();
+        Ok(Around { first, context, quiet, mode, names })
     }
 
     /// How long an answer waits for more of what its asker says.

@@ -67,6 +67,15 @@ pub(super) fn said(platform: &str, parts: &[Kept], is_shared: bool) -> String {
     if text.is_empty() { who } else { format!("{who}\n{text}") }
 }
 
+/// What somebody made of something they said, before anybody read it.
+pub(super) fn edited(platform: &str, edit: &Kept, is_shared: bool) -> String {
+    if edit.text.trim().is_empty() {
+        return note("one of these messages was edited: its sender took its words back");
+    }
+    let head = note("edited by its sender: this takes the place of what it said before");
+    format!("{head}\n{}", said(platform, std::slice::from_ref(edit), is_shared))
+}
+
 /// What messages reply to, as context.
 pub(super) fn quotations(platform: &str, parts: &[Kept]) -> Option<String> {
     let quoted = parts.iter().filter_map(|part| {

@@ -1,6 +1,7 @@
 //! What somebody says while a turn of theirs runs: waits, joins it, or takes its place.
 
-use crate::support::{Fixture, dm, echo, group, shown, with};
+use crate::support::{Fixture, dm, echo, group, message, shown, with};
+use insula_gateway::{Happening, MessageId};
 use insula_testkit::upstream::{Seen, Step};
 use std::sync::Arc;
 use tokio::sync::Notify;
@@ -36,6 +37,50 @@ async fn queue_answers_each_in_its_turn() {
     go.notify_one();
     let posts = house.posts(2).await;
     assert_eq!((&*posts[0].2, &*posts[1].2), ("heard: one", "heard: two"));
+}
+
+#[tokio::test]
+async fn an_edit_of_what_waits_is_read_by_the_turn_that_answers() {
+    let (house, go) = house("queue").await;
+    house.say(&dm("1"), "one").await;
+    house.upstream.requests(1).await;
+    house.say(&dm("1"), "wrong").await;
+    // What runs stays as it was heard, and nobody else can change what waits.
+    house.happens(&dm("1"), Happening::Edited(message(0, "late"))).await;
+    house.happens(&dm("2"), Happening::Edited(message(1, "forged"))).await;
+    house.happens(&dm("1"), Happening::Edited(message(1, "right"))).await;
+    go.notify_one();
+    let posts = house.posts(2).await;
+    assert_eq!(posts[0].2, "heard: one");
+    assert!(posts[1].2.ends_with("\nright"), "{posts:?}");
+    let users = users(&house, 1);
+    assert_eq!(users.len(), 3, "{users:?}");
+    assert_eq!((&*users[0], &*users[1]), ("one", "wrong"));
+    assert_eq!(
+        users[2],
+        "⟦edited by its sender: this takes the place of what it said before⟧\nright"
+    );
+    // It began no turn, and begins none once it was answered.
+    house.happens(&dm("1"), Happening::Edited(message(1, "later"))).await;
+    assert_eq!(house.ask(&dm("1"), "three").await, "heard: three");
+    assert_eq!(house.asked(), 3);
+}
+
+#[tokio::test]
+async fn what_was_taken_back_while_it_waited_is_not_answered() {
+    let (house, go) = house("queue").await;
+    house.say(&dm("1"), "one").await;
+    house.upstream.requests(1).await;
+    house.say(&dm("1"), "never mind").await;
+    house.say(&dm("1"), "three").await;
+    for gone in [0, 1] {
+        let gone = Happening::Deleted(MessageId(format!("m{gone}").into()));
+        house.happens(&dm("1"), gone).await;
+    }
+    go.notify_one();
+    let told: Vec<String> = house.posts(3).await.into_iter().map(|post| post.2).collect();
+    assert_eq!(told, ["heard: one", "Stopped before I had an answer.", "heard: three"]);
+    assert_eq!(house.asked(), 2);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use crate::turn::engine::{Around, Engine, Inbound, SubmitError, beside};
 use crate::turn::event::{TurnEvent, TurnHandle};
 use crate::turn::history::{self, arrange};
 use crate::turn::lanes::Busy;
-use crate::turn::live::{JOINED_MAX, LiveTurn};
+use crate::turn::live::{Inbox, JOINED_MAX, LiveTurn};
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
 use insula_store::{
@@ -107,6 +107,18 @@ impl Engine {
         // Before the inbox is held: a hook may take its time, and the turn goes on meanwhile.
         let scope = self.scope(&inbound.agent, &inbound.scope, &inbound.session).await;
         let mut inbox = live.inbox.lock().await;
+        self.join_in(live, &mut inbox, scope, inbound, around).await
+    }
+
+    /// The same while the turn's inbox is held.
+    pub(super) async fn join_in(
+        &self,
+        live: &LiveTurn,
+        inbox: &mut Inbox,
+        scope: Arc<str>,
+        inbound: &Inbound,
+        around: &Around,
+    ) -> Result<Option<TurnHandle>, SubmitError> {
         if inbox.is_closed || inbox.joined >= JOINED_MAX || live.cancel.is_cancelled() {
             return Ok(None);
         }
@@ -140,6 +152,9 @@ impl Engine {
                 inbox.messages.push((seq, message));
                 inbox.messages.extend(beside);
                 inbox.joined += 1;
+                if !inbox.has_begun {
+                    inbox.names.extend(around.names.iter().cloned());
+                }
             }
             Some(Accepted::Known { turn, status, .. }) => {
                 return Err(SubmitError::Known { turn, status });

@@ -86,6 +86,9 @@ pub struct Around {
     pub quiet: Duration,
     /// What it does to a turn of the same person that is under way.
     pub mode: Mode,
+    /// What it is called where it was said, and whatever else it is one with: while it waits it
+    /// can be changed by that name.
+    pub names: Vec<Box<str>>,
 }
 
 /// Why a message was not taken.
@@ -305,7 +308,7 @@ impl Engine {
             None => return Err(SubmitError::Store(StoreError::Closed)),
         };
         admission.keep();
-        let live = self.live_turn(&key, turn, principal.clone(), hold);
+        let live = self.live_turn(&key, turn, principal.clone(), hold, around.names);
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
         let context = run::TurnContext {
@@ -350,10 +353,11 @@ impl Engine {
         turn: TurnId,
         principal: Arc<str>,
         hold: Option<Hold>,
+        names: Vec<Box<str>>,
     ) -> Arc<LiveTurn> {
         let house = &self.shop.house;
         let voice = Voice::new(house.registry.hub.clone(), house.secrets.clone(), key, turn);
-        Arc::new(LiveTurn::new(turn, principal, voice, hold))
+        Arc::new(LiveTurn::new(turn, principal, voice, hold, names))
     }
 
     /// Puts a turn at the end of its session's lane.
@@ -374,6 +378,7 @@ impl Engine {
             let mut context = context;
             let stop = context.live.cancel.clone();
             context.agent = settle(&shop.house, context.agent, &stop).await;
+            context.live.begin().await;
             let running = AssertUnwindSafe(run::run(&shop, &context)).catch_unwind();
             let end = if let Ok(end) = running.await {
                 end

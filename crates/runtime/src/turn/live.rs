@@ -40,11 +40,22 @@ pub(crate) struct Inbox {
     pub(crate) joined: usize,
     /// No more can come: the turn is ending.
     pub(crate) is_closed: bool,
+    /// What the messages it has so far are called where they were said, until it begins.
+    pub(crate) names: Vec<Box<str>>,
+    /// Whether it has begun.
+    pub(crate) has_begun: bool,
 }
 
 impl LiveTurn {
-    pub(crate) fn new(turn: TurnId, principal: Arc<str>, voice: Voice, hold: Option<Hold>) -> Self {
-        let (cancel, inbox) = (CancellationToken::new(), tokio::sync::Mutex::default());
+    pub(crate) fn new(
+        turn: TurnId,
+        principal: Arc<str>,
+        voice: Voice,
+        hold: Option<Hold>,
+        names: Vec<Box<str>>,
+    ) -> Self {
+        let cancel = CancellationToken::new();
+        let inbox = tokio::sync::Mutex::new(Inbox { names, ..Inbox::default() });
         Self { turn, principal, cancel, inbox, voice, hold }
     }
 

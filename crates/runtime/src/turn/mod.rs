@@ -1,5 +1,6 @@
 //! Turns: a message in, model and tools, a reply out, under one context generation.
 
+mod amend;
 mod approve;
 mod calls;
 mod compress;

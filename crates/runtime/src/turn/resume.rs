@@ -46,7 +46,7 @@ impl Engine {
             let open = insula_store::turn::open_calls(&unfinished.steps);
             let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
             let principal = unfinished.turn.principal.clone();
-            let live = self.live_turn(&key, unfinished.turn.id, principal, None);
+            let live = self.live_turn(&key, unfinished.turn.id, principal, None, Vec::new());
             let context = run::TurnContext {
                 files: agent.workspace.files(&key, session.id, &self.shop.house.world),
                 agent: agent.clone(),
