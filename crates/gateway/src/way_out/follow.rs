@@ -21,8 +21,9 @@ use std::time::Duration;
 
 /// How much is written before it is shown for the first time.
 const SHOWN_AFTER: Duration = Duration::from_millis(1_500);
-/// How long a turn takes before the chat shows that something is being written. A reply that is
-/// there sooner needs no announcement, and a request that its reply overtakes costs a connection.
+/// How long a turn takes before the chat shows that something is being written, beyond the time
+/// in which its sender may say more. A reply that is there sooner needs no announcement, and a
+/// request that its reply overtakes costs a connection.
 const TYPING_AFTER: Duration = Duration::from_millis(300);
 /// The shortest time between two edits, whatever a platform allows.
 const EDIT_EVERY_MIN: Duration = Duration::from_millis(500);
@@ -186,7 +187,7 @@ impl View {
         {
             tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a turn can't be read");
         }
-        let mut typing_at = clock.elapsed() + TYPING_AFTER;
+        let mut typing_at = clock.elapsed() + self.agent.door.quiet + TYPING_AFTER;
         let mut typing: Option<Running<()>> = None;
         let mut showing: Option<Showing> = None;
         loop {

@@ -29,6 +29,21 @@ fn a_reply_leaves_by_the_account_it_came_in_by_into_its_topic() {
 }
 
 #[test]
+fn while_more_may_be_said_nothing_is_announced() {
+    let (files, fake) = (home(), Fake::new(forgetful()));
+    in_a_life(async {
+        let life = Life::begin(&files, &fake).await;
+        let quiet = life.agent("a").door.quiet;
+        assert!(!quiet.is_zero());
+        life.say_and_wait(quiet, "a", "c1", "say one").await;
+        fake.count(1).await;
+        life.quiet("a").await;
+        assert_eq!((fake.texts("c1"), fake.typed()), (vec![reply("one")], 0));
+        life.end().await;
+    });
+}
+
+#[test]
 fn a_long_reply_is_sent_in_parts_and_only_the_first_is_an_answer() {
     let (files, fake) = (home(), Fake::new(forgetful()));
     in_a_life(async {

@@ -7,7 +7,7 @@ use insula_domain::{
 use insula_gateway::{MessageId, Place, WayOut};
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
-use insula_runtime::turn::{Acknowledge, Engine, Inbound, SubmitError, TurnHandle};
+use insula_runtime::turn::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
 use insula_runtime::{AgentContext, Home, House};
 use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
@@ -112,9 +112,28 @@ impl Life {
         self.out.follow(self.agent(agent), place, Some(MessageId("q1".into())), handle);
     }
 
+    /// The same where more may be said for a moment.
+    pub async fn say_and_wait(&self, quiet: Duration, agent: &str, chat: &str, text: &str) {
+        let around = Around { quiet, ..Around::default() };
+        let handle = self.submit_with(around, "main", agent, chat, text).await.unwrap();
+        let place = place("main", chat);
+        self.out.follow(self.agent(agent), place, Some(MessageId("q1".into())), handle);
+    }
+
     /// The same, which nobody follows. A text that was said before is known.
     pub async fn submit(
         &self,
+        account: &str,
+        agent: &str,
+        chat: &str,
+        text: &str,
+    ) -> Result<TurnHandle, SubmitError> {
+        self.submit_with(Around::default(), account, agent, chat, text).await
+    }
+
+    async fn submit_with(
+        &self,
+        around: Around,
         account: &str,
         agent: &str,
         chat: &str,
@@ -135,7 +154,7 @@ impl Life {
             idempotency: Some(key),
             agent,
         };
-        self.engine.submit(inbound).await
+        self.engine.submit_with(inbound, around).await
     }
 
     pub async fn unsent(&self, agent: &str) -> Vec<Delivery> {
