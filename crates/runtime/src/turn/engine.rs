@@ -4,7 +4,6 @@ use crate::approvals::Approvals;
 use crate::budget::{Budgets, Payer, Refusal};
 use crate::context::AgentContext;
 use crate::house::House;
-use crate::mcp::settle;
 use crate::memory::Whereabouts;
 use crate::providers;
 use crate::secrets::DaemonKeys;
@@ -21,9 +20,8 @@ use crate::turn::made::CallsMade;
 use crate::turn::one_off::OneOffs;
 use crate::turn::redaction::Redaction;
 use crate::turn::seen::Seen;
-use crate::turn::{compress, prompt, run};
+use crate::turn::{compress, prompt, run, serve};
 use arc_swap::ArcSwap;
-use futures_util::FutureExt as _;
 use insula_config::DaemonConfig;
 use insula_domain::{Label, MemoryOperation, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
@@ -34,7 +32,6 @@ use insula_store::{
 };
 use std::collections::BTreeMap;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -375,20 +372,8 @@ impl Engine {
         let shop = self.shop.clone();
         let work = async move {
             let _leave = leave;
-            let mut context = context;
-            let stop = context.live.cancel.clone();
-            context.agent = settle(&shop.house, context.agent, &stop).await;
-            context.live.begin().await;
-            let running = AssertUnwindSafe(run::run(&shop, &context)).catch_unwind();
-            let end = if let Ok(end) = running.await {
-                end
-            } else {
-                let (agent, turn) = (&context.agent.id, context.turn);
-                tracing::error!(%agent, %turn, "a turn panicked; it failed, and nothing else did");
-                let error = "the turn met a fault of the runtime, which is in its log".to_owned();
-                run::fail(&shop, &context, error).await
-            };
-            context.live.voice.end(end);
+            // Boxed when it runs: a turn weighs some twenty kilobytes, and many may wait.
+            Box::pin(serve::serve(&shop, context)).await;
         };
         self.lanes.enter(key, Work { hold, run: Box::pin(work), stop })
     }

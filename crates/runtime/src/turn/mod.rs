@@ -25,6 +25,7 @@ mod resume;
 pub(crate) mod run;
 pub(crate) mod seen;
 mod send;
+mod serve;
 mod shown;
 mod skills;
 pub(crate) mod untrusted;
