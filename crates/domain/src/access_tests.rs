@@ -259,3 +259,27 @@ proptest! {
         prop_assert!(!judge(&list(&lines), &Roster::default(), &now, &[]));
     }
 }
+
+#[test]
+fn a_list_is_empty_until_it_names_somebody() {
+    assert!(AllowList::default().is_empty());
+    let telegram = platform("telegram");
+    let fill: [fn(&mut AllowList, Platform); 4] = [
+        |list, at| list.everybody(at),
+        |list, at| list.user(at, user("1"), None),
+        |list, at| list.chat(at, ChatId::new("1").unwrap()),
+        |list, at| list.role(at, RoleId::new("staff").unwrap()),
+    ];
+    for name in fill {
+        let mut list = AllowList::default();
+        name(&mut list, telegram);
+        assert!(!list.is_empty());
+    }
+}
+
+#[test]
+fn settings_of_access_are_shown_by_name() {
+    assert_eq!([Unknown::Pair, Unknown::Ignore].map(Unknown::as_str), ["pair", "ignore"]);
+    let all = [Respond::Never, Respond::Mention, Respond::All];
+    assert_eq!(all.map(Respond::as_str), ["never", "mention", "all"]);
+}

@@ -248,4 +248,25 @@ mod tests {
         assert_eq!(guild(Community::Team(id.clone())).tier(), Tier::Team);
         assert_eq!(guild(Community::Team(id)).to_string(), "telegram team=9");
     }
+
+    #[test]
+    fn fields_and_tiers_have_names() {
+        let fields = Field::ALL.map(|it| it.to_string());
+        let named = ["topic", "chat", "user", "role", "guild or team", "chat type", "account"];
+        assert_eq!(fields, named);
+        for (tier, name) in [
+            (Tier::Topic, "topic"),
+            (Tier::Chat, "chat"),
+            (Tier::User, "user"),
+            (Tier::Role, "role"),
+            (Tier::Guild, "guild"),
+            (Tier::Team, "team"),
+            (Tier::ChatType, "chat_type"),
+            (Tier::Account, "account"),
+            (Tier::Platform, "platform"),
+            (Tier::Default, "default"),
+        ] {
+            assert_eq!(tier.to_string(), name);
+        }
+    }
 }

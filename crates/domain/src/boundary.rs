@@ -453,3 +453,7 @@ impl SpawnLimits {
             || !models.is_subset(&parent.models)
     }
 }
+
+#[cfg(test)]
+#[path = "boundary_tests.rs"]
+mod boundary_tests;

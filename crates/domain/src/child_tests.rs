@@ -422,3 +422,11 @@ fn every_field_of_every_axis_is_compared() {
     let child = full().child(&ChildRequest::default()).unwrap();
     assert_eq!(full().exceeds(&child), Some(Axis::Tools));
 }
+
+#[test]
+fn a_role_is_read_by_the_name_models_use() {
+    for (role, name) in [(Role::Leaf, "leaf"), (Role::Orchestrator, "orchestrator")] {
+        assert_eq!((role.as_str(), Role::parse(name)), (name, Some(role)));
+    }
+    assert_eq!(Role::parse("Leaf"), None);
+}

@@ -85,6 +85,7 @@ mod tests {
     fn it_is_breached_by_bytes_or_by_files() {
         let floor = Floor::new(Some(100));
         assert_eq!(floor.breached(&space(150, 1_000, 0, 0), 0), None);
+        assert_eq!(floor.breached(&space(150, 1_000, 0, 0), 50), None);
         assert_eq!(floor.breached(&space(150, 1_000, 0, 0), 51), Some(Scarce::Bytes));
         assert_eq!(floor.breached(&space(99, 1_000, 0, 0), 0), Some(Scarce::Bytes));
         assert_eq!(floor.breached(&space(150, 1_000, 49, 1_000), 0), Some(Scarce::Files));

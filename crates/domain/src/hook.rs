@@ -169,5 +169,22 @@ mod tests {
         }
         assert_eq!(HookEvent::ALL.len(), 31);
         assert_eq!(HookEvent::parse("pre_tool"), None);
+        assert_eq!(seen.count_ones(), 31);
+        assert_eq!(HookEvent::PreToolCall.to_string(), "pre_tool_call");
+    }
+
+    #[test]
+    fn an_event_is_about_what_its_name_says() {
+        let those = |is: fn(HookEvent) -> bool| {
+            let those = HookEvent::ALL.iter().filter(|event| is(**event));
+            those.map(|event| event.as_str()).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(those(HookEvent::is_about_memory), "memory:scope memory:read memory:write");
+        let tools = those(HookEvent::is_about_a_tool);
+        assert!(tools.contains("pre_tool_call") && tools.contains("mcp:call"), "{tools}");
+        assert!(!tools.contains("memory:") && !tools.contains("route:"), "{tools}");
+        let outside = those(|event| !event.is_in_conversation());
+        assert!(outside.contains("agent:lifecycle") && outside.contains("route:select"));
+        assert!(!outside.contains("tool") && !outside.contains("memory"), "{outside}");
     }
 }

@@ -346,5 +346,47 @@ mod tests {
         ] {
             assert_eq!(HostPattern::parse(bad), Err(why), "{bad}");
         }
+        // As long as it may be: four parts of 62 letters and their dots are 251.
+        let longest = format!("{}.a", [&*"a".repeat(62); 4].join("."));
+        assert_eq!((longest.len(), HostPattern::parse(&longest).is_ok()), (253, true));
+        assert!(HostPattern::parse(&"a".repeat(63)).is_ok());
+    }
+
+    #[test]
+    fn a_host_has_a_name_or_an_address_and_a_scheme_has_a_port() {
+        assert_eq!(Host::parse("Docs.rs.").unwrap().name(), Some("docs.rs"));
+        assert_eq!(Host::parse("10.0.0.1").unwrap().name(), None);
+        let schemes = [Scheme::Http, Scheme::Https];
+        assert_eq!(schemes.map(Scheme::as_str), ["http", "https"]);
+        assert_eq!(schemes.map(Scheme::default_port), [80, 443]);
+    }
+
+    #[test]
+    fn one_pattern_covers_another_by_hosts_and_port() {
+        let covers = |one: &str, other: &str| {
+            let parse = |text| HostPattern::parse(text).unwrap();
+            parse(one).covers_all_of(&parse(other))
+        };
+        for (wide, narrow) in [
+            ("a.org", "a.org"),
+            ("*.a.org", "x.a.org"),
+            ("*.a.org", "*.a.org"),
+            ("*.a.org", "*.x.a.org"),
+            ("*.a.org:80", "x.a.org:80"),
+        ] {
+            assert!(covers(wide, narrow), "{wide} {narrow}");
+        }
+        for (one, other) in [
+            ("a.org", "b.org"),
+            ("a.org", "*.a.org"),
+            ("*.a.org", "a.org"),
+            ("*.x.a.org", "*.a.org"),
+            ("*.a.org", "*.ba.org"),
+            ("a.org", "a.org:80"),
+            ("a.org:80", "a.org"),
+            ("*.a.org", "*.a.org:443"),
+        ] {
+            assert!(!covers(one, other), "{one} {other}");
+        }
     }
 }

@@ -128,3 +128,13 @@ fn a_scope_has_the_readers_that_its_name_tells() {
         assert_eq!(Label::of_scope(&scope.parse().unwrap()).to_string(), label);
     }
 }
+
+#[test]
+fn a_place_is_another_one_by_every_part_of_its_name() {
+    let here: Audience = "telegram:bot:-100:7".parse().unwrap();
+    for other in ["matrix:bot:-100:7", "telegram:other:-100:7", "telegram:bot:-200:7"] {
+        let other: Audience = other.parse().unwrap();
+        assert!(!here.includes(&other) && !other.includes(&here), "{other}");
+        assert!(!flows(&Label::of(here.clone()), &other), "{other}");
+    }
+}

@@ -261,5 +261,6 @@ mod tests {
         for bad in ["", "a b", "x:", "Host", "Content-Length", "Transfer-Encoding", "x\r\ny"] {
             assert!(!is_credential_header(bad), "{bad}");
         }
+        assert!(is_credential_header(&"x".repeat(128)) && !is_credential_header(&"x".repeat(129)));
     }
 }

@@ -124,3 +124,40 @@ impl ToolNarrowing {
         Self { only: None, without: Vec::new(), without_effects: Vec::new(), by: by.into() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::CATALOGUE;
+
+    #[test]
+    fn a_profile_is_read_by_its_name_and_has_the_tools_of_the_design() {
+        let names = ["minimal", "messaging", "coding", "full"];
+        assert_eq!(Profile::ALL.map(|it| it.to_string()), names.map(str::to_owned));
+        assert_eq!(names.map(Profile::parse), Profile::ALL.map(Some));
+        assert_eq!(Profile::parse("Full"), None);
+        let has = |profile: Profile| {
+            let tools = CATALOGUE.iter().filter(|tool| profile.has(tool)).map(|tool| tool.name);
+            tools.collect::<Vec<_>>()
+        };
+        assert_eq!(has(Profile::Minimal), ["clarify", "session_search", "todo"]);
+        assert_eq!(
+            has(Profile::Messaging),
+            [
+                "clarify",
+                "session_search",
+                "skill_view",
+                "skills_list",
+                "todo",
+                "web_extract",
+                "web_search"
+            ]
+        );
+        let coding = has(Profile::Coding);
+        assert!(["read_file", "terminal", "delegate_task"].iter().all(|it| coding.contains(it)));
+        assert!(["web_search", "memory", "cronjob"].iter().all(|it| !coding.contains(it)));
+        let given = CATALOGUE.iter().filter(|tool| tool.grant == Grant::Profile).count();
+        assert_eq!(has(Profile::Full).len(), given);
+        assert!(!has(Profile::Full).contains(&"send_message"));
+    }
+}

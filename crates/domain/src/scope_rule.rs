@@ -166,6 +166,16 @@ pub fn custom(text: &str) -> Option<Scope> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rules_and_operations_are_shown_as_they_are_written() {
+        assert_eq!(ScopeRule::default().as_str(), "auto");
+        let expression = Expression::compile("'org:' + metadata.org", SCOPE_VARIABLES).unwrap();
+        assert_eq!(ScopeRule::Expression(expression).as_str(), "'org:' + metadata.org");
+        let operations = [MemoryOperation::Read, MemoryOperation::Write];
+        assert_eq!(operations.map(MemoryOperation::as_str), ["read", "write"]);
+    }
+
     use crate::{AccountId, ChatId, ChatType, Platform, TopicId, UserId};
 
     fn decide(

@@ -53,6 +53,18 @@ proptest! {
 }
 
 #[test]
+fn a_scope_is_read_by_the_name_it_is_shown_by() {
+    let names = ["auto", "topic", "chat", "user", "global"];
+    assert_eq!(MemoryScope::ALL.map(MemoryScope::as_str), names);
+    assert_eq!(names.map(MemoryScope::parse), MemoryScope::ALL.map(Some));
+    assert_eq!(MemoryScope::parse("everywhere"), None);
+    for text in ["user:telegram:bot:u", "user:@ann", "chat:cli:a:b", "topic:cli:a:b:c", "custom:x"]
+    {
+        assert_eq!(text.parse::<ContextId>().unwrap().to_string(), text);
+    }
+}
+
+#[test]
 fn no_text_stands_for_an_absent_scope() {
     for text in ["", "*", "all", "none", "null", "Global", "global:", "context", "user", "chat:"] {
         assert!(text.parse::<Scope>().is_err(), "{text}");

@@ -250,6 +250,30 @@ mod tests {
     }
 
     #[test]
+    fn a_selector_covers_a_tool_by_name_or_group_and_a_server_by_name() {
+        let tool = |name| tool::find(name).unwrap();
+        let covers = |text: &str, name| Selector::parse(text).unwrap().covers(tool(name));
+        assert!(covers("terminal", "terminal") && covers("group:files", "read_file"));
+        assert!(!covers("terminal", "process") && !covers("group:files", "terminal"));
+        assert!(!covers("mcp__*", "terminal"));
+        let is_name = |text: &str| Selector::parse(text).unwrap().is_name_of(tool("read_file"));
+        assert!(is_name("read_file") && !is_name("write_file") && !is_name("group:files"));
+        let concerns = |text: &str| Selector::parse(text).unwrap().concerns_mcp();
+        assert!(concerns("mcp__a__b") && concerns("group:mcp"));
+        assert!(!concerns("terminal") && !concerns("group:files"));
+        let server = |text: &str| match Selector::parse(text).unwrap() {
+            Selector::Mcp(pattern) => pattern.server().map(str::to_owned),
+            _ => None,
+        };
+        assert_eq!(server("mcp__github__*").as_deref(), Some("github"));
+        assert_eq!(server("mcp__git*__x"), None);
+        let longest = format!("mcp__a__{}", "b".repeat(MCP_NAME_BYTES_MAX - 8));
+        assert!(McpName::parse(&longest).is_some() && Selector::parse(&longest).is_ok());
+        let longer = longest + "b";
+        assert!(McpName::parse(&longer).is_none() && Selector::parse(&longer).is_err());
+    }
+
+    #[test]
     fn a_server_name_never_runs_into_the_tool() {
         for name in ["a", "git-hub", "a_b", "a.b"] {
             assert!(is_mcp_server_name(name), "{name}");

@@ -151,3 +151,44 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_asked_for_is_shown_to_those_who_could_read_it_or_were_granted_it() {
+    let shows = |grants: &SendGrants, label: &str, here: &str| {
+        grants.shows(&label.parse().unwrap(), &here.parse().unwrap())
+    };
+    let none = SendGrants::default();
+    assert!(shows(&none, "anyone", GROUP) && shows(&none, GROUP, TOPIC));
+    assert!(!shows(&none, PRIVATE, GROUP) && !shows(&none, "nobody", GROUP));
+    let granted = grants(&[], &[(PRIVATE, GROUP)]);
+    assert!(shows(&granted, PRIVATE, GROUP) && !shows(&granted, GROUP, PRIVATE));
+    assert!(shows(&grants(&[], &[("*", GROUP)]), "nobody", GROUP));
+}
+
+#[test]
+fn grants_exceed_others_by_a_place_or_a_flow() {
+    let base = grants(&[GROUP], &[(PRIVATE, GROUP)]);
+    for (more, is_more) in [
+        (grants(&[GROUP], &[(PRIVATE, GROUP)]), false),
+        (grants(&[], &[]), false),
+        (grants(&[GROUP, PRIVATE], &[]), true),
+        (grants(&[], &[(PRIVATE, GROUP), (TOPIC, GROUP)]), true),
+        // Not every chat, though every one that is named is among them.
+        (grants(&["telegram:main:*"], &[]), true),
+    ] {
+        assert_eq!(more.exceeds(&base), is_more, "{more:?}");
+    }
+}
+
+#[test]
+fn only_what_was_allowed_or_granted_goes() {
+    let to: Audience = GROUP.parse().unwrap();
+    let goes = |grants: &SendGrants, label: &str| {
+        let label: Label = label.parse().unwrap();
+        grants.decide(&label, &to).is_allowed()
+    };
+    let open = grants(&[GROUP], &[(PRIVATE, GROUP)]);
+    assert!(goes(&open, GROUP) && goes(&open, PRIVATE));
+    assert!(!goes(&open, "telegram:main:8") && !goes(&open, "nobody"));
+    assert!(!goes(&SendGrants::default(), GROUP));
+}

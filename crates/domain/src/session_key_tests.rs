@@ -95,6 +95,16 @@ fn a_text_that_is_not_canonical_is_no_key() {
 }
 
 #[test]
+fn settings_of_sessions_are_shown_by_name() {
+    assert_eq!(
+        [DmSessions::PerUser, DmSessions::Shared].map(DmSessions::as_str),
+        ["per_user", "shared"]
+    );
+    let group = [GroupSessions::PerChat, GroupSessions::PerUser];
+    assert_eq!(group.map(GroupSessions::as_str), ["per_chat", "per_user"]);
+}
+
+#[test]
 fn a_direct_message_is_per_user_and_a_group_per_chat_unless_told_otherwise() {
     let agent = AgentId::new("main").unwrap();
     let mut at = Address {

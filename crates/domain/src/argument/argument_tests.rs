@@ -524,3 +524,111 @@ proptest! {
         let _ = (Bound::commands([&*text]), Bound::prefixes([&*text]));
     }
 }
+
+#[test]
+fn a_bound_says_what_it_allows() {
+    let number = |min, max| Bound::Number { min, max };
+    let (one, five) = (Number::new(1.0), Number::new(5.5));
+    for (bound, said) in [
+        (Bound::hosts([]).unwrap(), "is at nothing"),
+        (Bound::paths(["src/**", "a?"]).unwrap(), "is below `src/**`, `a?`"),
+        (
+            Bound::commands(["git status"]).unwrap(),
+            "runs only commands that begin with `git status`",
+        ),
+        (Bound::prefixes(["a"]).unwrap(), "begins with `a`"),
+        (Bound::OneOf(vec!["a".into()]), "is `a`"),
+        (Bound::Said(vec!["a".into()]), "is said in the message of this turn, or is `a`"),
+        (Bound::links(["a.org"]).unwrap(), "has only web addresses at `a.org`"),
+        (number(one, five), "is 1 to 5.5"),
+        (number(one, None), "is at least 1"),
+        (number(None, five), "is at most 5.5"),
+        (number(None, None), "is a number"),
+    ] {
+        assert_eq!(bound.allows(), said);
+    }
+    assert_eq!(Bound::prefixes([""]), Err(BoundError::EmptyPrefix));
+    let (one, five) = (one.unwrap(), five.unwrap());
+    assert!(five.is_above(one) && !one.is_above(five) && !one.is_above(one));
+}
+
+#[test]
+fn a_list_is_looked_at_to_its_end_or_refused() {
+    let bound = Bound::OneOf(vec!["a".into()]);
+    let list = |len: usize| Found::List(vec![text("a"); len]);
+    assert!(bound.admit(&list(ELEMENTS_MAX), "").is_ok());
+    let why = bound.admit(&list(ELEMENTS_MAX + 1), "").unwrap_err();
+    assert!(why.starts_with("has 1025 elements"), "{why}");
+    let why = bound.admit(&Found::List(vec![Found::Absent]), "").unwrap_err();
+    assert!(why.starts_with("has an empty element"), "{why}");
+    let why = bound.admit(&Found::Number(2.0), "").unwrap_err();
+    assert!(why.starts_with("is 2;"), "{why}");
+}
+
+#[test]
+fn rules_count_calls_where_one_says_so_and_exceed_those_that_have_more() {
+    let tools = || Selector::parse("terminal").unwrap();
+    let counted =
+        |demand| ArgumentRules::new([ArgumentRule { tools: tools(), name: "x".into(), demand }]);
+    for demand in [Demand::Calls { max: 2 }, Demand::Once(Alike::Call)] {
+        let rules = counted(demand);
+        assert!(rules.counts("terminal") && !rules.counts("todo") && !rules.is_empty());
+        assert!(ArgumentRules::default().exceeds(&rules) && !rules.exceeds(&rules));
+    }
+    let plain = ArgumentRules::new([rule("terminal", "a", Bound::OneOf(Vec::new()))]);
+    assert!(!plain.counts("terminal"));
+    let none = ArgumentRules::default();
+    assert!(none.is_empty() && !none.counts("terminal"));
+}
+
+#[test]
+fn recipients_and_addresses_have_an_end() {
+    let name = |len: usize| format!("{}@b.org", "a".repeat(len - 6));
+    let bound = Bound::recipients(["*@b.org"]).unwrap();
+    check(&bound, &[&name(320)], &[&name(321)]);
+    for odd in ["a\u{1}@b.org", "a b@b.org", "a\"@b.org", "a%40x@b.org"] {
+        check(&bound, &[], &[odd]);
+    }
+    assert_eq!(mentions(&name(320)).addresses.len(), 1);
+    assert_eq!(mentions(&name(321)), Mentions::default());
+    for none in ["@b.org", "a\u{e9}@b.org", "a@b", "a@b..org", "a@b_c.org"] {
+        assert_eq!(mentions(none), Mentions::default(), "{none}");
+    }
+    let many: String = (0..=MENTIONS_MAX).map(|number| format!("a{number}@b.org ")).collect();
+    assert_eq!(mentions(&many).addresses.len(), MENTIONS_MAX);
+    assert_eq!(
+        mentions("see www.b.org/x").hosts,
+        ["b.org".to_owned()].map(|it| format!("www.{it}"))
+    );
+}
+
+#[test]
+fn a_link_is_known_by_its_host() {
+    let none = Bound::links([]).unwrap();
+    check(
+        &none,
+        // A word with a dot and a slash that is no host, and `www.` inside of one.
+        &["a.b/c", "a_b.org/c", "1.5/2", "a..org/c", ".org/c", "awww.b"],
+        &["(www.b.org)", "see-www.b.org/x", "a-b.org/c", "b.org?c", "b.org#c"],
+    );
+    let odd = Bound::hosts(["docs.rs"]).unwrap();
+    check(
+        &odd,
+        &["docs.rs:80", "docs.rs:443"],
+        &["docs.rs\u{1}", "docs.rs\u{a0}", "docs.rs\\", "docs.rs?x", "docs.rs:8080"],
+    );
+}
+
+#[test]
+fn a_part_of_a_path_is_matched_to_its_end() {
+    check(
+        &Bound::paths(["a?c", "x*y*z", "**/end", "d/**/e"]).unwrap(),
+        &["abc", "xyz", "x1y2z", "xyyzz", "end", "a/b/end", "d/e", "d/a/b/e", "d/e/e"],
+        &["ac", "abbc", "xz", "xyzy", "end/a", "d", "d/e/f", "bc"],
+    );
+    let long = |len: usize| vec!["a"; len].join("/");
+    let all = Bound::paths(["**"]).unwrap();
+    check(&all, &[&long(256)], &[&long(257)]);
+    assert_eq!(names_of("todo"), Some(&["merge", "todos"][..]));
+    assert_eq!(names_of("nothing"), None);
+}

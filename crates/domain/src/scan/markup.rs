@@ -230,7 +230,9 @@ fn images(folded: &Folded, found: &mut Found) {
         let query = address.split_once('?').map(|(_, query)| query).unwrap_or_default();
         // A picture is fetched by showing it, so what its address is to carry need only be named.
         let is_picture = folded.text.get(..at).is_some_and(|before| {
-            let bracket = before.rfind('[');
+            // Not back to the beginning each time: a text can be made of nothing else.
+            let from = before.floor_char_boundary(at.saturating_sub(TAG_BYTES_MAX));
+            let bracket = before[from..].rfind('[').map(|bracket| from + bracket);
             bracket.is_some_and(|bracket| before.as_bytes()[..bracket].ends_with(b"!"))
         });
         let asks = query.contains(['{', '<', '$'])

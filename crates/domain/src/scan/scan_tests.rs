@@ -323,6 +323,7 @@ fn long_texts_of_beginnings_take_no_longer_than_others() {
         "*",
         "-----begin ",
         "](http",
+        "](http) ",
         "ignore ",
         "system:\n",
         "sk-",
