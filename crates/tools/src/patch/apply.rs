@@ -183,7 +183,10 @@ pub(super) fn replace(
     match (found.len(), which) {
         (0, _) => replace_lines(&document, &old, &new, which),
         (1, _) | (_, Occurrences::All) => Ok(replace_exact(&document, &flat, &old, &new, &found)),
-        _ => Err(find::several(found.iter().map(|at| line_of(&flat, *at)))),
+        _ => {
+            let mut count = LineCount::new(&flat);
+            Err(find::several(found.iter().map(|at| count.line_of(*at))))
+        }
     }
 }
 
@@ -191,16 +194,33 @@ fn unix(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-fn line_of(text: &str, at: usize) -> usize {
-    text[..at].matches('\n').count()
+/// Which lines places of a text are in. They come in order, so that the text is looked through
+/// once, however many there are.
+struct LineCount<'t> {
+    text: &'t str,
+    at: usize,
+    line: usize,
+}
+
+impl<'t> LineCount<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, at: 0, line: 0 }
+    }
+
+    fn line_of(&mut self, at: usize) -> usize {
+        self.line += self.text.as_bytes()[self.at..at].iter().filter(|it| **it == b'\n').count();
+        self.at = at;
+        self.line
+    }
 }
 
 fn replace_exact(document: &Document, flat: &str, old: &str, new: &str, found: &[usize]) -> Edited {
     let breaks = |text: &str| text.matches('\n').count();
     let mut changes: Vec<(Lines, usize)> = Vec::new();
+    let mut count = LineCount::new(flat);
     for at in found {
-        let start = line_of(flat, *at);
-        let end = line_of(flat, at + old.len() - 1) + 1;
+        let start = count.line_of(*at);
+        let end = count.line_of(at + old.len() - 1) + 1;
         match changes.last_mut() {
             Some((last, count)) if start < last.end => {
                 *count = (*count + (end - last.end) + breaks(new)).saturating_sub(breaks(old));

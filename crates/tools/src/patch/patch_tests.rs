@@ -27,6 +27,9 @@ fn a_piece_of_text_is_replaced_where_it_stands_once() {
         ),
         ("say “hello” — now\n", "say \"hello\" - now", "bye", "bye\n"),
         ("a\u{a0}b\n", "a b", "c", "c\n"),
+        // What ends in a letter of several bytes ends there, too.
+        ("un café\n", "café", "thé", "un thé\n"),
+        ("a\nb —\nc\n", "a\nb —", "d 🦀", "d 🦀\nc\n"),
     ];
     for (text, old, new, expected) in cases {
         assert_eq!(replaced(text, old, new).as_deref(), Ok(expected), "{text:?} {old:?}");
@@ -39,6 +42,9 @@ fn what_is_nowhere_or_everywhere_is_refused_with_the_lines() {
     assert!(twice.contains("2 places (lines 1, 3)"), "{twice}");
     let all = replace("a\nb\na a\n", "a", "c", Occurrences::All).unwrap();
     assert_eq!((all.text.as_str(), all.changes), ("c\nb\nc c\n", vec![(0..1, 1), (2..3, 1)]));
+    // However often: each place is not counted from the beginning again.
+    let many = replace(&"a\n".repeat(100_000), "a", "é", Occurrences::All).unwrap();
+    assert_eq!((many.changes.len(), many.changes.last()), (100_000, Some(&(99_999..100_000, 1))));
     let none = replaced("def f():\n    pass\n", "def f():\n    return", "x").unwrap_err();
     assert!(none.contains("like line 1"), "{none}");
     for (old, new) in [("", "x"), ("a", "a")] {
