@@ -17,19 +17,22 @@ const HOUSE_KEY: &str = "sk-of-the-house-0123456789";
 /// `config.yaml` with these others in it.
 pub fn shared_file(others: &[&Other]) -> String {
     let mut text = String::from("store: {durability: process}\nproviders:\n");
-    let ids = || std::iter::once(WATCHED).chain(others.iter().map(|other| other.id.as_str()));
-    for id in ids() {
+    // In no particular order, so that the one that is watched is not always the first.
+    let mut ids: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
+    ids.push(WATCHED);
+    ids.sort_unstable();
+    for id in &ids {
         let _ = writeln!(
             text,
             "  p-{id}: {{kind: openai, base_url: 'http://{SERVER}/{id}/v1', api_key: '{HOUSE_KEY}', headers: {{x-org: {id}}}}}"
         );
     }
     text.push_str("channels:\n  telegram:\n    accounts:\n");
-    for id in ids() {
+    for id in &ids {
         let _ = writeln!(text, "      {id}bot: {{token: x, base_url: 'http://127.0.0.1:9'}}");
     }
     text.push_str("bindings:\n");
-    for id in ids() {
+    for id in &ids {
         let _ = writeln!(text, "  - {{agent: {id}, telegram: {{account: {id}bot}}}}");
     }
     let here: Vec<&&Other> = others.iter().filter(|other| other.is_in_shared_file).collect();
@@ -45,7 +48,7 @@ pub fn shared_file(others: &[&Other]) -> String {
     text
 }
 
-/// `agent.yaml` of an agent, in one of eight versions.
+/// `agent.yaml` of an agent, in one of ten versions.
 pub fn agent_file(id: &str, version: u8) -> String {
     let is_watched = id == WATCHED;
     if version == 7 && !is_watched {
@@ -57,6 +60,8 @@ pub fn agent_file(id: &str, version: u8) -> String {
         2 => {
             "tools: {also_allow: [send_message], deny: [web_search], rules: {write_file: {path: {path: ['*.md', '*.txt']}}}}"
         }
+        // As many as in version 2, and others.
+        8 => "tools: {also_allow: [send_message], deny: [web_extract]}",
         _ => "tools: {also_allow: [send_message]}",
     };
     let memory = match version {
@@ -65,6 +70,7 @@ pub fn agent_file(id: &str, version: u8) -> String {
         4 => "memory: {global_writes: allow}",
         5 => "memory: {scope: \"'team/' + agent_id\"}",
         6 if !is_watched => "memory: false",
+        9 => "memory: {limits: {memory: 300, user: 200}}",
         _ => "memory: true",
     };
     let hooks = match version {
@@ -75,6 +81,7 @@ pub fn agent_file(id: &str, version: u8) -> String {
     };
     let budget = match (version, is_watched) {
         (4, _) => "budget: {turns_per_minute: 4, per_user: {turns_per_minute: 3}}",
+        (9, _) => "budget: {turns_per_minute: 1000, per_user: {turns_per_minute: 5}}",
         (6, false) => "budget: {turns_per_minute: 1, tokens_per_day: 100}",
         _ => "budget: {turns_per_minute: 1000, tokens_per_day: 50000000}",
     };
@@ -82,6 +89,9 @@ pub fn agent_file(id: &str, version: u8) -> String {
         5 => format!("model: [p-{id}/broken, p-{id}/gpt-4o]"),
         _ => format!("model: p-{id}/gpt-4o"),
     };
+    // Children that an agent has at the same time race each other, in an order that nobody promised
+    // and that shows in its records: the one that is watched has one at a time.
+    let children = if is_watched { 1 } else { 2 };
     let default = if is_watched || version != 2 { "default: false" } else { "default: true" };
     format!(
         "name: The {id}
@@ -101,7 +111,7 @@ access: {{allow: ['telegram:*'], admins: ['telegram:9']}}
 group: {{respond: all}}
 send: {{to: ['telegram:{id}bot:-1']}}
 approvals: {{timeout: 30s}}
-subagents: {{max_children: 2, timeout: 2m}}
+subagents: {{max_children: {children}, timeout: 2m}}
 metadata: {{team: {id}}}
 "
     )

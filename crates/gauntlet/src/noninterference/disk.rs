@@ -98,11 +98,9 @@ impl Ground {
                     folders.push(path);
                 } else if is_of_watched(&name) {
                     let content = fs::read(&path).unwrap_or_default();
-                    // What is sealed differs with every sealing, in the whole vault; what is in it
-                    // is seen where it is used.
-                    let shown = match name.starts_with("vault/") {
-                        true => format!("{} bytes, sealed", content.len()),
-                        false => String::from_utf8_lossy(&content).into_owned(),
+                    let shown = match String::from_utf8(content) {
+                        Ok(text) => text,
+                        Err(sealed) => shown(ValueRef::Blob(sealed.as_bytes())),
                     };
                     observed.note(&format!("file:{name}"), shown);
                 }
@@ -140,9 +138,7 @@ fn rows(
     )?;
     let names: Vec<String> =
         tables.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    // How far the agent took in what waited for it, in the daemon's count: bookkeeping that no
-    // surface shows.
-    for table in names.into_iter().filter(|table| table != "taken_in") {
+    for table in names {
         let mut all = sql.prepare(&format!("SELECT * FROM \"{table}\""))?;
         let columns: Vec<String> = all.column_names().map(str::to_owned).collect();
         let mut found = all.query([])?;
@@ -154,9 +150,6 @@ fn rows(
             if keep(&values) {
                 let mut text = String::new();
                 for (column, value) in columns.iter().zip(&values) {
-                    if table == "audit_queue" && column == "id" {
-                        continue;
-                    }
                     let _ = write!(text, "{column}={value} ");
                 }
                 observed.note(&format!("rows:{label}/{table}"), text);

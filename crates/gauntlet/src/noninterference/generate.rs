@@ -18,20 +18,19 @@ const FILES: [&str; 4] = ["notes.md", "plan.txt", "src/main.rs", "list.csv"];
 const IDS: [&str; 9] = ["a", "alpha", "bb", "b-2", "b1", "z", "main", "default", "ghost"];
 
 /// What is said on the command line of a shell; the first ones need an admin's yes.
-const COMMANDS: [&str; 4] = ["rm -r build", "rm -r old", "ls", "git push --force"];
+const COMMANDS: [&str; 4] = ["rm -r build", "rm -r build", "git push --force", "ls"];
 
 /// How many steps a run with others has at least.
 const TRACE_LEN_MIN: usize = 40;
 
 /// How many versions of a configuration there are.
-pub const VERSIONS: usize = 8;
+pub const VERSIONS: usize = 10;
 
 /// The plan of one seed, with so many steps.
 pub fn plan(seed: u64, steps: usize) -> Plan {
     let mut dice = Dice::new(seed, 1);
     let version = version(&mut dice);
-    let mut maker =
-        Maker { dice, held: Vec::new(), is_asking: false, is_paused: false, for_b: true };
+    let mut maker = Maker::new(dice, true);
     Plan { seed, version, steps: (0..steps).map(|_| maker.step()).collect() }
 }
 
@@ -42,26 +41,20 @@ pub fn variation(seed: u64, number: u64, steps: usize) -> Variation {
         return Variation::default();
     }
     let mut ids: Vec<&str> = IDS.to_vec();
+    // The more two have in common, the more there is to be mixed up.
+    let alike = version(&mut Dice::new(seed, 1));
     let others: Vec<Other> = (0..1 + dice.below(3))
         .map(|_| Other {
             id: ids.swap_remove(dice.below(ids.len())).to_owned(),
-            version: version(&mut dice),
+            version: if dice.percent(35) { alike } else { version(&mut dice) },
             is_in_shared_file: dice.percent(40),
             is_there: dice.percent(80),
         })
         .collect();
     // So that a run has forty steps at least, whoever they happen to.
     let count = TRACE_LEN_MIN.saturating_sub(steps).max(steps / 2) + dice.below(steps.max(1));
-    let mut makers: Vec<Maker> = others
-        .iter()
-        .map(|_| Maker {
-            dice: Dice::new(dice.next(), 2),
-            held: Vec::new(),
-            is_asking: false,
-            is_paused: false,
-            for_b: false,
-        })
-        .collect();
+    let mut makers: Vec<Maker> =
+        others.iter().map(|_| Maker::new(Dice::new(dice.next(), 2), false)).collect();
     let mut asides: Vec<Aside> = (0..count)
         .map(|_| {
             let who = dice.below(others.len());
@@ -90,11 +83,20 @@ struct Maker {
     /// Whether a question may wait.
     is_asking: bool,
     is_paused: bool,
+    /// Where something was just remembered.
+    remembered: Option<Chat>,
+    /// What was just begun anew.
+    begun: Option<Chat>,
     /// Whether it is the agent that is watched: only its trace has what happens to everybody.
     for_b: bool,
 }
 
 impl Maker {
+    fn new(dice: Dice, for_b: bool) -> Self {
+        let (remembered, begun) = (None, None);
+        Self { dice, held: vec![], is_asking: false, is_paused: false, remembered, begun, for_b }
+    }
+
     fn step(&mut self) -> Step {
         if self.is_paused && self.dice.percent(50) {
             self.is_paused = false;
@@ -109,16 +111,26 @@ impl Maker {
             return self.about_held();
         }
         let chat = self.chat();
+        // What was remembered is shown when a conversation begins anew and goes on.
+        if let Some(chat) = self.remembered.take()
+            && self.dice.percent(30)
+        {
+            self.begun = Some(chat);
+            return Step::Anew(chat);
+        }
+        if let Some(chat) = self.begun.take() {
+            return self.say(chat, Joining::Queue);
+        }
         match self.dice.below(100) {
-            0..55 => self.say(chat, Joining::Queue),
-            55..60 => Step::Command { chat: self.platform_chat(), text: self.command() },
-            60..63 => Step::Anew(chat),
-            63..65 => Step::Forget(chat),
-            65..68 => Step::Retry(chat),
-            68..71 => Step::EditMemory(chat, self.sentence()),
-            71..73 => Step::EditFile((*self.dice.pick(&FILES)).to_owned(), self.sentence()),
-            73..78 => Step::Configure(version(&mut self.dice)),
-            78..81 => Step::Secret(u8::try_from(self.dice.below(5)).unwrap_or(0)),
+            0..52 => self.say(chat, Joining::Queue),
+            52..57 => Step::Command { chat: self.platform_chat(), text: self.command() },
+            57..60 => Step::Anew(chat),
+            60..62 => Step::Forget(chat),
+            62..65 => Step::Retry(chat),
+            65..68 => Step::EditMemory(chat, self.sentence()),
+            68..70 => Step::EditFile((*self.dice.pick(&FILES)).to_owned(), self.sentence()),
+            70..75 => Step::Configure(version(&mut self.dice)),
+            75..81 => Step::Secret(u8::try_from(self.dice.below(5)).unwrap_or(0)),
             81..85 => Step::Look,
             85..87 => {
                 self.is_paused = true;
@@ -157,10 +169,11 @@ impl Maker {
         }
     }
 
+    /// Conversations over the API have the same names at every agent, so half of all are there.
     fn chat(&mut self) -> Chat {
-        match self.dice.below(6) {
-            0 | 1 => Chat::Api(u8::try_from(self.dice.below(2)).unwrap_or(0)),
-            _ => self.platform_chat(),
+        match self.dice.percent(50) {
+            true => Chat::Api(*self.dice.pick(&[0, 0, 0, 1])),
+            false => self.platform_chat(),
         }
     }
 
@@ -212,14 +225,17 @@ impl Maker {
 
     fn say(&mut self, chat: Chat, joining: Joining) -> Step {
         let mut acts: Vec<Value> = (0..self.dice.below(3)).map(|_| self.call(0)).collect();
-        let last = match self.dice.below(12) {
+        if acts.iter().any(|act| act["arguments"]["action"] == "add") {
+            self.remembered = Some(chat);
+        }
+        let last = match self.dice.below(13) {
             0 | 1 => {
                 self.held.push(chat);
                 json!({ "hold": true, "say": self.sentence() })
             }
-            2 => json!({ "fail": *self.dice.pick(&[500, 429, 400, 401]) }),
-            3 => json!({ "cut": self.sentence() }),
-            4..9 => json!({ "tell": true }),
+            2 | 3 => json!({ "fail": *self.dice.pick(&[500, 429, 400, 401]) }),
+            4 => json!({ "cut": self.sentence() }),
+            5..10 => json!({ "tell": true }),
             _ => json!({ "say": self.sentence() }),
         };
         acts.push(last);
@@ -228,13 +244,13 @@ impl Maker {
 
     /// One call of a tool.
     fn call(&mut self, depth: usize) -> Value {
-        let (tool, arguments) = match self.dice.below(34) {
+        let (tool, arguments) = match self.dice.below(40) {
             0..2 => {
                 let item = json!({ "id": self.word(), "content": self.sentence() });
                 ("todo", json!({ "todos": [item], "merge": true }))
             }
             2..6 => ("memory", self.memory()),
-            6..8 => ("memory_search", json!({ "query": self.common_word() })),
+            6..8 | 33..36 => ("memory_search", json!({ "query": self.common_word() })),
             8..11 => {
                 let sort = *self.dice.pick(&["relevance", "newest"]);
                 let query = self.common_word();
@@ -272,7 +288,7 @@ impl Maker {
                 let name = *self.dice.pick(&["gardening", "gardening", "secrets"]);
                 ("skill_view", json!({ "name": name }))
             }
-            29..31 => ("mcp__desk__echo", json!({ "text": self.sentence() })),
+            29..31 | 36..39 => ("mcp__desk__echo", json!({ "text": self.sentence() })),
             31..33 if depth == 0 => {
                 let tasks: Vec<Value> = (0..1 + self.dice.below(2))
                     .map(|_| {
@@ -300,7 +316,10 @@ impl Maker {
                 self.is_asking = true;
                 json!({ "action": "add", "target": target, "scope": "global", "content": self.sentence() })
             }
-            _ => json!({ "action": "add", "target": target, "content": self.sentence() }),
+            _ => {
+                let content = format!("{} {}", self.common_word(), self.sentence());
+                json!({ "action": "add", "target": target, "content": content })
+            }
         }
     }
 

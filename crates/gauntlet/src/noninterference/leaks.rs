@@ -2,9 +2,11 @@
 //! runs notices it, and by what.
 
 use super::pair::{Options, Outcome, run};
-use crate::machine::timed;
+use crate::machine::{timed, write};
 use anyhow::{Result, ensure};
 use insula_domain::leak::{self, Leak};
+use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What is to be looked for.
@@ -25,6 +27,9 @@ pub struct Arguments {
     /// Show where each was noticed, in the smallest trace that shows it.
     #[arg(long)]
     pub show: bool,
+    /// Write the report as a document, too.
+    #[arg(long)]
+    pub report: Option<PathBuf>,
 }
 
 /// What became of one leak.
@@ -39,13 +44,19 @@ pub struct Caught {
 }
 
 impl Caught {
+    /// Which pair showed it, from 1.
+    pub fn pairs(&self) -> Option<u64> {
+        self.outcome.found.as_ref().map(|found| found.pairs_before + 1)
+    }
+
     /// The line of the report.
     pub fn line(&self) -> String {
         let (leak, took) = (self.leak, self.took.as_millis());
-        let (by, pairs) = match &self.outcome.found {
-            Some(found) => (found.difference.kind().to_owned(), found.pairs_before + 1),
-            None => ("nothing".to_owned(), self.outcome.pairs),
+        let by = match &self.outcome.found {
+            Some(found) => found.difference.kind(),
+            None => "nothing",
         };
+        let pairs = self.pairs().unwrap_or(self.outcome.pairs);
         format!(
             "{:<30} {:<8} {:<21} noninterference:{by:<9} {pairs:>5} {took:>7}",
             leak.name(),
@@ -102,5 +113,66 @@ pub fn run_and_tell(arguments: &Arguments) -> Result<bool> {
     })?;
     let caught = all.iter().filter(|it| it.outcome.found.is_some()).count();
     println!("{caught} of {} caught", all.len());
+    if let Some(path) = &arguments.report {
+        write(path, document(arguments, &all).as_bytes())?;
+    }
     Ok(caught == all.len())
+}
+
+/// The report as a document.
+pub fn document(arguments: &Arguments, all: &[Caught]) -> String {
+    let Arguments { pairs, seed, steps, .. } = arguments;
+    let caught = all.iter().filter(|it| it.outcome.found.is_some()).count();
+    let within = |most: u64| {
+        let soon = |it: &&Caught| it.pairs().is_some_and(|pairs| pairs <= most);
+        all.iter().filter(soon).count()
+    };
+    let took: Duration = all.iter().map(|it| it.took).sum();
+    let mut text = format!(
+        "# Seeded leaks
+
+Who tests the tester? Bugs are planted in the product, each of a kind that was seen in the field \
+and at the place where it would really be made. They exist only with the feature `seeded-leaks`, \
+which no release compiles with, and are asleep until a test wakes one by name. \
+[Noninterference](gauntlet.md#noninterference) knows nothing about them: it has to notice that \
+what is seen of one agent depends on others.
+
+`scripts/seeded-leaks` runs this and writes this page: up to {pairs} pairs for each leak, the \
+same ones from seed {seed} on, {steps} steps of the agent that is watched and at least 40 in \
+every run with others.
+
+**{caught} of {} are caught**, {} of them by the first pair, {} within 10 pairs, {} within 100; \
+{:.0} s in all, on one thread.
+
+*Caught by* is the first stream in which a byte differs: `step` is what came of what was done to \
+the agent, `model` what its model was asked, `turn` and `heard` what happened in its turns, \
+`post` what was posted, `look` what its token shows, `hook`, `mcp`, `search` and `site` what \
+others were asked for it, `file` and `rows` what was kept.
+
+| leak | crate | class | what is wrong | caught by | after pairs | seconds |
+| --- | --- | --- | --- | --- | ---: | ---: |
+",
+        all.len(),
+        within(1),
+        within(10),
+        within(100),
+        took.as_secs_f64()
+    );
+    for it in all {
+        let (leak, seconds) = (it.leak, it.took.as_secs_f64());
+        let by = match &it.outcome.found {
+            Some(found) => format!("noninterference, `{}`", found.difference.kind()),
+            None => "**nothing**".to_owned(),
+        };
+        let pairs = it.pairs().unwrap_or(it.outcome.pairs);
+        let _ = writeln!(
+            text,
+            "| `{}` | {} | {} | {} | {by} | {pairs} | {seconds:.1} |",
+            leak.name(),
+            leak.room(),
+            leak.class().as_str(),
+            leak.what()
+        );
+    }
+    text
 }

@@ -30,6 +30,7 @@ pub mod observe;
 mod pair;
 mod platform;
 mod scripted;
+mod shrink;
 mod stage;
 pub mod trace;
 

@@ -1,11 +1,11 @@
-//! Pairs of runs: the same trace of one agent beside others that differ in everything. Where what
-//! is seen of it differs, the trace is made smaller until nothing can be left out.
+//! Pairs of runs: the same trace of one agent beside others that differ in everything.
 
 use super::disk::Ground;
 use super::generate;
 use super::observe::{Difference, Observed};
+use super::shrink::shrink;
 use super::stage::play;
-use super::trace::{Plan, Variation};
+use super::trace::{Other, Plan, Variation};
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,9 +14,6 @@ use std::sync::Arc;
 /// How many variations are compared with the first run of a trace. To be equal is transitive, so
 /// each is a pair of its own.
 pub const VARIATIONS: u64 = 4;
-
-/// Most runs that are spent on making a trace smaller.
-const SHRINK_RUNS_MAX: usize = 400;
 
 /// What is run.
 #[derive(Debug, Clone, Copy)]
@@ -49,24 +46,32 @@ pub struct Found {
 impl fmt::Display for Found {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "seed {}: {}", self.plan.seed, self.difference)?;
-        writeln!(f, "first configuration: {}", self.plan.version)?;
-        for (name, variation) in [("one", &self.one), ("two", &self.two)] {
-            writeln!(f, "beside it in run {name}: {:?}", variation.others)?;
+        for (name, variation) in self.runs() {
+            let others: Vec<String> = variation.others.iter().map(Other::to_string).collect();
+            let others = if others.is_empty() { "nobody".to_owned() } else { others.join(", ") };
+            writeln!(f, "beside it in run {name}: {others}")?;
         }
+        writeln!(f, "what happens to it, which begins with version {}:", self.plan.version)?;
         for (number, step) in self.plan.steps.iter().enumerate() {
-            for (name, variation) in [("one", &self.one), ("two", &self.two)] {
+            for (name, variation) in self.runs() {
                 for aside in variation.asides.iter().filter(|aside| aside.before == number) {
                     let who = variation.others.get(aside.who).map_or("?", |it| it.id.as_str());
-                    writeln!(
-                        f,
-                        "    (run {name}) {who}: {:?}, then {} yields, cut {:?}",
-                        aside.step, aside.yields, aside.cut_after
-                    )?;
+                    write!(f, "       run {name}, `{who}`: {}", aside.step)?;
+                    if let Some(polls) = aside.cut_after {
+                        write!(f, " (cut off after {polls} polls)")?;
+                    }
+                    writeln!(f, " (the next after {} yields)", aside.yields)?;
                 }
             }
-            writeln!(f, "{number}: {step:?}")?;
+            writeln!(f, "  {number:>3}  {step}")?;
         }
         Ok(())
+    }
+}
+
+impl Found {
+    fn runs(&self) -> [(&'static str, &Variation); 2] {
+        [("one", &self.one), ("two", &self.two)]
     }
 }
 
@@ -160,79 +165,4 @@ pub fn differ(
 ) -> Result<Option<Difference>> {
     let first = play(ground, plan, one)?;
     Ok(first.difference(&*play(ground, plan, two)?))
-}
-
-/// Leaves out whatever can be left out while the same kind of thing still differs.
-fn shrink(ground: &Arc<Ground>, found: &mut Found) -> Result<()> {
-    let mut runs = 0;
-    let mut attempt = |found: &mut Found, plan: Plan, one: Variation, two: Variation| {
-        runs += 1;
-        if runs > SHRINK_RUNS_MAX {
-            return Ok(false);
-        }
-        // A trace that can't be played is no smaller trace.
-        let Ok(Some(difference)) = differ(ground, &plan, &one, &two) else { return Ok(false) };
-        *found = Found { pairs_before: found.pairs_before, plan, one, two, difference };
-        Ok::<bool, anyhow::Error>(true)
-    };
-    // Nobody in the first run, if that is enough.
-    let (plan, two) = (found.plan.clone(), found.two.clone());
-    attempt(found, plan, Variation::default(), two)?;
-    let (plan, one) = (found.plan.clone(), found.one.clone());
-    if !found.one.is_empty() {
-        attempt(found, plan, one, Variation::default())?;
-    }
-    // Then pieces, from halves down to single steps.
-    let mut size = found.plan.steps.len().max(found.two.asides.len()).div_ceil(2);
-    while size > 0 {
-        for part in [Part::Steps, Part::Asides(false), Part::Asides(true)] {
-            let mut at = 0;
-            while at < part.len(found) {
-                let (plan, one, two) = part.without(found, at, size);
-                if !attempt(found, plan, one, two)? {
-                    at += size;
-                }
-            }
-        }
-        size /= 2;
-    }
-    Ok(())
-}
-
-/// What can be left out.
-#[derive(Clone, Copy)]
-enum Part {
-    Steps,
-    /// Of the second run, or of the first.
-    Asides(bool),
-}
-
-impl Part {
-    fn len(self, found: &Found) -> usize {
-        match self {
-            Self::Steps => found.plan.steps.len(),
-            Self::Asides(false) => found.two.asides.len(),
-            Self::Asides(true) => found.one.asides.len(),
-        }
-    }
-
-    fn without(self, found: &Found, at: usize, size: usize) -> (Plan, Variation, Variation) {
-        let Found { mut plan, mut one, mut two, .. } = found.clone();
-        let cut = |list: &mut Vec<_>| drop(list.drain(at..(at + size).min(list.len())));
-        match self {
-            Self::Asides(false) => cut(&mut two.asides),
-            Self::Asides(true) => cut(&mut one.asides),
-            Self::Steps => {
-                let end = (at + size).min(plan.steps.len());
-                plan.steps.drain(at..end);
-                for aside in one.asides.iter_mut().chain(&mut two.asides) {
-                    let moved = aside.before.saturating_sub(end).min(aside.before);
-                    aside.before =
-                        if aside.before >= end { at + moved } else { aside.before.min(at) };
-                    aside.before = aside.before.min(plan.steps.len().saturating_sub(1));
-                }
-            }
-        }
-        (plan, one, two)
-    }
 }

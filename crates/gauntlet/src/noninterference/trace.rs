@@ -2,6 +2,7 @@
 //! values, so that a trace can be printed, shrunk and run again.
 
 use serde_json::Value;
+use std::fmt;
 
 /// Where something is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +94,54 @@ pub enum Step {
     Restart,
 }
 
+impl fmt::Display for Chat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Api(number) => write!(f, "talk {number} of the API"),
+            Self::Direct(user) => write!(f, "the chat with {user}"),
+            Self::Group(group, user) => write!(f, "group {group}, where {user} speaks"),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Say { chat, joining, acts } => {
+                let how = match joining {
+                    Joining::Queue => "",
+                    Joining::Steer => ", joining the turn",
+                    Joining::Interrupt => ", stopping the turn",
+                };
+                write!(f, "said in {chat}{how}; its model:")?;
+                acts.iter().try_for_each(|act| match act["call"].as_str() {
+                    Some(tool) => write!(f, " {tool}{}", act["arguments"]),
+                    None => write!(f, " {act}"),
+                })
+            }
+            Self::Command { chat, text } => write!(f, "`{text}` in {chat}"),
+            Self::Release => f.write_str("models that hold back go on"),
+            Self::Stop(chat) => write!(f, "stopped in {chat}"),
+            Self::Answer(verdict) => write!(f, "the oldest question is answered: {verdict:?}"),
+            Self::Anew(chat) => write!(f, "begun anew: {chat}"),
+            Self::Forget(chat) => write!(f, "erased: {chat}"),
+            Self::Retry(chat) => write!(f, "said again in {chat}"),
+            Self::EditMemory(chat, text) => write!(f, "{text:?} put into the memory of {chat}"),
+            Self::EditFile(path, text) => write!(f, "{text:?} put into {path}"),
+            Self::Configure(version) => write!(f, "configured as version {version}"),
+            Self::Secret(0) => f.write_str("its secret is removed"),
+            Self::Secret(version) => write!(f, "its secret gets value {version}"),
+            Self::Look => f.write_str("its token looks at everything"),
+            Self::Pause => f.write_str("paused"),
+            Self::Resume => f.write_str("resumed"),
+            Self::Recreate => f.write_str("deleted, and made again"),
+            Self::Wait(ms) => write!(f, "{ms} ms pass"),
+            Self::Crash => f.write_str("the daemon is killed and started again"),
+            Self::Restart => f.write_str("the daemon is stopped and started again"),
+        }
+    }
+}
+
 /// The trace of the agent that is watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plan {
@@ -115,6 +164,14 @@ pub struct Other {
     pub is_in_shared_file: bool,
     /// Whether it is there from the beginning; otherwise somebody adds it.
     pub is_there: bool,
+}
+
+impl fmt::Display for Other {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.is_in_shared_file { "config.yaml" } else { "its own file" };
+        let since = if self.is_there { "" } else { ", added later" };
+        write!(f, "`{}` (version {}, in {place}{since})", self.id, self.version)
+    }
 }
 
 /// Something that happens to another agent, beside a step of the one that is watched.
