@@ -159,6 +159,9 @@ pub enum Course {
     /// What it does is journalled step by step. It hears that its turn is stopped and comes
     /// back by itself, and after a crash it is made again and goes on.
     Journalled,
+    /// It looks at one thing and is over in a moment, so that the answer which asked for it is
+    /// journalled together with its result. After a crash the model is asked again.
+    Glance,
 }
 
 /// What a tool is given of its own past.

@@ -2,7 +2,7 @@
 
 use crate::files::{Desk, text};
 use crate::workspace::{FileError, Loaded, display};
-use crate::{Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
+use crate::{Course, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use rustix::fs::FileType;
 use serde::Deserialize;
@@ -50,6 +50,10 @@ impl Tool for ReadFile {
 
     fn subject(&self, arguments: &Value) -> Option<String> {
         path_argument(arguments)
+    }
+
+    fn course(&self) -> Course {
+        Course::Glance
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {

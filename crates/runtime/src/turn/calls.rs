@@ -164,7 +164,7 @@ impl Turn<'_> {
             memory: memory.as_ref().map(|it| it as _),
             outbox: Some(&outbox),
         };
-        let is_dropped = admitted.tool.course() == Course::Once;
+        let is_dropped = admitted.tool.course() != Course::Journalled;
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled(), if is_dropped => {

@@ -10,6 +10,7 @@ pub mod engine;
 pub mod event;
 pub(crate) mod facts;
 pub mod gate;
+mod held;
 mod history;
 mod hold;
 mod hooked;

@@ -10,6 +10,7 @@ use crate::memory::Whereabouts;
 use crate::subagents::Kin;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
+use crate::turn::held::Held;
 use crate::turn::history::Window;
 use crate::turn::live::LiveTurn;
 use crate::turn::made::CallsMade;
@@ -133,6 +134,8 @@ pub(crate) struct Turn<'t> {
     pub(super) in_use: InUse,
     /// What it is shown of memory.
     pub(super) block: Block,
+    /// An answer that is journalled with what comes of it.
+    pub(super) held: Held,
     /// How often its reply was sent back.
     pub(super) objections: usize,
 }
@@ -150,6 +153,7 @@ impl<'t> Turn<'t> {
             shown,
             in_use: InUse::default(),
             block: Block::default(),
+            held: Held::default(),
             objections: 0,
         }
     }
@@ -199,12 +203,8 @@ impl Turn<'_> {
             };
             self.spent += usage;
             let message = self.message(Role::Assistant, prompt::answer_parts(&answer.message));
-            let calls = calls(&message.parts);
-            if !calls.is_empty() {
-                let answered = NewStep::Answered { message: message.clone(), usage };
-                let seq = self.journal(answered, None).await?;
-                history.push(self.placed(&message, seq));
-                if let Some(end) = self.calls(calls, &mut history).await? {
+            if message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
+                if let Some(end) = self.answered(message, usage, &mut history).await? {
                     return Ok(end);
                 }
             } else if let Some(objection) = self.unverified(&answer, usage, &history).await? {
@@ -402,7 +402,12 @@ impl Turn<'_> {
 
     pub(super) async fn commit(&self, mut batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
         batch.extend(self.block.due());
-        Ok(self.cx.agent.store.commit(batch, &self.shop.house.fence).await?)
+        let (store, fence) = (&self.cx.agent.store, &self.shop.house.fence);
+        let Some(held) = self.held.take() else { return Ok(store.commit(batch, fence).await?) };
+        batch.insert(0, held);
+        let mut done = store.commit(batch, fence).await?;
+        self.held.committed(&mut done);
+        Ok(done)
     }
 
     /// Journals a step, with its audit record; the place of the message it brought.

@@ -8,6 +8,7 @@ mod basics;
 mod canary;
 mod control;
 mod counting;
+mod glance;
 mod hook_events;
 mod hooks;
 mod memory;
