@@ -94,6 +94,11 @@ pub(crate) fn open_granted(path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Opens a folder below `base` without following any link, making what is missing.
 pub(crate) fn open_own(base: BorrowedFd<'_>, path: &Path) -> Result<OwnedFd, Errno> {
+    // Nearly always it is there, and one walk is enough.
+    match subfolder(base, path.as_os_str()) {
+        Err(Errno::NOENT) => {}
+        other => return other,
+    }
     let mut folder: Option<OwnedFd> = None;
     for part in path {
         let at = folder.as_ref().map_or(base, AsFd::as_fd);
