@@ -24,6 +24,13 @@ const MOST: usize = 256;
 /// How long work may wait, or threads be busy with one piece, before more than usual come.
 const LATE: Duration = Duration::from_millis(2);
 
+/// How long one piece takes that others are glad to wait for. Behind a longer one, a thread that
+/// is idle is woken: one agent's large commit must not hold up another's small one.
+const QUICK: Duration = Duration::from_micros(150);
+
+/// How soon the one who looks after the line looks again.
+const WATCHED: Duration = Duration::from_micros(500);
+
 /// How long a thread stays without work.
 const KEPT: Duration = Duration::from_secs(10);
 
@@ -57,6 +64,11 @@ impl State {
     fn is_late(&self, now: Instant) -> bool {
         let oldest = self.line.front().map(|(since, _)| *since);
         [oldest, self.taken].into_iter().flatten().any(|since| now - since > LATE)
+    }
+
+    /// Whether the threads at work have been at what they have for long.
+    fn is_slow(&self, now: Instant) -> bool {
+        self.taken.is_some_and(|since| now - since > QUICK)
     }
 
     /// Whether the threads at work will see to all that is in line.
@@ -93,7 +105,7 @@ impl Shared {
         state.idle += 1;
         let watches = !state.is_watched && state.active() > 0;
         state.is_watched |= watches;
-        let patience = if watches { LATE } else { KEPT };
+        let patience = if watches { WATCHED } else { KEPT };
         let waited = self.more.wait_timeout(state, patience);
         let (mut state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
         state.is_watched &= !watches;
@@ -115,8 +127,9 @@ impl StorageExecutor for StorageThreads {
             state.taken = Some(now);
         }
         let is_late = state.is_late(now);
+        let is_slow = is_late || state.is_slow(now);
         state.line.push_back((now, job));
-        if state.is_attended() && !is_late {
+        if state.is_attended() && !is_slow {
             return;
         }
         if state.idle > 0 {
