@@ -22,16 +22,13 @@ use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Most transactions of one job on the storage executor, so that readers get their turn.
-const GROUPS_PER_JOB_MAX: usize = 4;
-
 /// A handle on one agent's database.
 pub(crate) struct SqliteAgent {
     pool: Arc<Pool>,
     slot: Arc<Slot>,
 }
 
-/// Why a job that commits for everyone in line came to its end.
+/// Why a job that commits for those in line came to its end.
 enum Ended {
     /// Nobody is in line, or others should have their turn.
     Enough,
@@ -110,7 +107,7 @@ impl SqliteAgent {
         Ok(held)
     }
 
-    /// Commits for everyone in line.
+    /// Commits for those who are first in line.
     async fn lead(&self, mut held: Held) -> Result<()> {
         loop {
             let Some(mut ready) = self.ready(held, Absent::Create).await? else { return Ok(()) };
@@ -119,7 +116,7 @@ impl SqliteAgent {
             }
             let (pool, slot) = (self.pool.clone(), self.slot.clone());
             let job = move || {
-                let ended = drain(&pool, &slot, &mut ready);
+                let ended = next_group(&pool, &slot, &mut ready);
                 (ended, ready)
             };
             let (ended, next) = self.pool.run(job).await?;
@@ -160,38 +157,34 @@ impl SqliteAgent {
     }
 }
 
-/// Commits group after group from the line before a held file.
-fn drain(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
-    for _ in 0..GROUPS_PER_JOB_MAX {
-        if pool.daemon.is_queued(&slot.id) {
-            return Ended::Prepare;
-        }
-        let busy = pool.daemon.is_busy(&slot.id);
-        let group = slot.line.take(|traits| busy || !traits.accepts);
-        if group.is_empty() {
-            let next = if slot.line.accepts() { Ended::Prepare } else { Ended::Enough };
-            return next;
-        }
-        // The file was opened before, and nobody closes it while it is held.
-        let Ok(file) = held.file() else { return Ended::Enough };
-        let erases = group.iter().any(Waiting::erases);
-        let (answers, head) = group::commit(file, pool.random(), group);
-        if erases {
-            // After the erasure and before anybody hears of it: who reads the count and then
-            // the file can't have seen what is gone under the count that comes now.
-            slot.erasures.fetch_add(1, Ordering::SeqCst);
-        }
-        if let Some(error) = answers.worst() {
-            held.close_after(error);
-            return Ended::Enough;
-        }
-        if let Some(head) = head
-            && !pool.daemon.anchor_now(&slot.id, head)
-        {
-            return Ended::Anchor(head, answers);
-        }
+/// Commits the next group of the line before a held file. One and no more in a job on the storage
+/// executor, so that readers and other agents get their turn.
+fn next_group(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
+    if pool.daemon.is_queued(&slot.id) {
+        return Ended::Prepare;
     }
-    Ended::Enough
+    let busy = pool.daemon.is_busy(&slot.id);
+    let group = slot.line.take(|traits| busy || !traits.accepts);
+    if group.is_empty() {
+        return if slot.line.accepts() { Ended::Prepare } else { Ended::Enough };
+    }
+    // The file was opened before, and nobody closes it while it is held.
+    let Ok(file) = held.file() else { return Ended::Enough };
+    let erases = group.iter().any(Waiting::erases);
+    let (answers, head) = group::commit(file, pool.random(), group);
+    if erases {
+        // After the erasure and before anybody hears of it: who reads the count and then
+        // the file can't have seen what is gone under the count that comes now.
+        slot.erasures.fetch_add(1, Ordering::SeqCst);
+    }
+    if let Some(error) = answers.worst() {
+        held.close_after(error);
+        return Ended::Enough;
+    }
+    match head {
+        Some(head) if !pool.daemon.anchor_now(&slot.id, head) => Ended::Anchor(head, answers),
+        _ => Ended::Enough,
+    }
 }
 
 #[async_trait]

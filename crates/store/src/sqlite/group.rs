@@ -26,8 +26,9 @@ use tokio::sync::oneshot;
 /// Most batches in line for one file; more callers than that are a fault of theirs.
 pub(crate) const WAITING_MAX: usize = 4_096;
 
-/// Most batches in one transaction: enough to make the flush cheap, few enough to be quick.
-const GROUP_MAX: usize = 64;
+/// Most batches in one transaction: enough to make the flush cheap, few enough that those who
+/// are answered together do not keep the next agent's turn waiting for a processor.
+const GROUP_MAX: usize = 16;
 
 type Reply = oneshot::Sender<Result<Committed>>;
 
