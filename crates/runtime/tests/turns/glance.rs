@@ -1,6 +1,6 @@
 //! An answer that asks for a glance is journalled with what that showed.
 
-use crate::support::{Fixture, calls, end, reply, says, scripted, shown, with_tools};
+use crate::support::{Fixture, calls, end, reply, says, scripted, with_tools};
 use async_trait::async_trait;
 use insula_runtime::turn::{TurnEnd, TurnEvent};
 use insula_store::{Message, Role, StepKind, TurnId};
@@ -18,6 +18,7 @@ async fn steps(house: &Fixture, turn: TurnId) -> Vec<StepKind> {
 async fn an_answer_stands_before_what_it_looked_at_and_both_are_there_for_the_next_turn() {
     let house = scripted(|_, number| match number {
         0 => calls("c1", "read_file", READ),
+        2 => calls("c2", "read_file", READ),
         _ => says("seen"),
     })
     .await;
@@ -41,10 +42,13 @@ async fn an_answer_stands_before_what_it_looked_at_and_both_are_there_for_the_ne
     house.engine.drop_window(&inbound.agent, &key).await.unwrap();
     house.say("coder", "one", "and then").await;
     let seen = house.upstream().seen();
-    let (kept, read) = (shown(&seen[2]), shown(&seen[3]));
+    let asked = |index: usize| seen[index].json()["messages"].as_array().unwrap().clone();
+    let (kept, read) = (asked(3), asked(4));
     assert!(read.starts_with(&kept), "{kept:?} {read:?}");
-    assert_eq!(kept[2].0, "tool");
-    assert!(kept[2].1.contains("a line"), "{kept:?}");
+    let ids: Vec<_> = kept.iter().filter_map(|it| it["tool_calls"][0]["id"].as_str()).collect();
+    assert_eq!(ids, ["c1", "c2"]);
+    let results = kept.iter().filter(|it| it["role"] == "tool");
+    assert_eq!(results.filter(|it| it["content"].to_string().contains("a line")).count(), 2);
 }
 
 #[tokio::test]
