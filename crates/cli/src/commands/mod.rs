@@ -37,6 +37,10 @@ use serde_json::Value;
 use std::path::PathBuf;
 use std::pin::Pin;
 
+/// How many tasks a thread runs before it looks for what came in meanwhile, over the network or
+/// from storage. Few: one agent's many tasks are not to keep another's message unread.
+const TASKS_BETWEEN_LOOKS: u32 = 13;
+
 /// Runs one command; its exit code.
 pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure> {
     match &arguments.command {
@@ -61,7 +65,11 @@ pub fn run(arguments: Arguments, environment: Environment) -> Result<u8, Failure
         Command::Up(_) => tokio::runtime::Builder::new_multi_thread(),
         _ => tokio::runtime::Builder::new_current_thread(),
     };
-    let runtime = runtime.enable_all().build()?;
+    let runtime = runtime
+        .event_interval(TASKS_BETWEEN_LOOKS)
+        .global_queue_interval(TASKS_BETWEEN_LOOKS)
+        .enable_all()
+        .build()?;
     // Behind a pointer of one type: the runtime has several ways to wait, and each would get a
     // copy of everything that a command does.
     let command: Pin<Box<dyn Future<Output = Result<u8, Failure>>>> =
