@@ -1,7 +1,8 @@
 //! One turn: prompt, model, gate, tool, again, until there is a reply.
 //!
 //! Each model answer and each tool call is journalled before the next one, so a turn that a
-//! crash cut off goes on from its last completed step.
+//! crash cut off goes on from its last completed step. A glance and the answer that asked for it
+//! are one step (`held.rs`).
 
 use crate::access::Who;
 use crate::budget::{BudgetError, Payer, Refusal};
