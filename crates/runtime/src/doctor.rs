@@ -1,6 +1,7 @@
 //! What this machine and this home can do, measured, and what is off.
 
 mod confinement;
+mod hooks;
 mod mcp;
 mod memory;
 
@@ -58,6 +59,7 @@ pub async fn examine(house: &House) -> Vec<Finding> {
     findings.push(secrets(house));
     findings.extend(without_effect(house));
     findings.extend(tools(house));
+    findings.extend(hooks::examine(house));
     findings.extend(mcp::examine(house));
     findings.extend(memory::examine(house).await);
     findings.extend(confinement::examine(house).await);

@@ -58,6 +58,16 @@ agents:
     assert!(said.contains("original") && !said.contains("refused"), "{said}");
 }
 
+#[test]
+fn the_doctor_tells_of_hooks_that_failed() {
+    let hook = "pre_tool_call: [{expr: \"metadata.gone == 'x'\"}]";
+    let home = configured(&format!("agents:\n  a: {{tools: [todo], hooks: {{{hook}}}}}\n"));
+    let _daemon = start_still(&home);
+    assert!(todo(&home, "a").contains("a hook of this agent failed"));
+    let doctor = insula(&home, &["doctor", "--json"]).stdout;
+    assert!(doctor.contains("a: failed once, last pre_tool_call at config.yaml"), "{doctor}");
+}
+
 /// A server that says `answer` to whatever it is told, and passes on what that was.
 fn server(answer: &'static str) -> (String, mpsc::Receiver<Value>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -4,7 +4,9 @@ use crate::turn::facts::expression_value;
 use insula_domain::CustomId;
 use insula_domain::expr::{self, Bindings, Value as Bound};
 use insula_domain::hook::{HookEvent, Part, VARIABLES};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, Visitor};
 use serde_json::{Map, Value};
+use std::fmt;
 
 /// Longest context that a hook may add, in bytes: it stands in the prompt.
 const CONTEXT_BYTES_MAX: usize = 16 * 1024;
@@ -92,15 +94,44 @@ pub(super) fn of_text(event: HookEvent, said: &[u8]) -> Result<Answer, String> {
     if said.trim().is_empty() && !needs_answer {
         return Ok(Answer::Nothing);
     }
-    let json: Value =
-        serde_json::from_str(said).map_err(|error| format!("the answer is not JSON: {error}"))?;
-    let Value::Object(fields) = json else {
-        return Err("the answer is not a JSON object".to_owned());
-    };
+    let Fields(fields) = serde_json::from_str(said)
+        .map_err(|error| format!("the answer is not one JSON object: {error}"))?;
     if fields.is_empty() && !needs_answer {
         return Ok(Answer::Nothing);
     }
     of_fields(event, &fields)
+}
+
+/// An object in which every name stands once. A hook that puts words into its answer without
+/// escaping them would otherwise let those words take its decision back.
+struct Fields(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Once;
+
+        impl<'de> Visitor<'de> for Once {
+            type Value = Fields;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Fields, A::Error> {
+                let mut fields = Map::new();
+                while let Some((name, value)) = entries.next_entry::<String, Value>()? {
+                    if fields.contains_key(&name) {
+                        let name = super::clip(&name, 60);
+                        return Err(A::Error::custom(format!("`{name}` stands there twice")));
+                    }
+                    fields.insert(name, value);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Once)
+    }
 }
 
 fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, String> {
@@ -111,14 +142,22 @@ fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, St
     };
     let reason = text("reason")?.or(text("message")?).unwrap_or("a hook of this agent refused it");
     let reason = super::clip(reason, REASON_BYTES_MAX);
-    let action = text("action")?;
-    match text("decision")?.or(action.filter(|action| matches!(*action, "block" | "approve"))) {
-        Some("block" | "deny") => return Ok(Answer::Block(reason)),
-        Some("approve") if event == HookEvent::PreToolCall || event == HookEvent::McpCall => {
-            return Ok(Answer::Approve(reason));
+    let (decision, action) = (text("decision")?, text("action")?);
+    let deciding =
+        action.filter(|action| matches!(*action, "allow" | "block" | "deny" | "approve"));
+    // Whoever says no by one name and yes by the other has said no.
+    for said in decision.iter().chain(&deciding) {
+        match *said {
+            "block" | "deny" => return Ok(Answer::Block(reason)),
+            "allow" | "approve" => {}
+            other => return Err(format!("`{}` is no decision", super::clip(other, 60))),
         }
-        Some("allow") | None => {}
-        Some(other) => return Err(format!("`{}` is no decision", super::clip(other, 60))),
+    }
+    if [decision, deciding].contains(&Some("approve")) {
+        return match event {
+            HookEvent::PreToolCall | HookEvent::McpCall => Ok(Answer::Approve(reason)),
+            _ => Err(format!("`approve` is no decision of `{event}`")),
+        };
     }
     if event == HookEvent::MemoryScope {
         return scope(fields);
@@ -138,13 +177,18 @@ fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, St
             other => Err(format!("`{}` is no action", super::clip(other, 60))),
         };
     }
-    if let Some(added) = text("context")? {
+    if event == HookEvent::PreLlmCall
+        && let Some(added) = text("context")?
+    {
         return context(added.to_owned());
     }
     match (fields.contains_key("decision"), action) {
         (true, _) | (false, Some("allow")) => Ok(Answer::Nothing),
         // A misspelt `decision` must not be an agreement.
-        _ => Err("the answer has neither `decision` nor `action` nor `context`".to_owned()),
+        _ => {
+            Err("the answer has neither `decision` nor `action` that this event asks for"
+                .to_owned())
+        }
     }
 }
 

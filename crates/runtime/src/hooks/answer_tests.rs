@@ -47,6 +47,15 @@ fn every_form_of_an_answer_is_read() {
         (MemoryScope, r#"{"context_id": null}"#, Ok(scope(None, &[]))),
         (RouteSelect, r#"{"action": "allow"}"#, Ok(Answer::Nothing)),
         (PostToolCall, "whatever", Ok(Answer::Nothing)),
+        // Who says both yes and no says no.
+        (PreToolCall, r#"{"decision": "allow", "action": "block", "message": "no"}"#, block("no")),
+        (PreToolCall, r#"{"decision": "block", "action": "allow", "reason": "no"}"#, block("no")),
+        (RouteSelect, r#"{"action": "deny", "reason": "no"}"#, block("no")),
+        (
+            PreToolCall,
+            r#"{"decision": "allow", "action": "approve", "reason": "sure?"}"#,
+            Ok(Answer::Approve("sure?".into())),
+        ),
     ] {
         assert_eq!(said(event, text), expected, "{event}: {text}");
     }
@@ -63,6 +72,10 @@ fn nonsense_is_a_failure_and_never_an_agreement() {
         (PreToolCall, "[]"),
         (PreToolCall, "null"),
         (PreToolCall, r#"{"decison": "block"}"#),
+        (PreToolCall, r#"{"decison": "block", "context": "it may not"}"#),
+        (PreToolCall, r#"{"decision": "block", "reason": "a", "decision": "allow"}"#),
+        (PreToolCall, r#"{"decision": "allow"} {"decision": "block"}"#),
+        (MemoryScope, r#"{"context_id": "a", "context_id": null}"#),
         (PreToolCall, r#"{"decision": "maybe"}"#),
         (PreToolCall, r#"{"decision": true}"#),
         (PreToolCall, r#"{"decision": "block", "#),
