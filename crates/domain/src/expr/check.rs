@@ -174,6 +174,7 @@ impl<'a> Walk<'a> {
                     let near = nearest(name, FUNCTIONS.iter().copied());
                     return Err(self.wrong(name, format!("unknown function `{name}`{near}")));
                 }
+                self.texts(name, &call.args)?;
                 self.repeats.splits |= name == "split";
                 if let Some(target) = &call.target {
                     self.node(target, depth)?;
@@ -221,6 +222,71 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Metadata is text, also where it was written as a number. What takes it for something else
+    /// would never be true, or always; both are worse than an error.
+    fn texts(&self, operator: &str, operands: &[IdedExpr]) -> Result<(), ExprError> {
+        let field = |node: &IdedExpr| self.metadata_field(node);
+        let wrong = |name: String, remedy: String| {
+            Err(self.wrong("metadata", format!("`{name}` is a text, also when it is written as a number or a truth value: {remedy}")))
+        };
+        match (operator, operands) {
+            ("_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_", [one, other]) => {
+                let pairs = [(one, other), (other, one)];
+                let mut odd =
+                    pairs.into_iter().filter_map(|(it, with)| Some((field(it)?, no_text(with)?)));
+                match odd.next() {
+                    Some((name, value)) => wrong(name, format!("compare it with '{value}'")),
+                    None => Ok(()),
+                }
+            }
+            ("@in", [one, list]) => match (field(one), &list.expr) {
+                (Some(name), Expr::List(list)) => match list.elements.iter().find_map(no_text) {
+                    Some(value) => wrong(name, format!("compare it with '{value}'")),
+                    None => Ok(()),
+                },
+                _ => Ok(()),
+            },
+            ("_&&_" | "_||_" | "!_" | "_?_:_", operands) => {
+                let asked = if operator == "_?_:_" { 1 } else { operands.len() };
+                match operands.iter().take(asked).find_map(field) {
+                    Some(name) => {
+                        let remedy = format!("write `{name} == 'true'`");
+                        wrong(name, remedy)
+                    }
+                    None => Ok(()),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How a field of the metadata is written, if this is one.
+    fn metadata_field(&self, node: &IdedExpr) -> Option<String> {
+        let is_metadata = |node: &IdedExpr| match &node.expr {
+            Expr::Ident(name) => name == "metadata" && !self.bound.contains(&name.as_str()),
+            Expr::Select(select) => {
+                select.field == "metadata"
+                    && matches!(&select.operand.expr, Expr::Ident(name) if name == "turn" && !self.bound.contains(&name.as_str()))
+            }
+            _ => false,
+        };
+        match &node.expr {
+            Expr::Select(select) if !select.test && is_metadata(&select.operand) => {
+                Some(format!("metadata.{}", select.field))
+            }
+            Expr::Call(call) if call.func_name == "_[_]" => match call.args.as_slice() {
+                [record, key] if is_metadata(record) => match &key.expr {
+                    Expr::Literal(LiteralValue::String(key)) => {
+                        Some(format!("metadata.{}", key.inner()))
+                    }
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The variable of a name, or nothing where a comprehension binds it.
     fn variable(&self, name: &str) -> Result<Option<&'a Variable>, ExprError> {
         if self.bound.contains(&name) {
@@ -245,6 +311,20 @@ impl<'a> Walk<'a> {
                 })
         });
         ExprError::at(what, place.map_or(1, |(_, start)| column(self.text, start)))
+    }
+}
+
+/// A value that is written out and is no text, as it is written.
+fn no_text(node: &IdedExpr) -> Option<String> {
+    match &node.expr {
+        Expr::Literal(LiteralValue::Int(value)) => Some(value.inner().to_string()),
+        Expr::Literal(LiteralValue::UInt(value)) => Some(value.inner().to_string()),
+        Expr::Literal(LiteralValue::Double(value)) => Some(value.inner().to_string()),
+        Expr::Literal(LiteralValue::Boolean(value)) => Some(value.inner().to_string()),
+        Expr::Call(call) if call.func_name == "-_" => {
+            call.args.first().and_then(no_text).map(|value| format!("-{value}"))
+        }
+        _ => None,
     }
 }
 

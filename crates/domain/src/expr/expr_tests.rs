@@ -129,6 +129,39 @@ fn a_mistake_is_found_when_the_text_is_compiled_and_has_a_place() {
 }
 
 #[test]
+fn metadata_that_is_taken_for_something_else_than_text_is_found() {
+    for (expression, remedy) in [
+        ("metadata.org == 7", "`metadata.org` is a text"),
+        ("7 != metadata.org", "compare it with '7'"),
+        ("metadata['org'] == -7", "compare it with '-7'"),
+        ("turn.metadata.level > 2.5", "compare it with '2.5'"),
+        ("metadata.beta == true ? 'a' : 'b'", "compare it with 'true'"),
+        ("metadata.org in ['a', 7]", "compare it with '7'"),
+        ("metadata.beta ? 'a' : 'b'", "write `metadata.beta == 'true'`"),
+        ("!metadata.beta", "write `metadata.beta == 'true'`"),
+        ("user_id == 'a' && metadata.beta", "write `metadata.beta == 'true'`"),
+    ] {
+        let variables =
+            [Variable::open("metadata"), Variable::open("user_id"), Variable::open("turn")];
+        let error = Expression::compile(expression, &variables).unwrap_err();
+        assert!(error.what.contains(remedy), "{expression}: {error}");
+    }
+    for expression in [
+        "metadata.org == '7'",
+        "int(metadata.org) == 7",
+        "metadata.org == null",
+        "metadata.org == user_id",
+        "metadata.org in ['7', user_id]",
+        "has(metadata.org) && metadata.org != ''",
+        "args.metadata.org == 7",
+        "[{'org': 7}].exists(metadata, metadata.org == 7)",
+        "user_id == 'u1' ? metadata.org : 'other'",
+    ] {
+        assert!(compile(expression).is_ok(), "{expression}");
+    }
+}
+
+#[test]
 fn a_name_that_a_comprehension_binds_hides_the_record() {
     yes("[{'foo': 1}].exists(turn, turn.foo == 1)");
 }
