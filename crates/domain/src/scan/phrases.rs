@@ -192,6 +192,24 @@ pub(super) const PHRASES: &[(Category, &str, Uses, &str)] = &[
          attacker*|c2|remote|webpage|page ?server|host|url"),
     (RemoteControl, OBEY, Uses::NOT_SKILL,
         "wait|await|stand ?by ?for further|additional|new instructions|commands|orders from"),
+    (RemoteControl, OBEY, Uses::MEMORY,
+        "fetch|download|get|retrieve|load|poll|pull|check|read|open|visit|query|ask ~3 \
+         http|https|ftp|pastebin|gist|c2|attacker* ~10 \
+         execute|follow|obey|run|perform|do it|them|what|whatever|that|everything|anything"),
+    (RemoteControl, OBEY, Uses::MEMORY,
+        "execute|follow|obey|run|perform|do what|whatever|everything|anything ~6 \
+         at|from|on|under ~2 http|https|ftp|pastebin|gist|c2|attacker*"),
+    (RemoteControl, OBEY, Uses::MEMORY,
+        "poll|query|ask|check|watch ~5 for ~1 new|further|more|next commands|orders|instructions"),
+    (RemoteControl, OBEY, Uses::MEMORY,
+        "connect|listen|report|register|beacon ~8 await|wait|awaiting ?for ?further|new|more \
+         orders|commands|instructions"),
+    (RemoteControl, OBEY, Uses::MEMORY,
+        "always|blindly|unconditionally|immediately obey|comply ?with ~2 \
+         message*|command*|order*|instruction*|anyone|anything|everything|whoever|request*"),
+    (RemoteControl, OBEY, Uses::MEMORY,
+        "when|whenever|if|once ~5 word|phrase|keyword|trigger|codeword ~6 \
+         do|run|execute|follow|obey ~1 what|whatever|everything|anything|instructions|commands"),
     (RemoteControl, "opens a shell for somebody else", Uses::ALL,
         "open|start|spawn|launch|establish|create ~1 reverse shell"),
 ];
