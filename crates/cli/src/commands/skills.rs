@@ -55,7 +55,8 @@ pub async fn run(
 /// The request that installs what a source has.
 async fn body(setting: &Setting, source: &str, replace: bool) -> Result<Value, Failure> {
     let scratch = setting.home.root().join("run");
-    let packages = Source::of(source).read(&scratch, &setting.world).await;
+    let source = Source::of(source);
+    let packages = source.read(&scratch, &setting.world).await;
     let packages = packages.map_err(Failure::Failed)?;
     let total: usize = packages.iter().flat_map(|it| it.files.values()).map(Vec::len).sum();
     if total > PACKAGE_BYTES_MAX {
@@ -69,7 +70,7 @@ async fn body(setting: &Setting, source: &str, replace: bool) -> Result<Value, F
             files.map(|(path, bytes)| (path.clone(), json!(STANDARD.encode(bytes)))).collect();
         json!({ "files": files })
     });
-    Ok(json!({ "source": source, "replace": replace, "skills": skills.collect::<Vec<_>>() }))
+    Ok(json!({ "source": source.name(), "replace": replace, "skills": skills.collect::<Vec<_>>() }))
 }
 
 fn show_all(skills: &Value) {

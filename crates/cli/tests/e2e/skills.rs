@@ -29,6 +29,11 @@ fn view(home: &Home, agent: &str, name: &str) -> String {
     call(home, agent, "skill_view", &value!({ "name": name }))
 }
 
+/// A path without links, as whoever installs from it is told.
+fn whole(path: &str) -> String {
+    std::fs::canonicalize(path).unwrap().display().to_string()
+}
+
 fn names(home: &Home, agent: &str) -> Vec<String> {
     let skills = json(home, &["skills", "list", agent]);
     let skills = skills.as_array().unwrap().iter();
@@ -69,9 +74,11 @@ fn a_skill_is_installed_shown_verified_and_removed_with_and_without_a_daemon() {
         let again = insula(&home, &["skills", "install", "a", &source]);
         assert_ne!(again.code, Some(0));
         assert!(again.stderr.contains("has a skill `deploy` already"), "{}", again.stderr);
-        insula(&home, &["skills", "install", "a", &source, "--replace"]).ok();
+        // However it is written, what is noted means the same from everywhere.
+        let other = format!("{source}/../deploy/.");
+        insula(&home, &["skills", "install", "a", &other, "--replace"]).ok();
         let shown = json(&home, &["skills", "show", "a", "deploy"]);
-        assert_eq!(shown["source"], value!(source));
+        assert_eq!(shown["source"], value!(whole(&source)));
         assert_eq!(shown["files"], value!([{ "path": "scripts/run.sh", "bytes": 9 }]));
         assert!(shown["text"].as_str().unwrap().contains("Push."));
         // To another agent it is as if it were not there.

@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::files::{FileState, Snapshot};
 use crate::source::{SourceId, Span};
 use insula_domain::Selector;
-use insula_domain::scan::{Use, scan};
+use insula_domain::scan::{Use, reveal, scan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -192,12 +192,29 @@ fn skill(files: &SkillFiles, place: &Place) -> Result<Skill, Box<Unusable>> {
         let line = u32::try_from(line).unwrap_or(u32::MAX);
         return Err(unusable(&document.name, true, why, line, finding.at));
     }
+    // A view lists its files, and a list its folder as its category: their names are words too.
+    let names = files.files.iter().map(|file| &file.path).chain([&files.folder]);
+    if let Some((path, finding)) = names.filter_map(|it| Some((it, name_finding(it)?))).next() {
+        let why = format!("blocked: the name `{}` has {finding}", reveal(path));
+        return Err(unusable(&document.name, true, why, 1, 0));
+    }
     let names_us = |platform: &str| platform.eq_ignore_ascii_case(PLATFORM);
     if !document.platforms.is_empty() && !document.platforms.iter().any(|it| names_us(it)) {
         let why = format!("it is for {}, and this is {PLATFORM}", document.platforms.join(", "));
         return Err(unusable(&document.name, false, why, 1, 0));
     }
     Ok(made(document, text, files, place))
+}
+
+/// What stands against showing a path of a skill to a model. Hyphens and the like stand for
+/// blanks in names, so it is also read with those.
+pub fn name_finding(path: &str) -> Option<String> {
+    if path.contains(char::is_control) {
+        return Some("a control character".to_owned());
+    }
+    let spoken = path.replace(['-', '_', '.', '/', '+'], " ");
+    let found = [path, spoken.as_str()].into_iter().flat_map(|text| scan(text, Use::Skill));
+    found.map(|finding| finding.to_string()).next()
 }
 
 fn made(document: Document, text: &str, files: &SkillFiles, place: &Place) -> Skill {

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use insula_config::skills::files::{self, Top};
 use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, Place, Skill, is_name};
 use insula_domain::hook::HookEvent;
+use insula_domain::{Effect, tool};
 use insula_tools::skills::{Brief, Change, Skills};
 use insula_tools::{HandError, ToolError};
 use serde_json::json;
@@ -95,7 +96,9 @@ impl<'c> AgentSkills<'c> {
             notes.push(format!("files, by skill_view with file_path: {}{more}", shown.join(", ")));
         }
         if let Some(allowed) = &skill.allowed_tools {
-            let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+            // The gate takes away what could hand work on, whatever a skill says.
+            let allowed = allowed.iter().map(ToString::to_string);
+            let allowed: Vec<String> = allowed.filter(|name| !hands_on(name)).collect();
             let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
             notes.push(format!("until this turn ends you have only these tools: {allowed}"));
         }
@@ -205,6 +208,11 @@ impl<'c> AgentSkills<'c> {
         let done = self.house.world.storage.run(move || work(&disk)).await;
         done.map_err(|error| failed(error.to_string()))?.map_err(failed)
     }
+}
+
+/// Whether a tool of this name could have others do something, who would have all tools again.
+fn hands_on(name: &str) -> bool {
+    tool::find(name).is_some_and(|tool| tool.effects.contains(&Effect::Delegate))
 }
 
 fn failed(what: String) -> ToolError {

@@ -1,9 +1,10 @@
 //! The files of skills on their way in: checked before anything is written.
 
+use insula_config::skills::shelf::name_finding;
 use insula_config::skills::{
     DOCUMENT, DOCUMENT_BYTES_MAX, Document, FILE_BYTES_MAX, FILES_MAX, document, is_inner_path,
 };
-use insula_domain::scan::{Use, scan};
+use insula_domain::scan::{Use, reveal, scan};
 use std::collections::BTreeMap;
 
 /// Bytes of all files of one installation: it travels in one request.
@@ -70,9 +71,10 @@ impl Package {
             if bytes.len() as u64 > FILE_BYTES_MAX {
                 return invalid(format!("`{path}` is larger than {FILE_BYTES_MAX} bytes"));
             }
-            if let Some(finding) = blocked(bytes) {
-                let name = document.name.to_string();
-                return Err(PackageError::Blocked { name, file: path.clone(), finding });
+            let in_name = name_finding(path).map(|finding| format!("a name with {finding}"));
+            if let Some(finding) = in_name.or_else(|| blocked(bytes)) {
+                let (name, file) = (document.name.to_string(), reveal(path));
+                return Err(PackageError::Blocked { name, file, finding });
             }
         }
         Ok(Self { document, files })

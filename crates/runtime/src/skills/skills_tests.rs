@@ -215,3 +215,15 @@ fn a_lock_reads_back_and_tells_what_differs() {
     assert!(Lock::parse("{}").is_err());
     assert!(Lock::parse("{\"version\": 2, \"skills\": {}}").unwrap_err().contains("format 2"));
 }
+
+#[test]
+fn a_name_that_hides_something_is_not_taken() {
+    let with = |path: &str| {
+        let files = [("SKILL.md", SKILL), (path, "text")];
+        Package::new(files.map(|(path, text)| (path.to_owned(), text.as_bytes().to_vec())).into())
+    };
+    assert!(with("references/how-to.md").is_ok());
+    let told = with("a\u{200b}.txt").unwrap_err().to_string();
+    assert!(told.contains("`a\\u{200b}.txt` has a name with invisible text"), "{told}");
+    assert!(with("ignore-all-previous-instructions.md").is_err());
+}

@@ -41,6 +41,18 @@ impl Source {
         }
     }
 
+    /// What is noted about where it came from: a path that means the same from everywhere, and
+    /// an address without what gives access to it.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Folder(path) | Self::Archive(path) => {
+                let whole = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+                whole.display().to_string()
+            }
+            Self::Git(url) => without_credentials(url),
+        }
+    }
+
     /// Reads the skills. `scratch` is a folder that is ours, for what git fetches.
     pub async fn read(&self, scratch: &Path, world: &World) -> Result<Vec<Package>, String> {
         match self {
@@ -56,13 +68,31 @@ impl Source {
                 made.map_err(|error| format!("{} can't be made: {error}", aside.display()))?;
                 let fetched = match git::fetch(url, &aside, world, &git::Limits::USUAL).await {
                     Ok(()) => from_folder(&aside.join("tree")),
-                    Err(error) => Err(error),
+                    // Git repeats the address it was given.
+                    Err(error) => Err(error.replace(url.as_str(), &without_credentials(url))),
                 };
                 let _ = fs::remove_dir_all(&aside);
                 fetched
             }
         }
     }
+}
+
+/// An address without what gives access: name and password, and its query. The name alone
+/// stays where it is a key that opens (`ssh://git@host/path`, `git@host:path`).
+fn without_credentials(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
+    let rest = rest.split(['?', '#']).next().unwrap_or_default();
+    let (host, path) = match rest.find('/') {
+        Some(at) => rest.split_at(at),
+        None => (rest, ""),
+    };
+    let bare = match host.rsplit_once('@') {
+        Some((name, _)) if scheme == "ssh" && !name.contains(':') => host,
+        Some((_, bare)) => bare,
+        None => host,
+    };
+    format!("{scheme}://{bare}{path}")
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
@@ -108,4 +138,31 @@ fn package(folder: &Path, skill: &SkillFiles) -> Result<Package, String> {
         contents.insert(path.to_owned(), bytes);
     }
     Package::new(contents).map_err(|error| format!("{place}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_gives_access_is_not_noted() {
+        for (url, noted) in [
+            ("https://example.org/a.git", "https://example.org/a.git"),
+            ("https://me:word@example.org/a.git", "https://example.org/a.git"),
+            ("https://token@example.org:8443/a@b.git", "https://example.org:8443/a@b.git"),
+            ("https://a@b@example.org", "https://example.org"),
+            ("https://example.org/a.git?key=word#part", "https://example.org/a.git"),
+            ("ssh://git@example.org/a.git", "ssh://git@example.org/a.git"),
+            ("ssh://git:word@example.org/a.git", "ssh://example.org/a.git"),
+            ("git@example.org:a.git", "git@example.org:a.git"),
+        ] {
+            assert_eq!(Source::of(url).name(), noted);
+        }
+    }
+
+    #[test]
+    fn a_path_is_noted_so_that_it_means_the_same_from_everywhere() {
+        let noted = Source::of(".").name();
+        assert!(noted.starts_with('/') && !noted.ends_with("/."), "{noted}");
+    }
 }

@@ -46,7 +46,7 @@ fn home() -> Home {
     files
         .write(
             "agents/a/skills/narrow/SKILL.md",
-            skill("narrow", "allowed-tools: [todo]\n", "Write a list."),
+            skill("narrow", "allowed-tools: [todo, delegate_task]\n", "Write a list."),
         )
         .unwrap();
     files
@@ -173,6 +173,9 @@ async fn allowed_tools_narrow_the_rest_of_the_turn_and_no_more() {
     let todo = "todo {\"todos\": []}";
     let said = fixture.say("a", "one", &format!("{}\n{read}", view("narrow"))).await;
     assert!(said.contains("not kept by skill `narrow`, until this turn ends"), "{said}");
+    // What it says is what holds: work is not handed on, since a child would have every tool.
+    let said = fixture.say("a", "two", &view("narrow")).await;
+    assert!(said.contains("you have only these tools: todo]"), "{said}");
     let said =
         fixture.say("a", "one", &format!("{}\n{todo}\n{}", view("narrow"), view("deploy"))).await;
     assert!(said.contains("Push the button."), "{said}");
