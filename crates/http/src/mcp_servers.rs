@@ -20,7 +20,7 @@ pub struct ServerView {
     transport: &'static str,
     /// Whether there is a connection now.
     connected: bool,
-    /// How often one was opened since the daemon started.
+    /// How often one was opened since the daemon started, or tried to.
     starts: u64,
     /// Calls it answered since.
     calls: u64,

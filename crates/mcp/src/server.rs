@@ -126,7 +126,7 @@ pub enum Patience {
 pub struct Facts {
     /// Whether there is a connection.
     pub is_connected: bool,
-    /// How often one was opened.
+    /// How often one was opened, or tried to.
     pub starts: u64,
     /// Calls that were answered.
     pub calls: u64,
@@ -314,6 +314,7 @@ impl Server {
                 ServerError::Paused { why: pause.why, seconds }
             })?;
         }
+        self.facts().starts += 1;
         let opened = tokio::select! {
             biased;
             () = self.closed.cancelled() => Err(ServerError::Closed("the agent changed".to_owned())),
@@ -341,7 +342,6 @@ impl Server {
         let info = connection.service.peer().peer_info();
         let info = info.as_deref();
         let mut facts = self.facts();
-        facts.starts += 1;
         facts.trouble = None;
         facts.protocol = info.map(|info| info.protocol_version.to_string());
         let is = info.and_then(|info| info.server_info.as_ref());

@@ -62,7 +62,8 @@ async fn test(
             let name = text(server, "name");
             match result["ok"] == true {
                 true => output::line(&format!(
-                    "{name}: {tools} tools in {} ms ({}, protocol {})",
+                    "{name}: {} in {} ms ({}, protocol {})",
+                    output::count(tools, "tool"),
                     text(result, "took_ms"),
                     text(server, "version"),
                     text(server, "protocol"),

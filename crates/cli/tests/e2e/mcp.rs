@@ -171,6 +171,8 @@ fn a_server_that_never_comes_up_is_left_alone_and_its_agent_talks_on() {
     assert!(failed.stdout.contains("no such database"), "{}", failed.stdout);
     let absent = insula(&home, &["mcp", "test", "absent", "x", "--json"]).json();
     assert!(absent[0]["server"]["trouble"].as_str().unwrap().contains("not found"), "{absent}");
+    // It was tried, which the count of starts must not deny.
+    assert_ne!(absent[0]["server"]["starts"], value!(0), "{absent}");
     let silent = insula(&home, &["mcp", "test", "silent"]);
     assert!(silent.stdout.contains("did not answer within 2 s"), "{}", silent.stdout);
     let doctor = insula(&home, &["doctor"]).stdout;
