@@ -22,6 +22,7 @@ pub mod door;
 pub mod error;
 pub mod fence;
 mod files;
+mod inflection;
 pub mod key;
 mod limits;
 pub mod memory;

@@ -67,6 +67,26 @@ fn holding(folder: &Path, needle: &[u8]) -> Vec<String> {
 }
 
 #[tokio::test]
+async fn another_form_of_a_word_is_found_behind_the_word_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = open(folder.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    let texts = ["The boilers were repaired", "One boiler is left here", "A city by the sea"];
+    learn(&a, &fence, "chat:1", &texts).await;
+    let found = async |query: &str| -> Vec<String> {
+        let hits = a.memory_search("chat:1", query, 10).await.unwrap();
+        hits.into_iter().map(|hit| hit.fragment.text).collect()
+    };
+    assert_eq!(found("boiler").await, [texts[1], texts[0]]);
+    assert_eq!(found("boilers").await, [texts[0], texts[1]]);
+    assert_eq!(found("repairing").await, [texts[0]]);
+    assert_eq!(found("cities").await, [texts[2]]);
+    assert!(found("boil").await.is_empty());
+    store.shutdown().await;
+}
+
+#[tokio::test]
 async fn what_is_forgotten_is_in_no_byte_of_any_file() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;

@@ -5,6 +5,7 @@ use super::index::{COUNT_BITS, Document};
 use super::messages::split;
 use super::scopes;
 use super::sql::bad_value;
+use crate::inflection::{self, FORM_WEIGHT};
 use crate::message::Role;
 use crate::parts;
 use crate::search::{HITS_MAX, Hit, MATCHES_PER_TERM_MAX, SNIPPET_BYTES_MAX, TERMS_PER_QUERY_MAX};
@@ -56,20 +57,31 @@ pub(crate) fn search(
     let bm25 = Bm25::new(documents, length);
     let mut scores: HashMap<i64, f64> = HashMap::new();
     for term in &wanted {
-        let mut matches = matches(sql, scope, term)?;
-        matches.extend(waiting.iter().filter_map(|(message, document)| {
-            let count = *document.counts.get(&**term)?;
-            Some(Match { message: *message, count, length: document.length })
-        }));
-        let rarity = bm25.rarity(matches.len());
-        for Match { message, count, length } in matches {
-            *scores.entry(message).or_default() += bm25.of(rarity, count, length);
+        // Of the forms of one word, the one that counts most counts.
+        let mut best: HashMap<i64, f64> = HashMap::new();
+        for (form, counts) in forms(term) {
+            let mut matches = matches(sql, scope, &form)?;
+            matches.extend(waiting.iter().filter_map(|(message, document)| {
+                let count = *document.counts.get(&*form)?;
+                Some(Match { message: *message, count, length: document.length })
+            }));
+            let rarity = bm25.rarity(matches.len());
+            for Match { message, count, length } in matches {
+                let score = counts * bm25.of(rarity, count, length);
+                let known = best.entry(message).or_default();
+                *known = known.max(score);
+            }
+        }
+        for (message, score) in best {
+            *scores.entry(message).or_default() += score;
         }
     }
     let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
     best.sort_unstable_by(|(a, x), (b, y)| y.total_cmp(x).then(b.cmp(a)));
     best.truncate(limit.min(HITS_MAX));
-    let hits = best.into_iter().map(|(message, score)| hit(sql, message, score, &wanted));
+    let meant: Vec<Box<str>> =
+        wanted.iter().flat_map(|term| forms(term)).map(|(form, _)| form).collect();
+    let hits = best.into_iter().map(|(message, score)| hit(sql, message, score, &meant));
     let hits: Vec<Hit> = hits.collect::<rusqlite::Result<_>>()?;
     #[cfg(feature = "seeded-leaks")]
     let hits = leaky(sql, query, hits);
@@ -145,6 +157,12 @@ pub(crate) fn query_terms(query: &str) -> Vec<Box<str>> {
         if wanted.len() < TERMS_PER_QUERY_MAX { Flow::Go } else { Flow::Stop }
     });
     wanted
+}
+
+/// The forms of a term that a query means, and what a match of each counts.
+pub(crate) fn forms(term: &str) -> impl Iterator<Item = (Box<str>, f64)> {
+    let others = inflection::others(term).into_iter().map(|form| (form.into(), FORM_WEIGHT));
+    std::iter::once((term.into(), 1.0)).chain(others)
 }
 
 /// The messages of a scope that wait to be indexed.

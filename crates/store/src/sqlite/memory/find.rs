@@ -2,7 +2,7 @@
 
 use crate::memory::{FragmentHit, FragmentId};
 use crate::search::{HITS_MAX, MATCHES_PER_TERM_MAX};
-use crate::sqlite::find::{Bm25, query_terms};
+use crate::sqlite::find::{Bm25, forms, query_terms};
 use crate::sqlite::index::{COUNT_BITS, Document};
 use crate::sqlite::scopes;
 use rusqlite::{Connection, OptionalExtension as _};
@@ -65,16 +65,25 @@ pub(crate) fn search(
     let most = i64::try_from(MATCHES_PER_TERM_MAX).unwrap_or(i64::MAX);
     let mut scores: HashMap<i64, f64> = HashMap::new();
     for term in &wanted {
-        let matches: Vec<(i64, i64)> = sql
-            .prepare_cached(
-                "SELECT fragment, weight FROM fragment_posting WHERE scope = ?1 AND term = ?2
-                 ORDER BY fragment DESC LIMIT ?3",
-            )?
-            .query_map((number, term, most), |row| Ok((row.get(0)?, row.get(1)?)))?
-            .collect::<rusqlite::Result<_>>()?;
-        let rarity = bm25.rarity(matches.len());
-        for (fragment, weight) in matches {
-            *scores.entry(fragment).or_default() += bm25.score(rarity, weight);
+        // Of the forms of one word, the one that counts most counts.
+        let mut best: HashMap<i64, f64> = HashMap::new();
+        for (form, counts) in forms(term) {
+            let matches: Vec<(i64, i64)> = sql
+                .prepare_cached(
+                    "SELECT fragment, weight FROM fragment_posting WHERE scope = ?1 AND term = ?2
+                     ORDER BY fragment DESC LIMIT ?3",
+                )?
+                .query_map((number, &*form, most), |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
+            let rarity = bm25.rarity(matches.len());
+            for (fragment, weight) in matches {
+                let score = counts * bm25.score(rarity, weight);
+                let known = best.entry(fragment).or_default();
+                *known = known.max(score);
+            }
+        }
+        for (fragment, score) in best {
+            *scores.entry(fragment).or_default() += score;
         }
     }
     let mut best: Vec<(i64, f64)> = scores.into_iter().collect();
