@@ -342,6 +342,30 @@ impl Memory {
         Ok(self.settled(list).await?.fragments)
     }
 
+    /// The entries of several lists, where nothing has to be done about any of them: the usual
+    /// case, in two steps however many there are. `None` where there is something to do.
+    pub(crate) async fn entries_at_rest(
+        &self,
+        lists: &[List],
+    ) -> Result<Option<Vec<Vec<Fragment>>>, MemoryError> {
+        let _held = self.hold().await;
+        let names = lists.iter().map(|list| (list.scope.to_string().into(), list.target));
+        let pages = self.store.memory_pages(names.collect()).await?;
+        let places: Vec<Place> = lists.iter().map(|list| self.place(list)).collect();
+        let read = move || places.iter().map(files::read).collect::<Result<Vec<_>, _>>();
+        // What is wrong with a file is for whoever looks at that one.
+        let Ok(disks) = self.world.storage.run(read).await? else { return Ok(None) };
+        let looked = pages.into_iter().zip(disks).map(|(page, disk)| mirror::look(page, disk));
+        let at_rest =
+            looked.map(|looked| match looked {
+                Ok(Looked {
+                    fragments, due: Due::Nothing, has_leftover, is_erasure_due, ..
+                }) if !has_leftover && !is_erasure_due => Some(fragments),
+                _ => None,
+            });
+        Ok(at_rest.collect())
+    }
+
     /// Changes lists, all or none: `change` is given the entries of each, in order, and says
     /// what becomes of them.
     pub(crate) async fn change(

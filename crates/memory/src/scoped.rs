@@ -176,10 +176,12 @@ impl Scoped {
         limit: usize,
         ranking: &dyn Ranking,
     ) -> Result<Vec<Found>, MemoryError> {
+        self.look_at_all().await?;
+        let names = self.reads.iter().rev().map(|scope| scope.to_string().into()).collect();
+        let hits = self.memory.store.memory_searches(names, query, limit).await?;
         let mut found = Vec::new();
-        for scope in self.reads.iter().rev() {
-            self.look(scope).await?;
-            for hit in self.memory.store.memory_search(&scope.to_string(), query, limit).await? {
+        for (scope, hits) in self.reads.iter().rev().zip(hits) {
+            for hit in hits {
                 let fragment = hit.fragment;
                 if !harmless(std::slice::from_ref(&fragment)).is_empty() {
                     let label = audience(&fragment);
@@ -228,6 +230,24 @@ impl Scoped {
         limit
     }
 
+    /// Takes in what people wrote into the files of all scopes it reads: the entries of each, in
+    /// their order.
+    async fn look_at_all(&self) -> Result<Vec<BTreeMap<Target, Vec<Fragment>>>, MemoryError> {
+        let list = |scope: &Scope, target| List { scope: scope.clone(), target };
+        let of_scope = |scope| Target::ALL.map(|target| list(scope, target));
+        let lists: Vec<List> = self.reads.iter().flat_map(of_scope).collect();
+        if let Some(entries) = self.memory.entries_at_rest(&lists).await? {
+            let mut entries = entries.into_iter();
+            let next = |_: &Scope| Target::ALL.into_iter().zip(entries.by_ref()).collect();
+            return Ok(self.reads.iter().map(next).collect());
+        }
+        let mut all = Vec::with_capacity(self.reads.len());
+        for scope in &self.reads {
+            all.push(self.look(scope).await?);
+        }
+        Ok(all)
+    }
+
     /// Takes in what people wrote into the files of a scope. A file that can't be used is left,
     /// and what was known before is what holds.
     async fn look(&self, scope: &Scope) -> Result<BTreeMap<Target, Vec<Fragment>>, MemoryError> {
@@ -250,10 +270,8 @@ impl Scoped {
 
     /// What a session is shown when it begins.
     pub async fn block(&self) -> Result<Shown, MemoryError> {
-        let mut lists = Vec::new();
-        for scope in &self.reads {
-            lists.push((scope, self.look(scope).await?));
-        }
+        let looked = self.look_at_all().await?;
+        let lists: Vec<_> = self.reads.iter().zip(looked).collect();
         let sections: Vec<Section<'_>> = lists
             .iter()
             .flat_map(|(scope, lists)| {

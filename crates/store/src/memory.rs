@@ -329,6 +329,9 @@ pub trait MemoryBackend: Send + Sync {
     /// One list.
     async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage>;
 
+    /// Several lists, in their order.
+    async fn memory_pages(&self, lists: Vec<ListName>) -> Result<Vec<MemoryPage>>;
+
     /// Fragments by id.
     async fn fragments_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Fragment>>;
 
@@ -363,6 +366,14 @@ pub trait MemoryBackend: Send + Sync {
         limit: usize,
     ) -> Result<Vec<FragmentHit>>;
 
+    /// The same in several scopes, each for itself, in their order.
+    async fn memory_searches(
+        &self,
+        scopes: Vec<Arc<str>>,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<Vec<FragmentHit>>>;
+
     /// What a session was shown.
     async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<Frozen>>;
 
@@ -374,6 +385,12 @@ impl AgentStore {
     /// The entries of one scope's list, in order, and its mirror's marks.
     pub async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage> {
         self.backend().memory_page(scope, target).await
+    }
+
+    /// The same of several lists, in their order: one way to the database and back, which is
+    /// most of what a short list costs.
+    pub async fn memory_pages(&self, lists: Vec<ListName>) -> Result<Vec<MemoryPage>> {
+        self.backend().memory_pages(lists).await
     }
 
     /// Fragments of every scope after one, by id, at most `limit`. For whoever may see all.
@@ -430,6 +447,20 @@ impl AgentStore {
     ) -> Result<Vec<FragmentHit>> {
         limits::query(scope, query)?;
         self.backend().memory_search(scope, query, limit).await
+    }
+
+    /// The same in several scopes, in their order. Each is a search of its own: neither hits nor
+    /// scores of one depend on what is in another.
+    pub async fn memory_searches(
+        &self,
+        scopes: Vec<Arc<str>>,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<Vec<FragmentHit>>> {
+        for scope in &scopes {
+            limits::query(scope, query)?;
+        }
+        self.backend().memory_searches(scopes, query, limit).await
     }
 
     /// What a session that reads these scopes was shown of memory, if it was.

@@ -16,12 +16,25 @@ use crate::memory::{
 };
 use crate::session::SessionId;
 use async_trait::async_trait;
+use rusqlite::Connection;
+use std::sync::Arc;
 
 #[async_trait]
 impl MemoryBackend for SqliteAgent {
     async fn memory_page(&self, scope: &str, target: Target) -> Result<MemoryPage> {
         let scope = scope.to_owned();
         self.read(move |sql| read::page(sql, &scope, target)).await
+    }
+
+    async fn memory_pages(&self, lists: Vec<ListName>) -> Result<Vec<MemoryPage>> {
+        let count = lists.len();
+        let all = move |sql: &Connection| {
+            lists.iter().map(|(scope, target)| read::page(sql, scope, *target)).collect()
+        };
+        let mut pages: Vec<MemoryPage> = self.read(all).await?;
+        // Where there is no database yet, every list is empty.
+        pages.resize_with(count, MemoryPage::default);
+        Ok(pages)
     }
 
     async fn fragments_after(&self, after: FragmentId, limit: usize) -> Result<Vec<Fragment>> {
@@ -70,6 +83,21 @@ impl MemoryBackend for SqliteAgent {
     ) -> Result<Vec<FragmentHit>> {
         let (scope, query) = (scope.to_owned(), query.to_owned());
         self.read(move |sql| find::search(sql, &scope, &query, limit)).await
+    }
+
+    async fn memory_searches(
+        &self,
+        scopes: Vec<Arc<str>>,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<Vec<FragmentHit>>> {
+        let (count, query) = (scopes.len(), query.to_owned());
+        let all = move |sql: &Connection| {
+            scopes.iter().map(|scope| find::search(sql, scope, &query, limit)).collect()
+        };
+        let mut found: Vec<Vec<FragmentHit>> = self.read(all).await?;
+        found.resize_with(count, Vec::new);
+        Ok(found)
     }
 
     async fn memory_block(&self, session: SessionId, chain: &str) -> Result<Option<Frozen>> {
