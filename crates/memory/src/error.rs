@@ -94,6 +94,22 @@ pub enum MemoryError {
 }
 
 impl MemoryError {
+    /// Whether it is the operator's to know: something on the machine is wrong. The others are
+    /// about words, and repeat some.
+    pub fn is_for_operator(&self) -> bool {
+        match self {
+            Self::File { .. } | Self::Store(_) | Self::Stopped(_) => true,
+            Self::TooManyBlocked { .. } | Self::Busy => true,
+            Self::Wrong(_)
+            | Self::NoMatch { .. }
+            | Self::Ambiguous { .. }
+            | Self::Full { .. }
+            | Self::Unseen
+            | Self::NoRoom
+            | Self::NoFragment(_) => false,
+        }
+    }
+
     /// What a model is told: nothing of the machine, nor of scopes by name.
     pub fn for_model(&self) -> String {
         match self {

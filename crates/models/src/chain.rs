@@ -120,7 +120,7 @@ impl Chain {
             let next = if error.fault.is_curable_elsewhere() { rest.next() } else { None };
             match next {
                 Some(next) => {
-                    tracing::warn!("{error}; asking {next} instead");
+                    tracing::warn!("{}; asking {next} instead", error.without_words());
                     passed_over.push(error);
                     link = next;
                 }

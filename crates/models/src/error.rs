@@ -98,6 +98,28 @@ pub enum Fault {
     Cancelled,
 }
 
+impl ModelError {
+    /// The same for a log, which names agents and never what was said: without the provider's
+    /// words, since some of them repeat the request.
+    pub fn without_words(&self) -> Self {
+        let mut error = self.clone();
+        match &mut error.fault {
+            Fault::Unauthorized { message, .. }
+            | Fault::RateLimited { message, .. }
+            | Fault::Overloaded { message, .. }
+            | Fault::TooLong { message }
+            | Fault::Missing { message, .. }
+            | Fault::Refused { message, .. } => message.clear(),
+            Fault::Garbage { what } => "its words are left out".clone_into(what),
+            Fault::Unreachable { .. }
+            | Fault::TimedOut { .. }
+            | Fault::CutOff
+            | Fault::Cancelled => {}
+        }
+        error
+    }
+}
+
 impl Fault {
     /// Whether the same request may succeed a little later, and is worth the wait. A
     /// provider that took the request and fell silent has cost the whole time-out already,
@@ -189,6 +211,10 @@ mod tests {
             error.to_string(),
             "model `local/small`: the provider limits the rate of requests; \
              it asks to wait 1.5 s: slow down"
+        );
+        assert_eq!(
+            error.without_words().to_string(),
+            "model `local/small`: the provider limits the rate of requests; it asks to wait 1.5 s"
         );
     }
 }

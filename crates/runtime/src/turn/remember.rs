@@ -3,6 +3,7 @@
 
 use super::run::{Broken, Turn, TurnContext};
 use crate::approvals::Question;
+use crate::context::AgentContext;
 use crate::house::House;
 use crate::memory::{Act, Resolved};
 use crate::tokens::Verb;
@@ -74,7 +75,8 @@ impl Turn<'_> {
             Some(block) => block,
             None => {
                 let read = scoped.block().await;
-                let Shown { text, label } = read.map_err(|it| Broken::Said(told(&it)))?;
+                let agent = &self.cx.agent;
+                let Shown { text, label } = read.map_err(|it| Broken::Said(told(agent, &it)))?;
                 let text = self.redaction().kept(text.unwrap_or_default());
                 let block = Frozen { text, label: Some((*text_of(&label)).into()) };
                 let (session, chain) = (cx.session, chain.as_str().into());
@@ -265,7 +267,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
         // What became of it is told with the entries that are there, and so is what went wrong.
         let label = scoped.label().await.unwrap_or_else(|_| Label::nobody());
         self.cx.seen.add(&label);
-        changed.map_err(|error| HandError(told(&error)))
+        changed.map_err(|error| HandError(told(&self.cx.agent, &error)))
     }
 
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError> {
@@ -277,14 +279,18 @@ impl insula_tools::Memory for TurnMemory<'_> {
         let asked = self.house.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
         let found = scoped.search(query, limit, &AsFound).await;
-        let found = found.map_err(|error| HandError(told(&error)))?;
+        let found = found.map_err(|error| HandError(told(&self.cx.agent, &error)))?;
         found.iter().for_each(|found| self.cx.seen.add(&found.label));
         Ok(found)
     }
 }
 
-/// What a model is told of an error; the operator's log has all of it.
-fn told(error: &MemoryError) -> String {
-    tracing::warn!(%error, "an operation on memory failed");
+/// What a model is told of an error. The log has it only where there is something for the
+/// operator to do: what a model got wrong is told with the entries there are, and those are
+/// nobody's else.
+fn told(agent: &AgentContext, error: &MemoryError) -> String {
+    if error.is_for_operator() {
+        tracing::warn!(agent = %agent.id, %error, "an operation on memory failed");
+    }
     error.for_model()
 }

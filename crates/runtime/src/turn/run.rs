@@ -518,12 +518,14 @@ impl From<Asked> for Broken {
     }
 }
 
+/// For the log, and so without a provider's words: some repeat what was said.
 impl std::fmt::Display for Asked {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Stopped(_) => f.write_str("it was stopped"),
             Self::OverBudget(error) => error.fmt(f),
-            Self::TooLong(error) | Self::Failed(error) => f.write_str(error),
+            Self::TooLong(_) => f.write_str("it does not fit the model"),
+            Self::Failed(_) => f.write_str("the model gave no answer"),
         }
     }
 }
