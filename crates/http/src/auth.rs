@@ -146,7 +146,7 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     match what {
         "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "sessions-search" | "usage"
         | "events" | "skills" | "skills-verify" | "memory" | "memory-search" | "memory-export"
-        | "memory-verify"
+        | "memory-verify" | "memory-troubles"
             if reads =>
         {
             Some(Verb::Read)

@@ -120,6 +120,7 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/memory-forget", post(memory::forget))
         .route("/agents/{id}/memory-export", get(memory::export))
         .route("/agents/{id}/memory-verify", get(memory::verify))
+        .route("/agents/{id}/memory-troubles", get(memory::troubles))
         .route("/agents/{id}/remembered", post(memory::people::remembered))
         .route("/agents/{id}/forget", post(memory::people::forget_here))
         .route("/agents/{id}/secrets", get(secrets::list))

@@ -89,6 +89,7 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         memory::forget,
         memory::export,
         memory::verify,
+        memory::troubles,
         memory::people::remembered,
         memory::people::forget_here,
         sessions::list,

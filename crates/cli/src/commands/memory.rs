@@ -27,6 +27,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
             }
             let found = reach.get(&from).await?;
             answer.give(&found, |found| table(found, scope.as_deref(), provenance));
+            warn(reach, &agent).await?;
         }
         Memory::Show { agent, fragment } => {
             let found = reach.get(&path(&agent, &format!("memory/{fragment}"))).await?;
@@ -43,6 +44,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
                 true => output::line("nothing was found"),
                 false => table(found, scope.as_deref(), false),
             });
+            warn(reach, &agent).await?;
         }
         Memory::Share { agent, fragment, to } => {
             let body = json!({ "fragment": fragment, "to": to });
@@ -61,6 +63,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
                     output::line(&text(list, "text"));
                 }
             });
+            warn(reach, &agent).await?;
         }
         Memory::Verify { agent } => {
             let report = reach.get(&path(&agent, "memory-verify")).await?;
@@ -77,6 +80,15 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
         }
     }
     Ok(0)
+}
+
+/// Tells of files that can't be used: what people wrote into them is not in the answer.
+async fn warn(reach: &Reach, agent: &str) -> Result<(), Failure> {
+    let troubles = reach.get(&path(agent, "memory-troubles")).await?;
+    for trouble in troubles.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        output::notice(&format!("warning: agents/{agent}/{trouble}"));
+    }
+    Ok(())
 }
 
 async fn forget(reach: &Reach, answer: Answer, asked: Forgetting) -> Result<u8, Failure> {

@@ -187,3 +187,44 @@ fn an_operator_sees_and_erases_what_is_switched_off_edited_by_hand_or_stuck_in_a
     assert!(empty.contains("nothing of main was there to forget"), "{empty}");
     assert_chains_hold(&home);
 }
+
+#[test]
+fn a_file_that_can_not_be_used_is_told_of_wherever_its_entries_would_stand() {
+    let home = configured(CONFIG);
+    home.write("agents/main/memories/MEMORY.md", b"good").unwrap();
+    home.write("agents/main/memories/USER.md", b"\xff\xfe").unwrap();
+    for with_daemon in [false, true] {
+        let _daemon = with_daemon.then(|| start_still(&home));
+        for command in [&["list", "main"][..], &["search", "main", "good"], &["export", "main"]] {
+            let args: Vec<&str> = ["memory"].iter().chain(command).copied().collect();
+            let told = insula(&home, &args).ok();
+            let warning = "warning: agents/main/memories/USER.md is not UTF-8 text";
+            assert!(told.stderr.contains(warning), "{args:?}: {}", told.stderr);
+        }
+        let listed = insula(&home, &["memory", "list", "main", "--json"]).ok();
+        assert_eq!(listed.json().as_array().unwrap().len(), 1, "{}", listed.stdout);
+    }
+    home.write("agents/main/memories/USER.md", b"fine").unwrap();
+    assert_eq!(insula(&home, &["memory", "list", "main"]).ok().stderr, "");
+}
+
+#[test]
+fn the_log_has_nothing_of_what_is_remembered() {
+    let home = configured(CONFIG);
+    let daemon = start_still(&home);
+    let token = crate::support::json(&home, &["token", "create", "--agent", "main"]);
+    let token = token["token"].as_str().unwrap();
+    say(&daemon, token, "one", "remember that the word is Qx7canary");
+    for wrong in [
+        r#"{"action": "remove", "target": "memory", "old_text": "nothing like it"}"#,
+        r#"{"action": "replace", "target": "memory", "old_text": "Qx7", "content": ""}"#,
+        r#"{"action": "add", "target": "user", "content": "LONG"}"#,
+    ] {
+        let wrong = wrong.replace("LONG", &"Qx7canary ".repeat(300));
+        say(&daemon, token, "one", &format!("call memory {wrong}"));
+    }
+    // The model was told, with the entries there are; whoever reads the log was not.
+    let found = holders(&home, "no entry of `memory` contains");
+    assert!(!found.is_empty(), "the model was told nothing");
+    assert!(!daemon.log().contains("Qx7canary"), "{}", daemon.log());
+}

@@ -54,7 +54,7 @@ fn of_route(path: &str) -> Option<Kind> {
     let word = rest.trim_start_matches('/').split('/').next().unwrap_or_default();
     Some(match word {
         "memory" | "memory-search" | "memory-share" | "memory-forget" | "memory-export"
-        | "memory-verify" | "remembered" | "forget" => Kind::MemoryScope,
+        | "memory-verify" | "memory-troubles" | "remembered" | "forget" => Kind::MemoryScope,
         "secrets" | "daemon" => Kind::Secret,
         "tools" | "context" | "skills" | "skills-verify" => Kind::Tool,
         "mcp" => Kind::McpServer,

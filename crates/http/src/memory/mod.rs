@@ -360,6 +360,17 @@ pub async fn export(
     Ok(Json(lists.collect()))
 }
 
+/// What is wrong with the files of an agent's memory, each by its path below the agent's folder.
+#[utoipa::path(get, path = "/api/agents/{id}/memory-troubles", params(("id" = String, Path)),
+    responses((status = 200, body = [String]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn troubles(
+    State(surface): State<Surface>,
+    Id(id): Id,
+) -> Result<Json<Vec<String>>, ApiError> {
+    let agent = kept(&surface, &id)?;
+    Ok(Json(agent.remembered().troubles().await?))
+}
+
 /// Checks where everything came from.
 #[utoipa::path(get, path = "/api/agents/{id}/memory-verify", params(("id" = String, Path)),
     responses((status = 200, body = Checked), (status = 404, body = ErrorBody)), security(("token" = [])))]
