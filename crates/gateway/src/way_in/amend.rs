@@ -7,25 +7,58 @@ use super::turn::TEXT_BYTES_MAX;
 use super::{Visitor, WayIn, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::MessageId;
-use insula_domain::Address;
+use insula_domain::{Address, AgentId};
 use insula_runtime::turn::{Around, SubmitError};
 use insula_store::{Part, StoreError};
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// Messages to one agent of which it is remembered what they said. Where more are said than
+/// that, an edit that changes nothing may be taken for one that does.
+const REMEMBERED_MAX: usize = 1_024;
+
+/// What messages said last that may wait for their turn, by their hash. Platforms tell of an edit
+/// also when nothing of it can be seen, as when the picture of an address was found.
+#[derive(Default)]
+pub(super) struct LastSaid {
+    said: Mutex<HashMap<AgentId, HashMap<Box<str>, blake3::Hash>>>,
+}
+
+impl LastSaid {
+    /// Notes what a message to an agent says; whether that is news.
+    fn note(&self, agent: &AgentId, name: Box<str>, text: &str) -> bool {
+        let mut agents = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = agents.entry(agent.clone()).or_default();
+        if said.len() >= REMEMBERED_MAX {
+            said.clear();
+        }
+        let hash = blake3::hash(text.as_bytes());
+        said.insert(name, hash) != Some(hash)
+    }
+}
 
 /// What the engine knows a message by.
 fn name(address: &Address, message: &str) -> Box<str> {
     format!("{} {}", chat_name(address), bounded(message)).into()
 }
 
-/// What the engine knows a message by that is kept; `None` for one that is nowhere.
-pub(super) fn name_of(kept: &Kept) -> Option<Box<str>> {
-    Some(name(&kept.address()?, &kept.message))
-}
-
 impl WayIn {
+    /// What the engine knows messages by that become a turn.
+    pub(super) fn named(&self, agent: &AgentId, messages: &[Kept]) -> Vec<Box<str>> {
+        let name = |kept: &Kept| {
+            let name = name(&kept.address()?, &kept.message);
+            self.last_said.note(agent, name.clone(), &kept.text);
+            Some(name)
+        };
+        messages.iter().filter_map(name).collect()
+    }
+
     /// Takes an edit into the turn that waits to answer what was edited, if one does.
     pub(super) async fn amend(&self, visitor: &Visitor<'_>, edit: &Kept) -> Result<(), NotTaken> {
         let Visitor { agent, guest, envelope, .. } = visitor;
-        if edit.text.len() > TEXT_BYTES_MAX {
+        let name = name(&envelope.address, &edit.message);
+        let is_news = self.last_said.note(&agent.id, name.clone(), &edit.text);
+        if edit.text.len() > TEXT_BYTES_MAX || !is_news {
             return Ok(());
         }
         let (address, user) = (&envelope.address, guest.principal.user.clone());
@@ -33,7 +66,6 @@ impl WayIn {
         let mut inbound = self.inbound(agent, &session, address, user, edit, edit);
         let text = words::edited(address.platform.as_str(), edit, session.user.is_none());
         inbound.parts = vec![Part::Text(text)];
-        let name = name(address, &edit.message);
         match self.engine.amend(&name, &inbound, &Around::default()).await {
             Ok(_) | Err(SubmitError::Known { .. }) => Ok(()),
             Err(SubmitError::Store(StoreError::TooLong { .. })) => Ok(()),

@@ -28,6 +28,7 @@ use crate::envelope::{Envelope, Happening};
 use crate::lines::Lines;
 use crate::post::Body;
 use crate::way_out::{Place, WayOut};
+use amend::LastSaid;
 use asleep::Asleep;
 use dispatch::Dispatched;
 use insula_domain::{Asker, Heed};
@@ -77,6 +78,8 @@ pub struct Inner {
     lately: Lately,
     /// Which strangers were told lately that too many wait.
     crowded: Lately,
+    /// What messages said that may wait for their turn.
+    last_said: LastSaid,
     /// Room for lines of the gateway's own that are on their way.
     lines_out: Arc<Semaphore>,
     /// On which day events were last forgotten, by agent.
@@ -124,6 +127,7 @@ impl WayIn {
             asleep: Asleep::default(),
             lately: Lately::new(REFUSED_EVERY),
             crowded: Lately::new(FULL_EVERY),
+            last_said: LastSaid::default(),
             lines_out: Arc::new(Semaphore::new(LINES_OUT_MAX)),
             tidied: Mutex::default(),
         };

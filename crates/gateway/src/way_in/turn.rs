@@ -4,7 +4,7 @@
 use super::burst::{self, Sign};
 use super::kept::Kept;
 use super::queue::{Chat, Group, Spot};
-use super::{Visitor, WayIn, ago, amend, bounded, words};
+use super::{Visitor, WayIn, ago, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
@@ -356,7 +356,7 @@ impl WayIn {
             Busy::Steer => Mode::Steer,
             Busy::Interrupt => Mode::Interrupt,
         };
-        let names = messages.iter().filter_map(amend::name_of).collect();
+        let names = self.named(&agent.id, messages);
         Ok(Around { first, context, quiet, mode, names })
     }
 

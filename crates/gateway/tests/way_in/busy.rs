@@ -48,6 +48,9 @@ async fn an_edit_of_what_waits_is_read_by_the_turn_that_answers() {
     // What runs stays as it was heard, and nobody else can change what waits.
     house.happens(&dm("1"), Happening::Edited(message(0, "late"))).await;
     house.happens(&dm("2"), Happening::Edited(message(1, "forged"))).await;
+    // Nor is it an edit where nothing changed.
+    house.happens(&dm("1"), Happening::Edited(message(1, "wrong"))).await;
+    house.happens(&dm("1"), Happening::Edited(message(1, "right"))).await;
     house.happens(&dm("1"), Happening::Edited(message(1, "right"))).await;
     go.notify_one();
     let posts = house.posts(2).await;
