@@ -45,7 +45,7 @@ const QUICK: [&str; 10] = [
 #[test]
 fn g_planted_leaks_are_caught() {
     let only = QUICK.map(str::to_owned).to_vec();
-    let arguments = Arguments { only, pairs: 8, seed: 200, steps: 20, show: false };
+    let arguments = Arguments { only, pairs: 8, seed: 200, steps: 20, show: false, report: None };
     let all = run_all(&arguments, |caught| println!("{}", caught.line())).unwrap();
     let missed: Vec<&str> = all
         .iter()
@@ -53,4 +53,18 @@ fn g_planted_leaks_are_caught() {
         .map(|caught| caught.leak.name())
         .collect();
     assert!(missed.is_empty(), "not caught: {missed:?}");
+}
+
+/// `scripts/seeded-leaks` writes it.
+#[test]
+fn the_report_has_every_leak() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/seeded-leaks.md");
+    let report = std::fs::read_to_string(path).unwrap();
+    let rows: Vec<&str> = report.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(rows.len(), Leak::ALL.len());
+    for (leak, row) in Leak::ALL.iter().zip(rows) {
+        let (name, class) = (leak.name(), leak.class().as_str());
+        let begin = format!("| `{name}` | {} | {class} | {} | ", leak.room(), leak.what());
+        assert!(row.starts_with(&begin), "{row}");
+    }
 }

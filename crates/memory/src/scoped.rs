@@ -287,8 +287,11 @@ impl Scoped {
         let shown = Shown { text: block::text(&sections, self.memory.limits()), label };
         #[cfg(feature = "seeded-leaks")]
         if insula_domain::leak::is(insula_domain::leak::Leak::BlocksByScope) {
-            let first = insula_domain::leak::first(&self.chain(), shown.text.clone());
-            return Ok(Shown { text: first, ..shown });
+            let kept = insula_domain::leak::get(&self.chain()).or_else(|| shown.text.clone());
+            if let Some(text) = &kept {
+                insula_domain::leak::set(&self.chain(), text.clone());
+            }
+            return Ok(Shown { text: kept, ..shown });
         }
         Ok(shown)
     }

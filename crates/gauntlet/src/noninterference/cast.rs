@@ -10,8 +10,9 @@ pub const WATCHED: &str = "b";
 /// Where the model, hooks, search and MCP server of everybody are. The paths tell who asks.
 pub const SERVER: &str = "127.0.0.1:8000";
 
-/// The key of the house at its providers. Whether there is any secret at all shows in how words
-/// are cut while they stream, so there is one in every run, as in every house.
+/// How the keys of the house at its providers begin; each provider has its own. Whether there is
+/// any secret at all shows in how words are cut while they stream, so there is one in every run,
+/// as in every house.
 const HOUSE_KEY: &str = "sk-of-the-house-0123456789";
 
 /// `config.yaml` with these others in it.
@@ -24,7 +25,7 @@ pub fn shared_file(others: &[&Other]) -> String {
     for id in &ids {
         let _ = writeln!(
             text,
-            "  p-{id}: {{kind: openai, base_url: 'http://{SERVER}/{id}/v1', api_key: '{HOUSE_KEY}', headers: {{x-org: {id}}}}}"
+            "  p-{id}: {{kind: openai, base_url: 'http://{SERVER}/{id}/v1', api_key: '{HOUSE_KEY}-{id}'}}"
         );
     }
     text.push_str("channels:\n  telegram:\n    accounts:\n");

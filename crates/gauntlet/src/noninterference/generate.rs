@@ -244,12 +244,12 @@ impl Maker {
 
     /// One call of a tool.
     fn call(&mut self, depth: usize) -> Value {
-        let (tool, arguments) = match self.dice.below(40) {
+        let (tool, arguments) = match self.dice.below(44) {
             0..2 => {
                 let item = json!({ "id": self.word(), "content": self.sentence() });
                 ("todo", json!({ "todos": [item], "merge": true }))
             }
-            2..6 => ("memory", self.memory()),
+            2..6 | 39..43 => ("memory", self.memory()),
             6..8 | 33..36 => ("memory_search", json!({ "query": self.common_word() })),
             8..11 => {
                 let sort = *self.dice.pick(&["relevance", "newest"]);
