@@ -19,6 +19,8 @@ mod word;
 mod wrapper;
 
 #[cfg(test)]
+mod act_tests;
+#[cfg(test)]
 mod command_tests;
 #[cfg(test)]
 mod wrapping_tests;
