@@ -81,7 +81,7 @@ async fn c5_two_bots_of_one_platform_have_two_conversations_and_each_answers_by_
 #[tokio::test]
 async fn hooks_leave_messages_out_and_a_failure_is_a_no() {
     let house = house(
-        "hooks:\n  pre_gateway_dispatch: [{expr: \"text != 'secret word'\"}]\nagents:\n  a: {default: true, access: {allow: ['telegram:*']}}\n  b: {access: {allow: ['telegram:*']}, hooks: {'route:select': [{expr: 'metadata.nothing == 1'}]}}\nbindings:\n  - {agent: b, telegram: '7'}\n",
+        "hooks:\n  pre_gateway_dispatch: [{expr: \"text != 'secret word'\"}]\nagents:\n  a: {default: true, access: {allow: ['telegram:*']}}\n  b: {access: {allow: ['telegram:*']}, hooks: {'route:select': [{expr: \"metadata.nothing == 'x'\"}]}}\nbindings:\n  - {agent: b, telegram: '7'}\n",
     )
     .await;
     house.say(&dm("1"), "secret word").await;
