@@ -154,9 +154,9 @@ pub enum DoorCommand {
         /// How many may wait at the same account, with codes that are good.
         waiting_max: u32,
     },
-    /// Lets somebody in, and drops what they asked.
+    /// Lets somebody in. What they asked is good no longer, and still says when that was.
     Pair(Pairing),
-    /// Lets a user of a platform in no longer, by any account, and drops what they asked.
+    /// Lets a user of a platform in no longer, by any account; what they asked is good no longer.
     Unpair {
         /// The platform.
         platform: Box<str>,

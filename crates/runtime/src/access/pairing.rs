@@ -133,7 +133,9 @@ impl House {
             waiting_max: PENDING_MAX,
         };
         let batch = vec![
-            AgentCommand::Door(Box::new(DoorCommand::PrunePairings { before: now })),
+            AgentCommand::Door(Box::new(DoorCommand::PrunePairings {
+                before: before(now, AGAIN_AFTER),
+            })),
             AgentCommand::Door(Box::new(command)),
         ];
         match agent.store.commit(batch, &self.fence).await?.asked() {
@@ -272,8 +274,7 @@ impl House {
         let missing = || PairError::NotPaired(pairing_name(who).into());
         let (platform, user) = who.split_once(':').ok_or_else(missing)?;
         let is_meant = |it: &Visitor| &*it.platform == platform && &*it.user == user;
-        let (requests, pairings) =
-            (agent.store.pairing_requests().await?, agent.store.pairings().await?);
+        let (requests, pairings) = self.pairing_list(agent).await?;
         let known = requests.iter().map(|it| &it.who).chain(pairings.iter().map(|it| &it.who));
         if !known.into_iter().any(is_meant) {
             let chat = user.strip_prefix("chat:").ok_or_else(missing)?;

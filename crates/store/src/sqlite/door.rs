@@ -20,7 +20,8 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
         DoorCommand::Pair(new) => {
             let Visitor { platform, account, user } = &new.who;
             sql.prepare_cached(
-                "DELETE FROM pairing_request WHERE platform = ?1 AND account = ?2 AND user = ?3",
+                "UPDATE pairing_request SET expires_at = min(expires_at, asked_at)
+                 WHERE platform = ?1 AND account = ?2 AND user = ?3",
             )?
             .execute((platform, account, user))?;
             sql.prepare_cached("INSERT OR REPLACE INTO pairing VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
@@ -29,8 +30,11 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
         DoorCommand::Unpair { platform, user } => {
             sql.prepare_cached("DELETE FROM pairing WHERE platform = ?1 AND user = ?2")?
                 .execute((platform, user))?;
-            sql.prepare_cached("DELETE FROM pairing_request WHERE platform = ?1 AND user = ?2")?
-                .execute((platform, user))?;
+            sql.prepare_cached(
+                "UPDATE pairing_request SET expires_at = min(expires_at, asked_at)
+                 WHERE platform = ?1 AND user = ?2",
+            )?
+            .execute((platform, user))?;
         }
         DoorCommand::PrunePairings { before } => {
             sql.prepare_cached("DELETE FROM pairing_request WHERE expires_at < ?1")?
