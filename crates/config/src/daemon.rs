@@ -258,12 +258,16 @@ impl Reader<'_> {
                 let message = format!("the key of provider `{}` stands in the file", entry.key);
                 self.warn_of_credential(key, message);
             }
+            let headers = entry.value.get("headers").map(Node::entries).unwrap_or_default();
+            let pairs =
+                headers.iter().filter_map(|e| Some((e.key.clone(), e.value.text()?.into())));
             providers.configured.insert(
                 entry.key.clone(),
                 Provider {
                     kind: text(&entry.value, "kind").unwrap_or_default().into(),
                     base_url: base_url.map(Into::into),
                     api_key: text(&entry.value, "api_key").map(Into::into),
+                    headers: pairs.collect(),
                 },
             );
         }

@@ -44,6 +44,15 @@ pub struct Provider {
     pub base_url: Option<Box<str>>,
     /// The key as it was written: a reference, or a literal.
     pub api_key: Option<Box<str>>,
+    /// Headers it gets, as they were written.
+    pub headers: BTreeMap<Box<str>, Box<str>>,
+}
+
+impl Provider {
+    /// What it is sent that may be a credential, as it was written.
+    pub fn sent(&self) -> impl Iterator<Item = &str> {
+        self.api_key.as_deref().into_iter().chain(self.headers.values().map(|value| &**value))
+    }
 }
 
 /// The providers there are, and where other names go.

@@ -78,6 +78,15 @@ rule!(
     }
 );
 rule!(
+    /// The value of an HTTP header, or references to it.
+    HEADER_VALUE, "the value of a header", "", |text| {
+        let is_sent = |c: char| c == '\t' || (' '..='~').contains(&c);
+        if text.len() <= 4_096 && text.chars().all(is_sent) { Ok(()) } else {
+            Err(Problem::new("expected one line of ASCII, at most 4096 characters"))
+        }
+    }
+);
+rule!(
     /// An id that a platform made.
     EXTERNAL_ID, "an id", "",
     |text| ChatId::new(text).map(drop)
@@ -118,12 +127,12 @@ rule!(
         .map_err(|error| Problem::new(format!("`{}` is not a host", shorten(text))).help(error.to_string()))
 );
 rule!(
-    /// A header that a credential may be in.
+    /// A header that somebody may set, as for a credential.
     HEADER, "a header such as `Authorization`", "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$", |text| {
         if insula_domain::network::is_credential_header(text) {
             return Ok(());
         }
-        Err(Problem::new(format!("`{}` can't carry a credential", shorten(text)))
+        Err(Problem::new(format!("`{}` is no header that can be set", shorten(text)))
             .help("name a header, such as `Authorization`; those that frame a message are not for this"))
     }
 );

@@ -16,6 +16,7 @@ use std::fs::{DirBuilder, File};
 use std::io::{Read as _, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Largest mirror that is read, in bytes.
 pub(crate) const FILE_BYTES_MAX: u64 = 1024 * 1024;
@@ -61,6 +62,12 @@ fn system(error: &std::io::Error) -> FileFault {
     FileFault::System(error.to_string())
 }
 
+/// The folder of a place, made if it is not there.
+fn made(place: &Place) -> Result<OwnedFd> {
+    let gone = || FileFault::System("its folder was taken away meanwhile".to_owned());
+    folder(place, true)?.ok_or_else(gone)
+}
+
 /// The folder of a place; `None` where it is not there and is not to be made.
 fn folder(place: &Place, is_made: bool) -> Result<Option<OwnedFd>> {
     if is_made {
@@ -90,8 +97,15 @@ fn folder(place: &Place, is_made: bool) -> Result<Option<OwnedFd>> {
     Ok(Some(at))
 }
 
-/// The bytes of a plain file; `None` if there is nothing of that name.
-fn bytes(folder: impl AsFd, name: &str) -> Result<Option<Vec<u8>>> {
+/// What a file holds, and since when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) saved: SystemTime,
+}
+
+/// What a plain file holds; `None` if there is nothing of that name.
+fn content(folder: impl AsFd, name: &str) -> Result<Option<Content>> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, name, flags, Mode::empty()) {
         Ok(file) => file,
@@ -108,22 +122,30 @@ fn bytes(folder: impl AsFd, name: &str) -> Result<Option<Vec<u8>>> {
     if stat.st_nlink > 1 {
         return Err(FileFault::HardLink);
     }
+    let file = File::from(file);
+    let saved = saved(&file)?;
     let mut bytes = Vec::new();
-    let read = File::from(file).take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    let read = file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(|error| system(&error))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(FileFault::TooLarge(FILE_BYTES_MAX));
     }
-    Ok(Some(bytes))
+    Ok(Some(Content { bytes, saved }))
 }
 
-fn put(folder: impl AsFd, name: &str, bytes: &[u8]) -> Result<()> {
+fn saved(file: &File) -> Result<SystemTime> {
+    file.metadata().and_then(|it| it.modified()).map_err(|error| system(&error))
+}
+
+/// Writes a file that is not there yet: when that was.
+fn put(folder: impl AsFd, name: &str, bytes: &[u8]) -> Result<SystemTime> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = openat(folder, name, flags, Mode::RUSR | Mode::WUSR).map_err(fault)?;
     let mut file = File::from(file);
     file.write_all(bytes).map_err(|error| system(&error))?;
     // Before it takes the place of another: a loss of power must not leave an empty one.
-    fdatasync(&file).map_err(fault)
+    fdatasync(&file).map_err(fault)?;
+    saved(&file)
 }
 
 fn remove(folder: impl AsFd, name: &str) -> Result<()> {
@@ -137,7 +159,7 @@ fn remove(folder: impl AsFd, name: &str) -> Result<()> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct OnDisk {
     /// The file.
-    pub(crate) file: Option<Vec<u8>>,
+    pub(crate) file: Option<Content>,
     /// What was about to take its place.
     pub(crate) staged: Option<Vec<u8>>,
 }
@@ -145,15 +167,15 @@ pub(crate) struct OnDisk {
 /// Reads what is at a place.
 pub(crate) fn read(place: &Place) -> Result<OnDisk> {
     let Some(folder) = folder(place, false)? else { return Ok(OnDisk::default()) };
-    let file = bytes(&folder, place.name)?;
+    let file = content(&folder, place.name)?;
     // Only we make one; what is no file there was put by somebody, and is in the way.
-    let staged = bytes(&folder, &place.staged())?;
+    let staged = content(&folder, &place.staged())?.map(|staged| staged.bytes);
     Ok(OnDisk { file, staged })
 }
 
-/// Writes what is about to take the file's place.
-pub(crate) fn stage(place: &Place, bytes: &[u8]) -> Result<()> {
-    let Some(folder) = folder(place, true)? else { return Ok(()) };
+/// Writes what is about to take the file's place: when that was.
+pub(crate) fn stage(place: &Place, bytes: &[u8]) -> Result<SystemTime> {
+    let folder = made(place)?;
     remove(&folder, &place.staged())?;
     put(&folder, &place.staged(), bytes)
 }
@@ -173,8 +195,8 @@ pub(crate) fn swap(place: &Place) -> Result<Option<Vec<u8>>> {
     for _ in 0..SWAPS_MAX {
         match renameat_with(&folder, &staged, &folder, place.name, RenameFlags::EXCHANGE) {
             Ok(()) => {
-                let old = match bytes(&folder, &staged) {
-                    Ok(old) => old,
+                let old = match content(&folder, &staged) {
+                    Ok(old) => old.map(|old| old.bytes),
                     Err(fault) => {
                         // Not ours to take away: back with it.
                         let _ = renameat_with(
@@ -201,7 +223,7 @@ pub(crate) fn swap(place: &Place) -> Result<Option<Vec<u8>>> {
             }
             // A file system that can't swap: the old one is read as late as possible.
             Err(Errno::INVAL | Errno::NOSYS) => {
-                let old = bytes(&folder, place.name)?;
+                let old = content(&folder, place.name)?.map(|old| old.bytes);
                 renameat(&folder, &staged, &folder, place.name).map_err(fault)?;
                 return Ok(old);
             }
@@ -233,7 +255,7 @@ fn kept_names(folder: &OwnedFd, place: &Place) -> Result<Vec<String>> {
 
 /// Keeps an earlier version beside the file, by when it was replaced.
 pub(crate) fn keep(place: &Place, millis: i64, bytes: &[u8]) -> Result<()> {
-    let Some(folder) = folder(place, true)? else { return Ok(()) };
+    let folder = made(place)?;
     let names = kept_names(&folder, place)?;
     let mut stamp = millis;
     let name = loop {
@@ -246,7 +268,7 @@ pub(crate) fn keep(place: &Place, millis: i64, bytes: &[u8]) -> Result<()> {
     for old in names.iter().take((names.len() + 1).saturating_sub(KEPT_MAX)) {
         remove(&folder, old)?;
     }
-    put(&folder, &name, bytes)
+    put(&folder, &name, bytes).map(drop)
 }
 
 /// Changes the earlier versions: `change` says what becomes of the bytes of each, `None` for
@@ -270,9 +292,9 @@ fn change_one(
     name: &str,
     change: impl Fn(&[u8]) -> Option<Vec<u8>>,
 ) -> Result<()> {
-    let new = match bytes(folder, name) {
+    let new = match content(folder, name) {
         Ok(None) => return Ok(()),
-        Ok(Some(bytes)) => match change(&bytes) {
+        Ok(Some(Content { bytes, .. })) => match change(&bytes) {
             Some(new) if new == bytes => return Ok(()),
             new => new,
         },
@@ -287,7 +309,7 @@ fn change_one(
     };
     remove(folder, name)?;
     match new {
-        Some(new) => put(folder, name, &new),
+        Some(new) => put(folder, name, &new).map(drop),
         None => Ok(()),
     }
 }

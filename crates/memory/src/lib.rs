@@ -8,6 +8,7 @@
 mod admin;
 mod audience;
 mod block;
+mod collision;
 mod encode;
 mod entries;
 mod erase;

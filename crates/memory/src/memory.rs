@@ -1,5 +1,6 @@
 //! An agent's memory: the handle, and the one way in which its lists are changed.
 
+use crate::collision::Collisions;
 use crate::encode::folder_of;
 use crate::entries::{Draft, Limits, draft};
 use crate::error::MemoryError;
@@ -14,6 +15,7 @@ use insula_store::{
 use insula_world::World;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::SystemTime;
 use tokio::sync::{Mutex, MutexGuard};
 
 /// How often a change is tried again that somebody else got in the way of.
@@ -29,14 +31,22 @@ pub struct Memory {
     pub(crate) limits: Limits,
     pub(crate) world: World,
     generation: u64,
-    /// One change at a time: generations of an agent share it.
-    lock: Arc<Mutex<()>>,
+    /// Generations of an agent share it.
+    shared: Arc<Shared>,
 }
 
 impl std::fmt::Debug for Memory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Memory").field("limits", &self.limits).finish_non_exhaustive()
     }
+}
+
+/// What holds for all who use one agent's memory.
+#[derive(Default)]
+struct Shared {
+    /// One change at a time.
+    lock: Mutex<()>,
+    collisions: Collisions,
 }
 
 /// One list: a scope and a target.
@@ -67,8 +77,6 @@ struct Step {
     looked: Looked,
     drafts: Vec<Draft>,
     bytes: Vec<u8>,
-    /// What somebody who writes just now has surely read of it, where that is not all.
-    read: Option<Vec<FragmentId>>,
 }
 
 impl Memory {
@@ -83,12 +91,12 @@ impl Memory {
     ) -> Self {
         #[cfg(feature = "seeded-leaks")]
         let limits = Self::limits_of_last(limits);
-        Self { store, fence, root, limits, world, generation, lock: Arc::default() }
+        Self { store, fence, root, limits, world, generation, shared: Arc::default() }
     }
 
     /// Goes on where an earlier generation of the same agent still works.
     pub fn succeed(&mut self, before: &Self) {
-        self.lock = before.lock.clone();
+        self.shared = before.shared.clone();
     }
 
     /// A handle that reads these scopes, the nearest last, and writes to one.
@@ -112,7 +120,7 @@ impl Memory {
     }
 
     pub(crate) async fn hold(&self) -> MutexGuard<'_, ()> {
-        self.lock.lock().await
+        self.shared.lock.lock().await
     }
 
     pub(crate) fn place(&self, list: &List) -> Place {
@@ -163,7 +171,8 @@ impl Memory {
         let place = self.place(list);
         let page = self.store.memory_page(&list.scope.to_string(), list.target).await?;
         let (file, disk) = (place.relative(), self.on_disk(place, files::read).await?);
-        mirror::look(page, disk).map_err(|fault| MemoryError::File { file, fault })
+        let read = |base: &[FragmentId], saved| self.shared.collisions.read(list, base, saved);
+        mirror::look(page, disk, read).map_err(|fault| MemoryError::File { file, fault })
     }
 
     /// A list as it is, after people's edits of its file were taken in, and what is left of
@@ -236,7 +245,7 @@ impl Memory {
         {
             bytes.clone_from(file);
         }
-        Step { place: self.place(list), list: list.clone(), looked, drafts, bytes, read: None }
+        Step { place: self.place(list), list: list.clone(), looked, drafts, bytes }
     }
 
     /// Makes steps real: stage every file, commit all, swap every file in.
@@ -247,16 +256,19 @@ impl Memory {
         origin: &Origin,
     ) -> Result<(), MemoryError> {
         let mut batch = more;
-        let mut staged: Vec<Place> = Vec::new();
+        let mut staged: Vec<(Place, SystemTime)> = Vec::new();
         for step in &steps {
             let is_same = step.looked.file.as_deref().unwrap_or_default() == step.bytes;
             if !is_same {
-                let bytes = step.bytes.clone();
-                staged.push(step.place.clone());
-                let wrote = self.on_disk(step.place.clone(), move |at| files::stage(at, &bytes));
-                if let Err(error) = wrote.await {
-                    self.unstage(staged).await;
-                    return Err(error);
+                let (place, bytes) = (step.place.clone(), step.bytes.clone());
+                match self.on_disk(place.clone(), move |at| files::stage(at, &bytes)).await {
+                    Ok(written) => staged.push((place, written)),
+                    Err(error) => {
+                        // Also what is half written of this one.
+                        let all = staged.into_iter().map(|(place, _)| place).chain([place]);
+                        self.unstage(all).await;
+                        return Err(error);
+                    }
                 }
             }
             batch.push(AgentCommand::Remember(Box::new(Remember {
@@ -272,36 +284,22 @@ impl Memory {
             return Ok(());
         }
         if let Err(error) = self.commit(batch).await {
-            self.unstage(staged).await;
+            self.unstage(staged.into_iter().map(|(place, _)| place)).await;
             return Err(error.into());
         }
-        for step in steps.iter().filter(|step| staged.contains(&step.place)) {
-            let old = self.on_disk(step.place.clone(), files::swap).await?;
-            match old {
-                Some(bytes) if step.looked.file.as_ref() != Some(&bytes) => {
-                    self.rescue(step, bytes).await?;
-                }
-                _ => self.mark(step).await?,
+        for (place, written) in staged {
+            let old = self.on_disk(place.clone(), files::swap).await?;
+            let step = steps.iter().find(|step| step.place == place);
+            if let (Some(step), Some(bytes)) = (step, old)
+                && step.looked.file.as_ref() != Some(&bytes)
+            {
+                self.rescue(step, bytes, written).await?;
             }
         }
         Ok(())
     }
 
-    /// Notes what a writer has surely read of a file: what is missing from what they write
-    /// next, and is none of it, they did not take out.
-    async fn mark(&self, step: &Step) -> Result<(), MemoryError> {
-        let Some(read) = &step.read else { return Ok(()) };
-        let mark = AgentCommand::MarkMirror {
-            scope: step.list.scope.to_string().into(),
-            target: step.list.target,
-            digest: digest(&step.bytes),
-            fragments: read.clone(),
-        };
-        self.commit(vec![mark]).await?;
-        Ok(())
-    }
-
-    async fn unstage(&self, staged: Vec<Place>) {
+    async fn unstage(&self, staged: impl IntoIterator<Item = Place>) {
         for place in staged {
             if let Err(error) = self.on_disk(place, files::unstage).await {
                 tracing::warn!(%error, "a file that was about to become a mirror was left");
@@ -310,20 +308,25 @@ impl Memory {
     }
 
     /// Takes in what a person wrote in the moment between our look at the file and its end.
-    async fn rescue(&self, step: &Step, bytes: Vec<u8>) -> Result<(), MemoryError> {
-        let (list, base) = (&step.list, step.looked.ids());
+    async fn rescue(
+        &self,
+        step: &Step,
+        bytes: Vec<u8>,
+        written: SystemTime,
+    ) -> Result<(), MemoryError> {
+        let (list, collisions) = (&step.list, &self.shared.collisions);
+        collisions.note(list, &step.looked.read, written);
         let at = self.world.clock.now().as_millis();
         let kept = self.keepable(list, &bytes).await?;
         self.on_disk(step.place.clone(), move |place| files::keep(place, at, &kept)).await?;
         // The file that lacks what they wrote stands there until the next swap. They may read it
         // and write it back: before that swap, and it is theirs to rescue again; or after it.
         let looked = Looked { file: Some(step.bytes.clone()), ..self.look(list).await? };
-        let mut read = looked.ids();
-        read.retain(|id| step.read.as_ref().is_none_or(|read| read.contains(id)));
+        let base = collisions.read(list, &step.looked.read, written);
         let drafts = mirror::rescue(&looked.fragments, &base, &bytes)
             .map_err(|fault| MemoryError::File { file: step.place.relative(), fault })?;
         let drafts = self.without_forgotten(list, drafts).await?;
-        let next = Step { read: Some(read), ..self.step(list, looked, drafts) };
+        let next = self.step(list, looked, drafts);
         Box::pin(self.take(vec![next], Vec::new(), &self.origin_of_edit())).await
     }
 
@@ -355,7 +358,10 @@ impl Memory {
         let read = move || places.iter().map(files::read).collect::<Result<Vec<_>, _>>();
         // What is wrong with a file is for whoever looks at that one.
         let Ok(disks) = self.world.storage.run(read).await? else { return Ok(None) };
-        let looked = pages.into_iter().zip(disks).map(|(page, disk)| mirror::look(page, disk));
+        let looked = pages.into_iter().zip(disks).map(|(page, disk)| {
+            // Whether anything is due does not depend on what was read.
+            mirror::look(page, disk, |base, _| base.to_vec())
+        });
         let at_rest =
             looked.map(|looked| match looked {
                 Ok(Looked {

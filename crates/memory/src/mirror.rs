@@ -7,12 +7,13 @@
 
 use crate::entries::Draft;
 use crate::error::FileFault;
-use crate::files::OnDisk;
+use crate::files::{Content, OnDisk};
 use crate::merge::merge;
 use crate::text::{parse, render};
 use insula_store::memory::{FRAGMENT_BYTES_MAX, FRAGMENTS_MAX};
 use insula_store::{Fragment, FragmentId, MemoryPage};
 use std::collections::BTreeSet;
+use std::time::SystemTime;
 
 /// The hash of a file's bytes.
 pub(crate) fn digest(bytes: &[u8]) -> [u8; 32] {
@@ -34,6 +35,8 @@ pub(crate) enum Due {
 #[derive(Debug)]
 pub(crate) struct Looked {
     pub(crate) fragments: Vec<Fragment>,
+    /// What of them whoever saved the file has surely read.
+    pub(crate) read: Vec<FragmentId>,
     /// The bytes of the file.
     pub(crate) file: Option<Vec<u8>>,
     pub(crate) due: Due,
@@ -49,11 +52,21 @@ impl Looked {
     }
 }
 
-/// Compares a list with its file.
-pub(crate) fn look(page: MemoryPage, disk: OnDisk) -> Result<Looked, FileFault> {
+/// Compares a list with its file. `read` says what somebody has surely read who edited a file
+/// that was made of these, and saved it then.
+pub(crate) fn look(
+    page: MemoryPage,
+    disk: OnDisk,
+    read: impl Fn(&[FragmentId], SystemTime) -> Vec<FragmentId>,
+) -> Result<Looked, FileFault> {
     let MemoryPage { fragments, mirror, erasure_due } = page;
     let OnDisk { file, staged } = disk;
     let has_leftover = staged.is_some();
+    let (file, saved) = match file {
+        Some(Content { bytes, saved }) => (Some(bytes), saved),
+        None => (None, SystemTime::UNIX_EPOCH),
+    };
+    let mut known: Vec<FragmentId> = fragments.iter().map(|fragment| fragment.id).collect();
     let is = |bytes: &Option<Vec<u8>>, hash: &[u8; 32]| {
         bytes.as_ref().is_some_and(|bytes| digest(bytes) == *hash)
     };
@@ -63,7 +76,10 @@ pub(crate) fn look(page: MemoryPage, disk: OnDisk) -> Result<Looked, FileFault> 
         (None, _) if fragments.is_empty() => Due::Nothing,
         (None, _) => Due::Write,
         (Some(bytes), _) if strip(bytes) == as_listed.as_bytes() => Due::Nothing,
-        (Some(bytes), None) => edited(&fragments, &[], bytes)?,
+        (Some(bytes), None) => {
+            known.clear();
+            edited(&fragments, &known, bytes)?
+        }
         (Some(bytes), Some(mirror)) => {
             let swap_is_due = is(&staged, &mirror.now.0) && !is(&file, &mirror.now.0);
             if is(&file, &mirror.now.0) {
@@ -77,18 +93,25 @@ pub(crate) fn look(page: MemoryPage, disk: OnDisk) -> Result<Looked, FileFault> 
                 Due::Write
             } else {
                 let base = if swap_is_due { &mirror.before.1 } else { &mirror.now.1 };
-                edited(&fragments, base, bytes)?
+                known = read(base, saved);
+                edited(&fragments, &known, bytes)?
             }
         }
     };
-    // An edit that changes no entry is none: blank lines, a line end at the end.
-    let same: Vec<Draft> = fragments.iter().cloned().map(Draft::Kept).collect();
-    let due = if due == Due::TakeIn(same) { Due::Nothing } else { due };
-    Ok(Looked { fragments, file, due, has_leftover, is_erasure_due: erasure_due })
+    Ok(Looked { fragments, read: known, file, due, has_leftover, is_erasure_due: erasure_due })
 }
 
 fn edited(now: &[Fragment], base: &[FragmentId], bytes: &[u8]) -> Result<Due, FileFault> {
-    Ok(Due::TakeIn(merge(now, base, &entries_of(bytes)?)))
+    let entries = entries_of(bytes)?;
+    let merged = merge(now, base, &entries);
+    let is_same = merged.iter().eq(&now.iter().cloned().map(Draft::Kept).collect::<Vec<_>>());
+    Ok(match is_same {
+        // An edit that changes no entry is none: blank lines, a line end at the end.
+        true if entries.iter().eq(now.iter().map(|it| &it.text)) => Due::Nothing,
+        // It only lacks what they can't have read.
+        true => Due::Write,
+        false => Due::TakeIn(merged),
+    })
 }
 
 /// The entries of a file that somebody wrote.

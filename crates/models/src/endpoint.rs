@@ -106,7 +106,9 @@ impl Endpoint {
             map.insert(key, value);
         }
         #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::HeadersOfTheFirstProvider) {
+        if !headers.is_empty()
+            && insula_domain::leak::is(insula_domain::leak::Leak::HeadersOfTheFirstProvider)
+        {
             map = insula_domain::leak::first("headers", map);
         }
         let secrets = headers.iter().map(|(_, value)| bare(value)).collect();

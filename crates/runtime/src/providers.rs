@@ -70,8 +70,8 @@ impl House {
         };
         let mut spec = ProviderSpec::new(name, kind);
         spec.base_url = provider.base_url.as_deref().map(str::to_owned);
-        if let Some(text) = provider.api_key.as_deref() {
-            let key = filled_in(text, |reference| match reference {
+        let value = |text: &str| {
+            let value = filled_in(text, |reference| match reference {
                 Reference::Secret(name) => keys.get(name).cloned(),
                 Reference::Env(name) => match self.env.get(name) {
                     Some(value) => Ok(Secret::new(value.as_str())),
@@ -80,8 +80,12 @@ impl House {
                     )),
                 },
             })?;
-            spec.api_key = Some(SecretString::from(key.reveal().trim().to_owned()));
-        }
+            Ok::<_, String>(SecretString::from(value.reveal().trim().to_owned()))
+        };
+        spec.api_key = provider.api_key.as_deref().map(value).transpose()?;
+        let headers =
+            provider.headers.iter().map(|(name, text)| Ok((name.to_string(), value(text)?)));
+        spec.headers = headers.collect::<Result<_, String>>()?;
         Ok(Some(spec))
     }
 }

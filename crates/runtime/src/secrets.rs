@@ -34,6 +34,7 @@ use crate::home::Home;
 use crate::house::{Actor, House};
 use crate::registry::State;
 use arc_swap::ArcSwap;
+use insula_config::model::Provider;
 use insula_config::rules::{Reference, references};
 use insula_config::{DaemonConfig, Owner as ConfigOwner, Report, looks_like_credential};
 use insula_domain::AgentId;
@@ -108,12 +109,12 @@ fn is_same(namespace: &Owner, owner: &ConfigOwner) -> bool {
     }
 }
 
-/// The keys of providers that do not come from the vault: from the environment, or as they
+/// The keys and headers of providers that do not come from the vault: from the environment, or as they
 /// stand in the file. Names such as `none` or `lm-studio`, which people give to local models,
 /// are no secrets and occur in ordinary texts.
 pub(crate) fn handed(daemon: &DaemonConfig, env: &BTreeMap<String, String>) -> Vec<Secret> {
     let mut values = Vec::new();
-    for text in daemon.providers.configured.values().filter_map(|it| it.api_key.as_deref()) {
+    for text in daemon.providers.configured.values().flat_map(Provider::sent) {
         let found = references(text).unwrap_or_default();
         if found.is_empty() && looks_like_credential(text) {
             values.push(Secret::new(text));

@@ -132,17 +132,6 @@ pub enum AgentCommand {
         /// Where the change comes from.
         origin: Box<Origin>,
     },
-    /// Notes what the mirror of one scope's list is made of.
-    MarkMirror {
-        /// The scope.
-        scope: Arc<str>,
-        /// The list.
-        target: Target,
-        /// The hash of the mirror's bytes.
-        digest: [u8; 32],
-        /// The fragments in it.
-        fragments: Vec<FragmentId>,
-    },
     /// Notes that nothing forgotten is left in the files of one scope's list.
     MirrorErased {
         /// The scope.

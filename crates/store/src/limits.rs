@@ -78,10 +78,6 @@ fn command(command: &AgentCommand) -> Result<()> {
             within("a list of fragments", fragments.len(), FRAGMENTS_MAX)?;
             origin(by)
         }
-        AgentCommand::MarkMirror { scope, fragments, .. } => {
-            within("a scope", scope.len(), NAME_BYTES_MAX)?;
-            within("a list of fragments", fragments.len(), FRAGMENTS_MAX)
-        }
         AgentCommand::MirrorErased { scope, .. } => within("a scope", scope.len(), NAME_BYTES_MAX),
         AgentCommand::FreezeMemory { chain, block, .. } => {
             within("a chain of scopes", chain.len(), CHAIN_BYTES_MAX)?;

@@ -44,7 +44,7 @@ impl Provider {
 
     fn config(&self) -> String {
         format!(
-            "providers: {{far: {{kind: openai, base_url: \"{}\", api_key: \"${{secret:FAR_KEY}}\"}}}}\nagents:\n  a: {{default: true, model: far/one, secrets: [OWN]}}\n  b: {{model: far/one}}\n  calm: {{model: rehearsal/any}}\n",
+            "providers: {{far: {{kind: openai, base_url: \"{}\", api_key: \"${{secret:FAR_KEY}}\", headers: {{X-Title: a house, X-Far: \"Token ${{secret:FAR_KEY}}\"}}}}}}\nagents:\n  a: {{default: true, model: far/one, secrets: [OWN]}}\n  b: {{model: far/one}}\n  calm: {{model: rehearsal/any}}\n",
             self.upstream.url("/v1")
         )
     }
@@ -121,6 +121,8 @@ fn rule_12_a_secret_is_used_and_shows_nowhere() {
     assert_eq!(reply, "the key is [secret], mine [secret], theirs [secret].\n");
     let seen = provider.upstream.seen();
     assert_eq!(seen[0].header("authorization"), Some(&*format!("Bearer {FAR}")));
+    assert_eq!(seen[0].header("x-title"), Some("a house"));
+    assert_eq!(seen[0].header("x-far"), Some(&*format!("Token {FAR}")));
     // Its own secrets and the daemon's are out of its prompt; whether a text is another's
     // secret is not for it to know.
     assert!(provider.last().contains(&format!("is it [secret], [secret] or {OTHER}?")));

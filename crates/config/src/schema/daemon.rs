@@ -85,8 +85,8 @@ pub static PROVIDER: Object = Object {
         Field::new("api_key", Text(&rules::LINE), "`${secret:NAME}`, in the daemon's namespace."),
         Field::new(
             "headers",
-            Map { keys: &rules::LINE, values: &Text(&rules::TEXT) },
-            "Headers sent to it.",
+            Map { keys: &rules::HEADER, values: &Text(&rules::HEADER_VALUE) },
+            "Headers sent to it, beside those of its protocol or in their place; `${secret:NAME}`, in the daemon's namespace.",
         ),
     ],
 };

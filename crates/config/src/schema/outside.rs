@@ -71,7 +71,7 @@ pub(super) static MCP_SERVER: Object = Object {
         Field::new("url", Text(&rules::URL), "A server that speaks MCP over HTTP."),
         Field::new(
             "headers",
-            Map { keys: &rules::LINE, values: &Text(&rules::TEXT) },
+            Map { keys: &rules::HEADER, values: &Text(&rules::HEADER_VALUE) },
             "Headers sent to it; `${secret:NAME}` where it was granted.",
         ),
         Field::new("timeout", Text(&rules::DURATION), "How long a call may take.").default("`60s`"),

@@ -45,7 +45,7 @@ use lately::Lately;
 use queue::{Chat, Chats, Spot};
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Semaphore;
 
@@ -57,7 +57,7 @@ const REFUSED_EVERY: Duration = Duration::from_secs(60);
 /// How often a stranger hears that too many wait before them.
 const FULL_EVERY: Duration = Duration::from_secs(60 * 60);
 
-/// Lines of the gateway's own that may be on their way at once.
+/// Lines of the gateway's own that may be on their way at once in an agent's name.
 const LINES_OUT_MAX: usize = 64;
 
 /// Takes what adapters hear. Cheap to clone.
@@ -80,8 +80,8 @@ pub struct Inner {
     crowded: Lately,
     /// What messages said that may wait for their turn.
     last_said: LastSaid,
-    /// Room for lines of the gateway's own that are on their way.
-    lines_out: Arc<Semaphore>,
+    /// Room for lines of the gateway's own that are on their way, by agent.
+    lines_out: Mutex<HashMap<insula_domain::AgentId, Arc<Semaphore>>>,
     /// On which day events were last forgotten, by agent.
     tidied: Mutex<HashMap<insula_domain::AgentId, i64>>,
 }
@@ -128,7 +128,7 @@ impl WayIn {
             lately: Lately::new(REFUSED_EVERY),
             crowded: Lately::new(FULL_EVERY),
             last_said: LastSaid::default(),
-            lines_out: Arc::new(Semaphore::new(LINES_OUT_MAX)),
+            lines_out: Mutex::default(),
             tidied: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
@@ -232,7 +232,7 @@ impl WayIn {
         match concern {
             Concern::Stranger => {
                 if let Some(told) = door::turn_away(&self.house, agent, envelope).await? {
-                    let Some(told) = self.told(told, envelope) else { return Ok(()) };
+                    let Some(told) = self.told(agent, told, envelope) else { return Ok(()) };
                     if matches!(envelope.what, Happening::Added)
                         && !self.enter(agent, envelope).await
                     {
@@ -251,12 +251,14 @@ impl WayIn {
     }
 
     /// What is really said to somebody who is turned away.
-    fn told(&self, told: Told, envelope: &Envelope) -> Option<String> {
+    fn told(&self, agent: &AgentContext, told: Told, envelope: &Envelope) -> Option<String> {
         let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());
         let who = envelope.address.user.as_ref()?.as_str();
         match told {
             Told::Code(text) => Some(text),
-            Told::Full(text) => self.crowded.may_tell(spot, who, now).then(|| text.to_owned()),
+            Told::Full(text) => {
+                self.crowded.may_tell(&agent.id, spot, who, now).then(|| text.to_owned())
+            }
         }
     }
 
@@ -385,8 +387,13 @@ impl WayIn {
     /// Says something at once and keeps nothing of it. Nobody waits for a platform that is slow
     /// to take it, unless too many lines are on their way already.
     async fn whisper(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
+        let room = {
+            let mut agents = self.lines_out.lock().unwrap_or_else(PoisonError::into_inner);
+            let new = || Arc::new(Semaphore::new(LINES_OUT_MAX));
+            agents.entry(agent.id.clone()).or_insert_with(new).clone()
+        };
         // Never closed.
-        let Ok(permit) = self.lines_out.clone().acquire_owned().await else { return };
+        let Ok(permit) = room.acquire_owned().await else { return };
         let out = self.out.clone();
         tokio::spawn(async move {
             let _permit = permit;

@@ -68,7 +68,7 @@ impl WayIn {
             self.house.visits.count(Visit::Overflow);
             self.note(visitor).await?;
             let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());
-            if self.lately.may_tell(spot, guest.principal.user.as_str(), now) {
+            if self.lately.may_tell(&agent.id, spot, guest.principal.user.as_str(), now) {
                 self.say(visitor, "too much waits here already; this was not taken in").await;
             }
             return Ok(());
@@ -249,7 +249,7 @@ impl WayIn {
         };
         self.settle_refused(agent, (&address, messages), rows).await?;
         let now = self.house.world.clock.elapsed();
-        if self.lately.may_tell(Spot::of(&address), &first.known, now) {
+        if self.lately.may_tell(&agent.id, Spot::of(&address), &first.known, now) {
             self.tell(agent.clone(), place, told).await;
         }
         Ok(())

@@ -90,7 +90,6 @@ impl Traits {
                 | AgentCommand::AskApproval(_)
                 | AgentCommand::SettleApproval { .. }
                 | AgentCommand::RevokeGrant { .. }
-                | AgentCommand::MarkMirror { .. }
                 | AgentCommand::MirrorErased { .. }
                 | AgentCommand::FreezeMemory { .. }
                 | AgentCommand::ThawMemory { .. }
@@ -185,9 +184,6 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::Remember(new) => return memory::remember(sql, means, new),
         AgentCommand::ForgetMemory { fragments, origin } => {
             return memory::forget(sql, means, fragments, origin);
-        }
-        AgentCommand::MarkMirror { scope, target, digest, fragments } => {
-            memory::mark_mirror(sql, scope, *target, digest, fragments)?;
         }
         AgentCommand::MirrorErased { scope, target } => {
             memory::mirror_erased(sql, scope, *target)?;

@@ -68,14 +68,42 @@ pub(super) fn places(lines: &[String], wanted: &[&str]) -> Vec<(usize, Likeness)
             continue;
         }
         let folded: Vec<Cow<'_, str>> = lines.iter().map(|line| likeness.fold(line)).collect();
-        let found = folded.windows(wanted.len()).enumerate();
-        let found: Vec<_> =
-            found.filter(|(_, window)| **window == *wanted).map(|(at, _)| (at, likeness)).collect();
+        let found = occurrences(&folded, &wanted);
         if !found.is_empty() {
-            return found;
+            return found.into_iter().map(|at| (at, likeness)).collect();
         }
     }
     Vec::new()
+}
+
+/// Every place of `wanted` in `all`, those that overlap too. In time that grows with the two
+/// together (Knuth, Morris and Pratt): a file may be one line a million times.
+fn occurrences<T: PartialEq>(all: &[T], wanted: &[T]) -> Vec<usize> {
+    // How much of the beginning of `wanted` ends at each of its places, short of all of it.
+    let mut overlaps: Vec<usize> = vec![0; wanted.len()];
+    let mut matched = 0;
+    for at in 1..wanted.len() {
+        matched = longest(wanted, &overlaps, matched, &wanted[at]);
+        overlaps[at] = matched;
+    }
+    let mut found = Vec::new();
+    matched = 0;
+    for (at, item) in all.iter().enumerate() {
+        matched = longest(wanted, &overlaps, matched, item);
+        if matched == wanted.len() {
+            found.push(at + 1 - matched);
+            matched = overlaps[matched - 1];
+        }
+    }
+    found
+}
+
+/// How much of `wanted` ends with `item`, where `matched` of it ended just before.
+fn longest<T: PartialEq>(wanted: &[T], overlaps: &[usize], mut matched: usize, item: &T) -> usize {
+    while matched > 0 && wanted[matched] != *item {
+        matched = overlaps[matched - 1];
+    }
+    if wanted[matched] == *item { matched + 1 } else { 0 }
 }
 
 /// The space a line begins with.
@@ -123,4 +151,29 @@ pub(super) fn several(places: impl IntoIterator<Item = usize>) -> String {
         "the text to replace stands in {} places (lines {shown}); add lines around it until there is one",
         lines.len()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn every_place_is_found(
+            all in prop::collection::vec(0..3_u8, 0..40),
+            wanted in prop::collection::vec(0..3_u8, 1..6),
+        ) {
+            let windows = all.windows(wanted.len()).enumerate();
+            let places: Vec<usize> =
+                windows.filter(|(_, window)| *window == wanted).map(|(at, _)| at).collect();
+            prop_assert_eq!(occurrences(&all, &wanted), places);
+        }
+    }
+
+    #[test]
+    fn one_line_over_and_over_is_searched_in_linear_time() {
+        let (all, wanted) = (vec!["x"; 400_000], vec!["x"; 200_000]);
+        assert_eq!(occurrences(&all, &wanted).len(), 200_001);
+    }
 }

@@ -254,17 +254,6 @@ pub(crate) fn mirror_erased(sql: &Connection, scope: &str, target: Target) -> ru
 }
 
 /// Notes what a mirror is made of.
-pub(crate) fn mark_mirror(
-    sql: &Connection,
-    scope: &str,
-    target: Target,
-    digest: &Bytes32,
-    ids: &[FragmentId],
-) -> rusqlite::Result<()> {
-    let scope = scopes::intern(sql, scope)?;
-    mark(sql, scope, target, digest, ids)
-}
-
 fn mark(
     sql: &Connection,
     scope: i64,
