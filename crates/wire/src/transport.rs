@@ -23,9 +23,10 @@ use tokio_util::sync::CancellationToken;
 
 /// Connections kept open to one server while nobody uses them. More are made when needed;
 /// what is above this is closed after use.
-const IDLE_CONNECTIONS_MAX: usize = 128;
-/// How long an unused connection is kept. Below the minute after which common servers close.
-const IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(50);
+const IDLE_CONNECTIONS_MAX: usize = 64;
+/// How long an unused connection is kept. Below the minute after which common servers close, and
+/// no longer than it takes to see that it is not needed: one holds some thirty kilobytes.
+const IDLE_CONNECTION_KEPT: Duration = Duration::from_secs(20);
 
 /// The pool of connections, shared by all who clone it.
 #[derive(Clone)]

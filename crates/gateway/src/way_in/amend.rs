@@ -17,23 +17,32 @@ use std::sync::{Mutex, PoisonError};
 /// that, an edit that changes nothing may be taken for one that does.
 const REMEMBERED_MAX: usize = 1_024;
 
-/// What messages said last that may wait for their turn, by their hash. Platforms tell of an edit
-/// also when nothing of it can be seen, as when the picture of an address was found.
+/// What messages said last that may wait for their turn. Platforms tell of an edit also when
+/// nothing of it can be seen, as when the picture of an address was found.
+///
+/// Names and words are known by short marks: there are many, and who finds two texts with one
+/// mark gets no more from it than that their own edit is overlooked.
 #[derive(Default)]
 pub(super) struct LastSaid {
-    said: Mutex<HashMap<AgentId, HashMap<Box<str>, blake3::Hash>>>,
+    said: Mutex<HashMap<AgentId, HashMap<[u8; 8], [u8; 8]>>>,
+}
+
+fn mark(text: &str) -> [u8; 8] {
+    let mut mark = [0; 8];
+    blake3::Hasher::new().update(text.as_bytes()).finalize_xof().fill(&mut mark);
+    mark
 }
 
 impl LastSaid {
     /// Notes what a message to an agent says; whether that is news.
-    fn note(&self, agent: &AgentId, name: Box<str>, text: &str) -> bool {
+    fn note(&self, agent: &AgentId, name: &str, text: &str) -> bool {
+        let (name, text) = (mark(name), mark(text));
         let mut agents = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said = agents.entry(agent.clone()).or_default();
         if said.len() >= REMEMBERED_MAX {
             said.clear();
         }
-        let hash = blake3::hash(text.as_bytes());
-        said.insert(name, hash) != Some(hash)
+        said.insert(name, text) != Some(text)
     }
 }
 
@@ -47,7 +56,7 @@ impl WayIn {
     pub(super) fn named(&self, agent: &AgentId, messages: &[Kept]) -> Vec<Box<str>> {
         let name = |kept: &Kept| {
             let name = name(&kept.address()?, &kept.message);
-            self.last_said.note(agent, name.clone(), &kept.text);
+            self.last_said.note(agent, &name, &kept.text);
             Some(name)
         };
         messages.iter().filter_map(name).collect()
@@ -57,7 +66,7 @@ impl WayIn {
     pub(super) async fn amend(&self, visitor: &Visitor<'_>, edit: &Kept) -> Result<(), NotTaken> {
         let Visitor { agent, guest, envelope, .. } = visitor;
         let name = name(&envelope.address, &edit.message);
-        let is_news = self.last_said.note(&agent.id, name.clone(), &edit.text);
+        let is_news = self.last_said.note(&agent.id, &name, &edit.text);
         if edit.text.len() > TEXT_BYTES_MAX || !is_news {
             return Ok(());
         }

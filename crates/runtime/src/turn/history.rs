@@ -33,7 +33,7 @@ pub(crate) const BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Where a window that is too large may be cut: at places that divide by this.
 const CUT_EVERY: u64 = 64;
 /// Windows kept in memory, in bytes of words, all together.
-const KEPT_BYTES_MAX: usize = 4 * 1024 * 1024;
+const KEPT_BYTES_MAX: usize = 2 * 1024 * 1024;
 
 /// Roughly how many tokens a text is: four bytes each, two where it is not plain ASCII.
 pub(crate) fn text_tokens(text: &str) -> usize {
@@ -291,7 +291,7 @@ impl Shelf {
         // words do.
         let weight = |message: &Message| bytes(message) * 2 + size_of::<Message>() + 320;
         let size = window.history.iter().map(weight).sum::<usize>() + window.block.weight();
-        if size > KEPT_BYTES_MAX / 8 {
+        if size > KEPT_BYTES_MAX / 4 {
             return;
         }
         let place = place(agent, session);
