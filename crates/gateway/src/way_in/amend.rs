@@ -24,11 +24,14 @@ const REMEMBERED_MAX: usize = 1_024;
 /// mark gets no more from it than that their own edit is overlooked.
 #[derive(Default)]
 pub(super) struct LastSaid {
-    said: Mutex<HashMap<AgentId, HashMap<[u8; 8], [u8; 8]>>>,
+    said: Mutex<HashMap<AgentId, HashMap<Mark, Mark>>>,
 }
 
-fn mark(text: &str) -> [u8; 8] {
-    let mut mark = [0; 8];
+/// What a name or a text is known by.
+type Mark = [u8; 8];
+
+fn mark(text: &str) -> Mark {
+    let mut mark = Mark::default();
     blake3::Hasher::new().update(text.as_bytes()).finalize_xof().fill(&mut mark);
     mark
 }
