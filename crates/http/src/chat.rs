@@ -9,7 +9,7 @@ use axum::extract::{OriginalUri, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_adapters::webchat::{FRAME_BYTES_MAX, Hub, May, Past, Said, Spoken};
-use insula_domain::{Address, AgentId, Asker, Platform, Route};
+use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
 use insula_gateway::{SILENT, without_notes};
 use insula_runtime::House;
 use insula_runtime::tokens::{Token, Verb};
@@ -122,19 +122,35 @@ fn is_welcome(surface: &Surface, hub: &Hub, headers: &HeaderMap) -> bool {
         .all(|origin| origin.to_str().is_ok_and(|origin| ours(origin) || hub.welcomes(origin)))
 }
 
-/// Whether the bearer of a token may talk to whoever answers at an address.
+/// Whether the bearer of a token may talk to whoever answers at an address. In a room with others
+/// the agent also has to let them in: what is said there is not for strangers' ears. In their own
+/// they may ask for that.
 fn may(house: &Arc<House>, token: &str) -> May {
-    let (house, token): (_, Box<str>) = (house.clone(), token.into());
-    Arc::new(move |address: &Address| {
-        let snapshot = house.snapshot();
-        let agent: Option<&AgentId> = match snapshot.router.route(address) {
-            Route::Bound { binding, .. } => Some(&binding.agent),
-            Route::Default(agent) => Some(agent),
-            Route::Nobody => None,
-        };
-        let token = house.tokens.get(&token);
-        agent.zip(token).is_some_and(|(agent, token)| token.allows(agent, Verb::Chat))
+    let (house, token): (_, Arc<str>) = (house.clone(), token.into());
+    Arc::new(move |address: Address| {
+        let (house, token) = (house.clone(), token.clone());
+        Box::pin(async move {
+            is_reached(&house, &token, &address)
+                && (address.chat_type == ChatType::Dm || is_let_in(&house, &address).await)
+        })
     })
+}
+
+fn is_reached(house: &House, token: &str, address: &Address) -> bool {
+    let snapshot = house.snapshot();
+    let agent: Option<&AgentId> = match snapshot.router.route(address) {
+        Route::Bound { binding, .. } => Some(&binding.agent),
+        Route::Default(agent) => Some(agent),
+        Route::Nobody => None,
+    };
+    let token = house.tokens.get(token);
+    agent.zip(token).is_some_and(|(agent, token)| token.allows(agent, Verb::Chat))
+}
+
+async fn is_let_in(house: &House, address: &Address) -> bool {
+    let Ok(answering) = house.snapshot().route(address) else { return false };
+    let asker = Asker { address, also: &[], is_bot: false };
+    house.admit(&answering.context, asker).await.is_ok_and(|guest| guest.is_some())
 }
 
 /// What of a conversation a page is told that comes after a restart.
@@ -245,7 +261,7 @@ impl Page {
                     if self.house.tokens.get(&token.id).is_none_or(|now| now != token) {
                         return (POLICY, "the token was revoked or changed");
                     }
-                    visit.recheck();
+                    visit.recheck().await;
                 }
                 Next::Tell(frame) => {
                     if !self.send(Message::text(&*frame)).await {
@@ -274,6 +290,8 @@ impl Page {
                     if !self.send(Message::Ping(axum::body::Bytes::new())).await {
                         return (AWAY, "");
                     }
+                    // Who was paired may be let in no longer, which nothing tells us.
+                    visit.recheck().await;
                 }
                 // Where the connection broke nobody hears it.
                 Next::Unreadable => return (POLICY, "the frame is too long, or no UTF-8"),

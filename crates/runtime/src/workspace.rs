@@ -57,7 +57,8 @@ impl Workspace {
             absent: Absent::Leave,
         });
         let common = std::iter::once(common).chain(shared).collect();
-        let place = Place::new(home.to_owned(), user_home.map(PathBuf::from), common);
+        let place =
+            Place::new(home.to_owned(), user_home.map(PathBuf::from), common).of(folder.clone());
         Self {
             path,
             scope: grants.workspace,
@@ -103,7 +104,8 @@ impl Workspace {
             true => self.place.clone(),
             false => {
                 let Place { home, user_home, .. } = &*self.place;
-                Arc::new(Place::new(home.clone(), user_home.clone(), common))
+                let place = Place::new(home.clone(), user_home.clone(), common);
+                Arc::new(place.of(self.folder.clone()))
             }
         };
         Self {

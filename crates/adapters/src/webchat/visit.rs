@@ -23,9 +23,9 @@ const ROOMS_MAX: usize = 32;
 /// Longest name of a room or a topic.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Whether the bearer may talk to whoever answers at an address. Asked every time: what a token
-/// may do can be taken away.
-pub type May = Arc<dyn Fn(&Address) -> bool + Send + Sync>;
+/// Whether the bearer may talk to whoever answers at an address, and where others are, whether
+/// they are let in there. Asked every time: what somebody may do can be taken away.
+pub type May = Arc<dyn Fn(Address) -> BoxFuture<'static, bool> + Send + Sync>;
 
 /// What was said at an address in earlier runs, as far as the bearer may see it: the last of it, in
 /// order.
@@ -112,16 +112,17 @@ impl Visit {
     }
 
     /// Looks again whether the bearer may be in each room, and leaves those where not.
-    pub fn recheck(&mut self) {
-        let lost: Vec<(RoomKey, Place)> = self
-            .joined
-            .iter()
-            .filter(|(_, place)| {
-                let spot = self.spot(owned(&place.room), owned(&place.topic));
-                !spot.is_ok_and(|spot| (self.may)(&spot.address))
-            })
-            .map(|(key, place)| (key.clone(), place.clone()))
-            .collect();
+    pub async fn recheck(&mut self) {
+        let mut lost: Vec<(RoomKey, Place)> = Vec::new();
+        for (key, place) in &self.joined {
+            let may = match self.spot(owned(&place.room), owned(&place.topic)) {
+                Ok(spot) => (self.may)(spot.address).await,
+                Err(_) => false,
+            };
+            if !may {
+                lost.push((key.clone(), place.clone()));
+            }
+        }
         for (key, place) in lost {
             self.joined.remove(&key);
             self.hub.rooms().leave(self.member, &key);
@@ -142,7 +143,7 @@ impl Visit {
             Ok(spot) => spot,
             Err(why) => return self.refuse(None, "no_room", why),
         };
-        if !(self.may)(&spot.address) {
+        if !(self.may)(spot.address.clone()).await {
             return self.refuse(None, "no_room", NOBODY);
         }
         if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&spot.key) {
@@ -170,7 +171,7 @@ impl Visit {
     }
 
     async fn say(&self, id: &str, spot: Result<Spot, &'static str>, words: Words) {
-        let Some(spot) = self.admitted(id, spot) else { return };
+        let Some(spot) = self.admitted(id, spot).await else { return };
         if words.text.len() > TEXT_BYTES_MAX {
             let why = format!("the text is longer than {TEXT_BYTES_MAX} bytes");
             return self.refuse(Some(id), "too_long", &why);
@@ -220,7 +221,7 @@ impl Visit {
         message: String,
         data: String,
     ) {
-        let Some(spot) = self.admitted(id, spot) else { return };
+        let Some(spot) = self.admitted(id, spot).await else { return };
         if message.len() > 512 || data.len() > 64 {
             return self.refuse(Some(id), "too_long", "no button of ours has that much in it");
         }
@@ -234,14 +235,14 @@ impl Visit {
     }
 
     /// The spot, if something may be said there; otherwise the page was told why not.
-    fn admitted(&self, id: &str, spot: Result<Spot, &'static str>) -> Option<Spot> {
+    async fn admitted(&self, id: &str, spot: Result<Spot, &'static str>) -> Option<Spot> {
         if id.is_empty() || id.len() > ID_BYTES_MAX {
             let why = format!("an id has 1 to {ID_BYTES_MAX} bytes");
             self.refuse(None, "no_id", &why);
             return None;
         }
         match spot {
-            Ok(spot) if (self.may)(&spot.address) => Some(spot),
+            Ok(spot) if (self.may)(spot.address.clone()).await => Some(spot),
             Ok(_) => {
                 self.refuse(Some(id), "no_room", NOBODY);
                 None

@@ -64,7 +64,9 @@ impl Scene {
         user: &str,
         said: &[(Option<&str>, &str)],
     ) -> (Visit, mpsc::Receiver<Arc<str>>) {
-        let may: May = Arc::new(|address: &Address| address.chat.as_str() != "closed");
+        let may: May = Arc::new(|address: Address| {
+            Box::pin(std::future::ready(address.chat.as_str() != "closed"))
+        });
         let spoken = |(number, (user, text)): (usize, &(Option<&str>, &str))| Spoken {
             id: number.to_string().into(),
             user: user.map(Into::into),

@@ -60,7 +60,9 @@ fn corpus() -> Vec<Value> {
 }
 
 fn enter(chats: &WebChats) -> (Visit, mpsc::Receiver<Arc<str>>) {
-    let may: May = Arc::new(|address: &Address| address.chat.as_str() != "closed");
+    let may: May = Arc::new(|address: Address| {
+        Box::pin(std::future::ready(address.chat.as_str() != "closed"))
+    });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
     chats.find(None).unwrap().enter("ann", (may, past)).unwrap()
 }

@@ -29,7 +29,7 @@ async fn page(chats: &WebChats) -> (Visit, mpsc::Receiver<Arc<str>>) {
         }
         tokio::task::yield_now().await;
     };
-    let may: May = Arc::new(|_| true);
+    let may: May = Arc::new(|_| Box::pin(std::future::ready(true)));
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
     hub.enter("ann", (may, past)).unwrap()
 }

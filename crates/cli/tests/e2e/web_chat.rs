@@ -287,6 +287,45 @@ fn what_was_said_is_told_after_a_restart_to_those_who_may_hear_it() {
 }
 
 #[test]
+fn a_stranger_hears_nothing_of_a_room_and_takes_nothing_from_those_who_are_let_in() {
+    let (home, daemon) = served();
+    let (ann, eve) = (token(&home, "a"), token(&home, "a"));
+    let closed = CONFIG.replacen("web:*", &format!("web:{}", ann.0), 1);
+    home.write("config.yaml", &closed).unwrap();
+    insula(&home, &["reload"]).ok();
+    let family = value!({ "type": "join", "room": "family" });
+    let mut inside = with_token(&daemon, &ann.1);
+    say(&mut inside, &family);
+    wait_for(&mut inside, "joined");
+    let words = |id: &str, text: &str| value!({ "type": "say", "id": id, "room": "family", "text": text, "mention": true });
+    say(&mut inside, &words("1", "the plan is heliotrope"));
+    answer(&mut inside);
+    let mut outside = with_token(&daemon, &eve.1);
+    for frame in [&family, &words("2", "let me in")] {
+        say(&mut outside, frame);
+        assert_eq!(next(&mut outside)["code"], "no_room");
+    }
+    say(&mut inside, &words("3", "still here"));
+    assert_eq!(wait_for(&mut inside, "message")["text"], "still here");
+    // In a room of their own they may ask.
+    say(&mut outside, &value!({ "type": "join" }));
+    assert_eq!(next(&mut outside)["type"], "joined");
+
+    daemon.kill9().unwrap();
+    let daemon = start_still(&home);
+    eventually("the chat is open again", || {
+        let status = json(&home, &["status"]);
+        (status["accounts"][0]["state"] == "connected").then_some(())
+    });
+    let mut outside = with_token(&daemon, &eve.1);
+    say(&mut outside, &family);
+    assert_eq!(next(&mut outside)["code"], "no_room");
+    let mut inside = with_token(&daemon, &ann.1);
+    say(&mut inside, &family);
+    assert_eq!(wait_for(&mut inside, "message")["text"], "the plan is heliotrope");
+}
+
+#[test]
 fn the_reply_to_a_webhook_goes_to_the_chat_that_the_operator_named() {
     let channels = "channels: {web: {accounts: {site: {}}}, webhook: {accounts: {ci: \
          {secret: 0123456789abcdef0123456789abcdef, template: '{{ word }}', \

@@ -83,6 +83,8 @@ pub struct Place {
     pub user_home: Option<PathBuf>,
     /// The folders every conversation has, the agent's own first.
     pub common: Vec<Granted>,
+    /// The agent's folder below the home, if it has one: all of the home that can be granted to it.
+    folder: Option<PathBuf>,
     /// The folders of `common` as they are open now.
     opened: Mutex<Weak<Common>>,
 }
@@ -91,6 +93,9 @@ pub struct Place {
 #[derive(Debug)]
 pub(crate) struct Common {
     home: OwnedFd,
+    identity: Identity,
+    /// The agent's folder in it.
+    own: Option<Identity>,
     home_path: PathBuf,
     pub(crate) roots: Vec<Arc<Root>>,
     pub(crate) absent: Vec<String>,
@@ -118,7 +123,13 @@ struct Fence {
 impl Place {
     /// A description; nothing is opened.
     pub fn new(home: PathBuf, user_home: Option<PathBuf>, common: Vec<Granted>) -> Self {
-        Self { home, user_home, common, opened: Mutex::default() }
+        Self { home, user_home, common, folder: None, opened: Mutex::default() }
+    }
+
+    /// The same for the agent with this folder below the home.
+    #[must_use]
+    pub fn of(self, folder: PathBuf) -> Self {
+        Self { folder: Some(folder), ..self }
     }
 
     /// The folders every conversation has. Opened once for all who work at the same time.
@@ -200,9 +211,14 @@ impl Place {
 
     fn open_common(&self) -> Result<Common, FileError> {
         let shown = self.home.display().to_string();
-        let home = kernel::open_anchor(&self.home).map_err(|it| FileError::of(&shown, it))?;
+        let failed = |error| FileError::of(&shown, error);
+        let home = kernel::open_anchor(&self.home).map_err(failed)?;
+        let identity = Identity::of(&home).map_err(failed)?;
+        let own = |own: &PathBuf| Identity::of(&kernel::folder_beneath(&home, own).ok()?).ok();
+        let own = self.folder.as_ref().and_then(own);
+        let home_path = self.home.clone();
         let mut common =
-            Common { home, home_path: self.home.clone(), roots: Vec::new(), absent: Vec::new() };
+            Common { home, identity, own, home_path, roots: Vec::new(), absent: Vec::new() };
         let mut roots = Vec::new();
         for granted in &self.common {
             match common.open(granted) {
@@ -210,20 +226,29 @@ impl Place {
                 Err(why) => common.absent.push(why),
             }
         }
-        let home = Identity::of(&common.home).map_err(|it| FileError::of(&shown, it))?;
-        roots.retain(|root| {
-            let is_home = root.identity == home;
-            if is_home {
-                let path = root.path.display();
-                common
-                    .absent
-                    .push(format!("`{path}` is the home of the daemon, which is not shared"));
-            }
-            !is_home
-        });
-        fence(&mut roots, home, &self.home);
+        fence(&mut roots, identity, &self.home);
         common.roots = roots.into_iter().map(Arc::new).collect();
         Ok(common)
+    }
+}
+
+impl Root {
+    /// An error if it is the home of the daemon, or a folder in it that is not this agent's own:
+    /// keys, tokens and other agents are there, and nobody grants these by a path.
+    fn outside(self, home: Identity, own: Option<Identity>) -> Result<Self, String> {
+        let path = self.path.display();
+        if self.identity == home {
+            return Err(format!("`{path}` is the home of the daemon, which is not shared"));
+        }
+        // An error: the home is not above it.
+        let Ok(way) = kernel::up_to(&self.folder, home) else { return Ok(self) };
+        match own.is_some_and(|own| way.contains(&own)) {
+            true => Ok(self),
+            false => Err(format!(
+                "`{path}` is in the home of the daemon, where only an agent's own folder can be \
+                 granted to it"
+            )),
+        }
     }
 }
 
@@ -258,7 +283,11 @@ impl Common {
         let (folder, identity) = folder
             .and_then(|folder| Identity::of(&folder).map(|identity| (folder, identity)))
             .map_err(|error| unusable(&path, error))?;
-        Ok(Root { path, folder, mode: granted.mode, identity, fences: Vec::new() })
+        let root = Root { path, folder, mode: granted.mode, identity, fences: Vec::new() };
+        match granted.site {
+            Site::Home(_) => Ok(root),
+            Site::Path(_) => root.outside(self.identity, self.own),
+        }
     }
 }
 

@@ -237,6 +237,29 @@ async fn a_granted_folder_around_the_home_does_not_open_it() {
 }
 
 #[tokio::test]
+async fn rule_3_of_the_home_only_an_agents_own_folder_can_be_granted_to_it() {
+    for folder in ["vault", "run", "agents", "agents/b", "agents/b/workspace", "notes"] {
+        let mut desk = besieged();
+        let file = desk.root().join(folder).join("secret");
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, CANARY).unwrap();
+        desk.shared = vec![shared(file.parent().unwrap(), AccessMode::Rw)];
+        let error = desk.error("read_file", json!({"path": file})).await;
+        assert!(!error.contains(CANARY) && error.contains("granted"), "{folder}: {error}");
+        let error = desk.error("write_file", json!({"path": file, "content": "x"})).await;
+        assert!(!error.is_empty(), "{folder}");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), CANARY, "{folder}");
+    }
+    let mut desk = besieged();
+    let notes = desk.root().join("agents/a/notes");
+    std::fs::create_dir_all(&notes).unwrap();
+    std::fs::write(notes.join("n"), "mine").unwrap();
+    desk.shared = vec![shared(&notes, AccessMode::Ro)];
+    let read = desk.call("read_file", json!({"path": notes.join("n")})).await.unwrap();
+    assert!(read.contains("mine"), "{read}");
+}
+
+#[tokio::test]
 async fn a_granted_path_through_a_link_is_not_opened() {
     let real = tempfile::tempdir().unwrap();
     std::fs::create_dir(real.path().join("data")).unwrap();

@@ -98,7 +98,7 @@ impl Desk {
                 absent: Absent::Make,
             };
             let common = std::iter::once(own).chain(self.shared.iter().cloned()).collect();
-            Arc::new(Place::new(self.root(), None, common))
+            Arc::new(Place::new(self.root(), None, common).of("agents/a".into()))
         });
         let (states, reader) = (self.states.clone(), Reader::new(reader));
         Files::new(place.clone(), None, states, reader, self.stale_writes, None, self.world.clone())
