@@ -3,11 +3,11 @@
 mod git;
 mod outward;
 
-use super::Worst;
 use super::judge::{self, Case};
 use super::path::{self, Place};
 use super::rule::DangerRule;
 use super::word::Arg;
+use super::{Worst, escape};
 
 /// Judges a program that does something itself.
 pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
@@ -15,6 +15,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
     let act = Act { rest, folder: case.folder() };
     let first = rest.iter().find(|arg| !arg.text.starts_with('-'));
     let verb = first.map(|arg| &*arg.text).unwrap_or_default();
+    escape::judge(name, rest, case, worst);
     let mut add = |rule| worst.add(rule, source);
     match name {
         "rm" | "unlink" | "shred" | "srm" | "rmdir" | "trash" => delete(name, &act, &mut add),

@@ -72,6 +72,7 @@ const STARTS: &[&str] = &[
     "fork",
     "forkpty",
     "syscall",
+    "execute",
     "Kernel",
     "Open3",
     "shell",
@@ -212,7 +213,7 @@ struct Literal {
 
 /// The names and the strings of a text.
 fn scan(language: &str, text: &str) -> (Vec<String>, Vec<Literal>) {
-    let backquotes_run = matches!(language, "perl" | "ruby" | "php" | "irb");
+    let backquotes_run = matches!(language, "perl" | "ruby" | "php" | "irb" | "julia");
     let (mut names, mut strings) = (Vec::new(), Vec::new());
     let (mut name, mut is_next) = (String::new(), false);
     let letters: Vec<char> = text.chars().collect();

@@ -8,6 +8,7 @@
 
 mod act;
 mod code;
+mod escape;
 mod input;
 mod judge;
 mod path;

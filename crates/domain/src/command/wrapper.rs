@@ -97,6 +97,8 @@ const WRAPPERS: &[Wrapper] = &[
         "qv",
     ),
     plain(&["npx", "bunx", "pipx", "uvx"], "yqc"),
+    // The loader runs the program that it is given.
+    plain(&["ld.so", "ld-linux.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"], ""),
 ];
 
 /// Shells.
@@ -126,7 +128,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
                 }
             }
         }
-        "watch" | "entr" | "ssh" | "mosh" | "rsh" => {
+        "watch" | "entr" | "ssh" | "mosh" | "rsh" | "tmux" | "screen" => {
             // Which words are its own depends on its options: every one may be the first.
             for from in 0..rest.len().min(8) {
                 if from == 0 || !rest[from - 1].text.starts_with("--") {
@@ -420,6 +422,10 @@ fn interpreter(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             code::judge(name, code, depth, worst);
         }
         if text == "-m" {
+            // It takes code for arguments.
+            if rest.get(at + 1).is_some_and(|module| module.text == "timeit") {
+                rest[at + 2..].iter().for_each(|arg| code::judge(name, &arg.text, depth, worst));
+            }
             operand = Some(arg);
             break;
         }
