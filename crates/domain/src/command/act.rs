@@ -3,11 +3,11 @@
 mod git;
 mod outward;
 
-use super::judge::{self, Case};
+use super::judge::Case;
 use super::path::{self, Place};
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{Worst, escape};
+use super::{Worst, escape, variable};
 
 /// Judges a program that does something itself.
 pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
@@ -146,7 +146,13 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         "dropdb" | "dropuser" => add(DangerRule::Database),
         "mysqladmin" if act.has(&["drop", "shutdown"]) => add(DangerRule::Database),
         "export" | "declare" | "typeset" | "readonly" | "local" => {
-            rest.iter().for_each(|arg| environment(&arg.text, case, worst));
+            rest.iter().for_each(|arg| variable::said(arg, case, worst));
+        }
+        // What is moved into an archive is no more where it was.
+        "zip" if act.short('m') || act.long("move") => {
+            let recursive = act.short('r') || act.short('R') || act.long("recurse-paths");
+            let wipes = recursive && rest.iter().any(|arg| is_whole(arg, act.folder));
+            add(if wipes { DangerRule::WipeSystem } else { DangerRule::Delete });
         }
         "history" if act.short('c') => add(DangerRule::History),
         _ => outward::judge(name, verb, &act, &mut add),
@@ -343,12 +349,5 @@ fn written(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
             }
         }
         _ => act.rest.iter().for_each(|arg| act.written(arg, add)),
-    }
-}
-
-/// A variable that is set for a command, or from now on.
-pub(super) fn environment(text: &str, case: &Case<'_>, worst: &mut Worst) {
-    if let Some((name, value)) = text.split_once('=') {
-        judge::preloaded(name, Some(value), case.around, &case.simple.source, worst);
     }
 }

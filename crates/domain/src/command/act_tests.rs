@@ -64,6 +64,12 @@ fn files_are_read_or_written() {
         ("chmod u+w x", ""),
         ("chmod 644 /etc/hosts", "system_file"),
         ("chown me x", "permissions"),
+        ("zip -m a.zip x", "delete"),
+        ("zip -rm a.zip dir", "delete"),
+        ("zip --move a.zip x", "delete"),
+        ("zip -qrm a.zip /", "wipe_system"),
+        ("zip -r a.zip dir", ""),
+        ("zip a.zip x -T -TT 'rm -rf x'", "delete"),
         ("rm /etc/hosts", "system_file"),
         ("rm x", ""),
     ]);
@@ -105,6 +111,17 @@ fn work_is_kept_or_thrown_away() {
         ("git config core.pager less", "inline_code"),
         ("git config user.name x", ""),
         ("git config alias.x", ""),
+        ("git config --get core.editor", ""),
+        ("git config --global core.sshcommand 'rm -rf x'", "delete"),
+        ("git config --add alias.x '!rm -rf x'", "delete"),
+        ("git -c core.editor='rm -rf x' commit", "delete"),
+        ("git -c core.pager='rm -rf x' log", "delete"),
+        ("git -c Core.SshCommand='rm -rf x' fetch", "delete"),
+        ("git -c alias.x='!rm -rf x' x", "delete"),
+        ("git -c sequence.editor='rm -rf x' rebase -i main", "delete"),
+        ("git --config-env=core.editor=X commit", "inline_code"),
+        ("git --config-env alias.x=X x", "inline_code"),
+        ("git -c user.name=x commit", ""),
         ("history -c", "history"),
         ("history", ""),
     ]);
@@ -125,5 +142,40 @@ fn what_is_outside_is_asked_or_changed() {
         ("docker run -v /:/host x", "privilege"),
         ("docker rm x", "publish"),
         ("docker ps", ""),
+    ]);
+}
+
+#[test]
+fn a_variable_that_names_a_command_is_that_command() {
+    let names = ["EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "PAGER"];
+    let more = ["GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "LESSOPEN", "BROWSER", "MANPAGER"];
+    for name in names.into_iter().chain(more) {
+        for (value, rule) in [("rm -rf x", "delete"), ("rm -rf /", "wipe_system")] {
+            for line in [
+                format!("{name}='{value}' git commit"),
+                format!("env {name}='{value}' git commit"),
+                format!("env -i A=1 {name}='{value}' git commit"),
+                format!("export {name}='{value}'; git commit"),
+                format!("declare -x {name}='{value}'"),
+                format!("{name}='{value}'; export {name}; git commit"),
+                format!("X='{value}'; {name}=$X git commit"),
+            ] {
+                assert_eq!(said(&line), rule, "{line}");
+            }
+        }
+    }
+    check(&[
+        ("EDITOR=vim git commit", ""),
+        ("PAGER=cat git log", ""),
+        ("PAGER='less -R' git log", ""),
+        ("PAGER= git log", ""),
+        ("export EDITOR=nano", ""),
+        ("EDITOR='sed -i s/pick/drop/' git rebase -i main", ""),
+        ("PAGER=sh git log", "piped_code"),
+        ("EDITOR=\"$X\" git commit", "dynamic"),
+        ("export EDITOR=$(cat x)", "dynamic"),
+        ("LESSOPEN='|rm -rf x' less y", "delete"),
+        ("GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.editor git commit", "preload"),
+        ("EDITORS=x ls", ""),
     ]);
 }

@@ -43,6 +43,10 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         "man" => each_after(rest, &["-P", "--pager"], |arg| {
             judge::script(&arg.text, case.around.inside(), worst);
         }),
+        // How it tests the archive that it made.
+        "zip" => each_after(rest, &["-TT", "--unzip-command"], |arg| {
+            judge::script(&arg.text, case.around.inside(), worst);
+        }),
         "make" | "gmake" | "ninja" | "just" => {
             let is_stdin = |arg: &Arg| matches!(&*arg.text, "-" | "/dev/stdin" | "-f-");
             if rest.iter().any(is_stdin) {

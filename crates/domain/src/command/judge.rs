@@ -5,7 +5,7 @@ use super::path::{self, Place};
 use super::reader::{Reader, Stop};
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{COMMAND_BYTES_MAX, DEPTH_MAX, Worst, wrapper};
+use super::{COMMAND_BYTES_MAX, DEPTH_MAX, Worst, variable, wrapper};
 use std::collections::HashMap;
 
 /// What is known at some point of a line.
@@ -124,7 +124,7 @@ pub(super) fn script(text: &str, around: Around, worst: &mut Worst) {
 /// that is known.
 pub(super) fn simple(simple: &Simple, around: &mut Around, worst: &mut Worst) -> Option<String> {
     for (name, value) in &simple.assignments {
-        preloaded(name, value.as_deref(), around, &simple.source, worst);
+        variable::set(name, value.as_deref(), around, &simple.source, worst);
         if simple.args.is_empty() {
             assign(name, value.clone(), around);
         }
@@ -139,46 +139,6 @@ fn assign(name: &str, value: Option<String>, around: &mut Around) {
         _ => value,
     };
     around.set(name.to_owned(), value);
-}
-
-/// Variables by which other programs load or run something.
-const PRELOADS: &[&str] = &[
-    "LD_PRELOAD",
-    "LD_AUDIT",
-    "LD_LIBRARY_PATH",
-    "DYLD_INSERT_LIBRARIES",
-    "BASH_ENV",
-    "ENV",
-    "PROMPT_COMMAND",
-    "PERL5OPT",
-    "PERL5LIB",
-    "PYTHONSTARTUP",
-    "NODE_OPTIONS",
-    "RUBYOPT",
-    "GIT_SSH_COMMAND",
-    "GIT_SSH",
-    "GIT_EXTERNAL_DIFF",
-    "GIT_PAGER",
-    "GIT_EDITOR",
-    "PS4",
-    "GIT_CONFIG_GLOBAL",
-    "LESSOPEN",
-    "BASH_FUNC",
-];
-
-pub(super) fn preloaded(
-    name: &str,
-    value: Option<&str>,
-    around: &Around,
-    source: &str,
-    worst: &mut Worst,
-) {
-    if PRELOADS.iter().any(|known| name.starts_with(known)) {
-        worst.add(DangerRule::Preload, source);
-        if let Some(value) = value {
-            script(value, around.inside(), worst);
-        }
-    }
 }
 
 /// What a command changes for those after it.

@@ -16,6 +16,7 @@ mod quoting;
 mod reader;
 mod rule;
 mod said;
+mod variable;
 mod word;
 mod wrapper;
 

@@ -4,7 +4,7 @@ use super::judge::{self, Case, quote};
 use super::reader::unknown;
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{Worst, code};
+use super::{Worst, code, variable};
 
 /// A program that runs the command after its own options.
 struct Wrapper {
@@ -221,7 +221,7 @@ fn wrapped(name: &str, wrapper: &Wrapper, rest: &[Arg], case: &Case<'_>, worst: 
                 rest.get(at).into_iter().for_each(|arg| self::text(arg, case, worst));
             }
         } else if is_assignment && is_assigned(text) {
-            super::act::environment(text, case, worst);
+            variable::said(arg, case, worst);
             at += 1;
         } else if operands > 0 {
             operands -= 1;

@@ -47,6 +47,10 @@ const WRAPPERS: &[fn(&str) -> String] = &[
     |line| format!("bash <<< {}", quoted(line)),
     |line| format!("LINE={}; eval \"$LINE\"", quoted(line)),
     |line| format!("A=1 B=2 sh -c {} &", quoted(line)),
+    |line| format!("EDITOR={} git commit", quoted(line)),
+    |line| format!("export PAGER={}; git log", quoted(line)),
+    |line| format!("env GIT_SSH_COMMAND={} git fetch", quoted(line)),
+    |line| format!("git -c core.editor={} commit", quoted(line)),
     |line| format!("# nothing\n{line}\n"),
 ];
 

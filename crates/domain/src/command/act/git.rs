@@ -6,6 +6,38 @@ use super::super::rule::DangerRule;
 use super::super::word::Arg;
 use super::Act;
 
+/// Parts of the names of settings whose value is run, or says where there is something to run.
+/// Letters are small: these names are the same in either case.
+const RUNS: &[&str] = &[
+    "alias.",
+    "askpass",
+    "browser",
+    "command",
+    ".cmd",
+    "driver",
+    "editor",
+    "external",
+    "filter",
+    "fsmonitor",
+    "gitproxy",
+    "helper",
+    "hook",
+    "include.",
+    "includeif.",
+    "pager",
+    ".program",
+    "protocol.",
+    "receivepack",
+    "templatedir",
+    "textconv",
+    "uploadpack",
+];
+
+fn runs_its_value(key: &str) -> bool {
+    let key = key.to_ascii_lowercase();
+    !key.starts_with('-') && RUNS.iter().any(|it| key.contains(it))
+}
+
 /// Judges `git` and its like.
 pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let source = &*case.simple.source;
@@ -22,24 +54,19 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         );
         if let Some(setting) = rest.get(at + 1).filter(|_| arg.text == "-c") {
             let (key, value) = setting.text.split_once('=').unwrap_or((&setting.text, ""));
-            let key = key.to_ascii_lowercase();
-            let runs = [
-                "alias.",
-                "command",
-                "pager",
-                "editor",
-                "hook",
-                "helper",
-                "external",
-                "filter",
-                "askpass",
-                "textconv",
-                "fsmonitor",
-            ];
-            if runs.iter().any(|it| key.contains(it)) {
+            if runs_its_value(key) {
                 rule = Some(DangerRule::InlineCode);
                 judge::script(value.trim_start_matches('!'), case.around.inside(), worst);
             }
+        }
+        // The value is that of a variable, which may have been set anywhere.
+        let named = match arg.text.strip_prefix("--config-env=") {
+            Some(setting) => Some(setting),
+            None if arg.text == "--config-env" => rest.get(at + 1).map(|arg| &*arg.text),
+            None => None,
+        };
+        if named.is_some_and(runs_its_value) {
+            rule = Some(DangerRule::InlineCode);
         }
         at += 1 + usize::from(takes_value);
     }
@@ -90,14 +117,12 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             false
         }
         "config" => {
-            let runs = rest.iter().any(|arg| {
-                arg.text.contains("alias.")
-                    || arg.text.contains("Command")
-                    || arg.text.contains("hooksPath")
-                    || arg.text.contains("pager")
-                    || arg.text.contains("editor")
-            });
-            rule = rule.or((runs && rest.len() > 1).then_some(DangerRule::InlineCode));
+            // Before a value stands its key, wherever the options are.
+            for pair in rest.windows(2).filter(|pair| runs_its_value(&pair[0].text)) {
+                let value = pair[1].text.trim_start_matches('!');
+                judge::script(value, case.around.inside(), worst);
+                rule = Some(DangerRule::InlineCode);
+            }
             false
         }
         _ => false,
