@@ -154,10 +154,7 @@ pub struct Surroundings<'s> {
 impl Surroundings<'_> {
     /// A path of the configuration, with `~` replaced.
     fn full(&self, path: &str) -> PathBuf {
-        match (path.strip_prefix('~'), self.user_home) {
-            (Some(rest), Some(home)) => Path::new(home).join(rest.trim_start_matches('/')),
-            _ => PathBuf::from(path),
-        }
+        crate::workspace::full(path, self.user_home)
     }
 }
 

@@ -29,6 +29,14 @@ pub struct Workspace {
     states: Arc<FileStates>,
 }
 
+/// A path of the configuration, with `~` replaced.
+pub(crate) fn full(path: &str, user_home: Option<&str>) -> PathBuf {
+    match (path.strip_prefix('~'), user_home) {
+        (Some(rest), Some(home)) => Path::new(home).join(rest.trim_start_matches('/')),
+        _ => PathBuf::from(path),
+    }
+}
+
 impl Workspace {
     /// The workspace of the agent with this folder in `home`; `path` is given where the
     /// operator chose another one than its own.
@@ -69,6 +77,11 @@ impl Workspace {
             place: Arc::new(place),
             states: Arc::default(),
         }
+    }
+
+    /// The place behind it, for whoever only looks.
+    pub(crate) fn place(&self) -> Arc<Place> {
+        self.place.clone()
     }
 
     /// The same workspace, with this much of its disk left alone.

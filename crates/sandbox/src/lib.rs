@@ -34,6 +34,7 @@ pub use helper::helper_main;
 pub use launcher::{Helper, shell};
 pub use output::{Capture, Captured};
 pub use ownership::give_to;
+pub use prepare::never_granted;
 pub use probe::{Availability, Machine};
 pub use sandbox::Sandbox;
 pub use spec::{Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp, Walls};

@@ -76,6 +76,19 @@ pub(crate) fn owner(spec: &Spec, machine: &Machine) -> Result<(Owner, bool), Err
     }
 }
 
+/// Why a path is given to no child, whoever asks; `None` for one that can be.
+pub fn never_granted(path: &Path) -> Option<&'static str> {
+    if path == Path::new("/") {
+        Some("the whole root is no grant")
+    } else if NEVER_GRANTED.iter().any(|never| path.starts_with(never)) {
+        Some("devices, sockets and the kernel's own files are never given")
+    } else if path == Path::new("/tmp") {
+        Some("a child has its own /tmp; grant a folder in it")
+    } else {
+        None
+    }
+}
+
 /// Checks what the paths can be checked for without looking at the disk, and writes the plan.
 pub(crate) fn plan(
     spec: &Spec,
@@ -88,16 +101,9 @@ pub(crate) fn plan(
     }
     for path in spec.reads.iter().chain(&spec.writes) {
         check(path)?;
-        let reason = if path == Path::new("/") {
-            "the whole root is no grant"
-        } else if NEVER_GRANTED.iter().any(|never| path.starts_with(never)) {
-            "devices, sockets and the kernel's own files are never given"
-        } else if path == Path::new("/tmp") {
-            "a child has its own /tmp; grant a folder in it"
-        } else {
-            continue;
-        };
-        return Err(Error::Grant { path: path.clone(), reason: reason.to_owned() });
+        if let Some(reason) = never_granted(path) {
+            return Err(Error::Grant { path: path.clone(), reason: reason.to_owned() });
+        }
     }
     let granted =
         |path: &Path| spec.reads.iter().chain(&spec.writes).any(|own| path.starts_with(own));

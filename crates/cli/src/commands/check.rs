@@ -13,7 +13,7 @@ use insula_config::resolved::{resolved, resolved_text};
 use insula_config::{Diagnostic, Loaded, Owner, Report, load};
 use insula_gateway::{Misfit, misfits};
 use insula_models::Transport;
-use insula_runtime::children::refused_here;
+use insula_runtime::children::{refused_here, void_here};
 use insula_runtime::house::{Purpose, last_applied};
 use serde_json::{Value, json};
 
@@ -46,7 +46,12 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         _ => None,
     };
     let refused = match &loaded {
-        Some(loaded) => refused_here(&setting.world, loaded).await,
+        Some(loaded) => {
+            let mut refused = refused_here(&setting.world, loaded).await;
+            let user_home = setting.environment.variables.get("HOME").map(String::as_str);
+            refused.extend(void_here(&setting.world, home, user_home, loaded).await);
+            refused
+        }
         None => Vec::new(),
     };
     match setting.answer {

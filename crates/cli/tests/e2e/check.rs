@@ -49,6 +49,44 @@ fn an_account_that_would_be_refused_is_told_with_its_place() {
 }
 
 #[test]
+fn folders_that_would_not_be_given_are_told_and_nothing_is_made() {
+    let beside = tempfile::tempdir().unwrap();
+    let beside = beside.path().canonicalize().unwrap();
+    std::fs::create_dir(beside.join("there")).unwrap();
+    std::fs::write(beside.join("file"), "").unwrap();
+    let home = Home::empty().unwrap();
+    let (root, base) = (home.path().display(), beside.display());
+    let around = home.path().canonicalize().unwrap().parent().unwrap().display().to_string();
+    let config = format!(
+        "agents:\n  good: {{files: {{shared: [{{path: {base}/there}}]}}}}\n  a:\n    files:\n      shared:\n        - {{path: {base}/later}}\n        - {{path: {base}/file}}\n        - {{path: {root}/keys}}\n        - {{path: {root}}}\n        - {{path: {around}}}\n        - {{path: /proc}}\n        - {{path: {base}/there, mode: rw}}\n"
+    );
+    home.write("config.yaml", &config).unwrap();
+    home.write("keys/x", "").unwrap();
+    let output = insula(&home, &["check"]);
+    assert_eq!(output.code, Some(0), "the agents serve all the same: {output:?}");
+    let told = insula(&home, &["check", "--json"]).json();
+    let told: Vec<&str> =
+        told["machine"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
+    let told: Vec<&str> =
+        told.into_iter().filter(|line| !line.starts_with("programs of")).collect();
+    let expected = [
+        format!("`{base}/later` was granted and does not exist; make the folder"),
+        format!("`{base}/file` was granted and is not a folder"),
+        format!("`{root}/keys` is in the home of the daemon"),
+        format!("`{root}` is the home of the daemon"),
+        format!("`{around}` contains the daemon's home, so programs don't get it"),
+        "`/proc` makes every program of this agent refused: devices".to_owned(),
+    ];
+    assert_eq!(told.len(), expected.len(), "{told:#?}");
+    for (line, expected) in told.iter().zip(&expected) {
+        assert!(line.starts_with(&format!("agent `a`: {expected}")), "{line}");
+        assert!(output.stdout.contains(&format!("warning: {line}")), "{output:?}");
+    }
+    assert!(!home.has("agents"), "looking makes nothing");
+    assert!(!beside.join("later").exists());
+}
+
+#[test]
 fn every_mistake_is_told_with_its_place() {
     let home = configured(MISTAKES);
     let output = insula(&home, &["check"]);

@@ -6,6 +6,7 @@
 
 mod background;
 pub(crate) mod egress;
+mod granted;
 mod here;
 mod hint;
 mod hook;
@@ -17,6 +18,7 @@ mod watchdog;
 pub(crate) mod way_out;
 
 pub(crate) use background::Rights;
+pub use granted::void_here;
 pub use here::refused_here;
 pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;

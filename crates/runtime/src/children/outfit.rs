@@ -53,13 +53,8 @@ pub(crate) async fn outfit(
     let mut withheld = Vec::new();
     let home = house.home.real_root();
     for folder in files.folders().await? {
-        // The home has the keys of everything. Whoever grants a folder around it means the
-        // rest of that folder, and the sandbox can't leave a part out.
-        if home.starts_with(&folder.real) {
-            let path = folder.path.display();
-            withheld.push(format!(
-                "`{path}` contains the daemon's home, so programs don't get it; the operator can grant folders inside it"
-            ));
+        if let Some(why) = around_home(&home, &folder) {
+            withheld.push(why);
             continue;
         }
         if spec.cwd == Path::new("/") {
@@ -103,6 +98,19 @@ pub(crate) async fn outfit(
     spec.walls = walls;
     spec.owner = owner;
     Ok(Outfit { spec, withheld })
+}
+
+/// Why programs don't get a folder that has the home in it; `None` for others.
+///
+/// The home has the keys of everything. Whoever grants a folder around it means the rest of
+/// that folder, and the sandbox can't leave a part out.
+pub(super) fn around_home(home: &Path, folder: &Folder) -> Option<String> {
+    let path = folder.path.display();
+    home.starts_with(&folder.real).then(|| {
+        format!(
+            "`{path}` contains the daemon's home, so programs don't get it; the operator can grant folders inside it"
+        )
+    })
 }
 
 /// Whether a folder can be written to by the agent's user. Those of the agent itself are given

@@ -209,7 +209,20 @@ impl Place {
         }
     }
 
-    fn open_common(&self) -> Result<Common, FileError> {
+    /// What becomes of each folder that has to be there: the folder, or why nobody is given it.
+    /// Nothing is made, not even what would be.
+    pub fn look(&self) -> Result<Vec<Result<Folder, String>>, FileError> {
+        let common = self.open_home()?;
+        let there = self.common.iter().filter(|granted| granted.absent == Absent::Leave);
+        let look = |granted| {
+            let root = common.open(granted)?;
+            root.folder().map_err(|error| error.to_string())
+        };
+        Ok(there.map(look).collect())
+    }
+
+    /// The home, and none of the folders yet.
+    fn open_home(&self) -> Result<Common, FileError> {
         let shown = self.home.display().to_string();
         let failed = |error| FileError::of(&shown, error);
         let home = kernel::open_anchor(&self.home).map_err(failed)?;
@@ -217,8 +230,11 @@ impl Place {
         let own = |own: &PathBuf| Identity::of(&kernel::folder_beneath(&home, own).ok()?).ok();
         let own = self.folder.as_ref().and_then(own);
         let home_path = self.home.clone();
-        let mut common =
-            Common { home, identity, own, home_path, roots: Vec::new(), absent: Vec::new() };
+        Ok(Common { home, identity, own, home_path, roots: Vec::new(), absent: Vec::new() })
+    }
+
+    fn open_common(&self) -> Result<Common, FileError> {
+        let mut common = self.open_home()?;
         let mut roots = Vec::new();
         for granted in &self.common {
             match common.open(granted) {
@@ -226,7 +242,7 @@ impl Place {
                 Err(why) => common.absent.push(why),
             }
         }
-        fence(&mut roots, identity, &self.home);
+        fence(&mut roots, common.identity, &self.home);
         common.roots = roots.into_iter().map(Arc::new).collect();
         Ok(common)
     }

@@ -1,0 +1,65 @@
+//! Which folders that a configuration grants are not given on this machine.
+//!
+//! Whoever would open them is asked, so what is said here is what will be. The agents serve all
+//! the same: a disk that is mounted later is given when it is there.
+
+use super::outfit::around_home;
+use crate::home::Home;
+use crate::workspace::{Workspace, full};
+use insula_config::{Loaded, Outcome};
+use insula_domain::{AgentId, FileGrants};
+use insula_sandbox::never_granted;
+use insula_tools::workspace::Folder;
+use insula_world::World;
+use std::path::{Path, PathBuf};
+
+/// Why folders under `files.shared` of these agents would not be given here, a line for each.
+/// Nothing is made.
+pub async fn void_here(
+    world: &World,
+    home: &Home,
+    user_home: Option<&str>,
+    loaded: &Loaded,
+) -> Vec<String> {
+    let mut said = Vec::new();
+    for (id, outcome) in &loaded.agents {
+        let Outcome::Ready(config) = outcome else { continue };
+        if config.boundary.files.shared.is_empty() {
+            continue;
+        }
+        let mut grants = config.boundary.files.clone();
+        for shared in &mut grants.shared {
+            shared.path = full(&shared.path, user_home).to_string_lossy().into();
+        }
+        let (root, real, id) = (home.root().to_owned(), home.real_root(), id.clone());
+        let user_home = user_home.map(str::to_owned);
+        let look = move || look(&root, &real, user_home.as_deref(), &id, &grants);
+        // What could not be looked at is seen by whoever serves.
+        said.extend(world.storage.run(look).await.unwrap_or_default());
+    }
+    said
+}
+
+fn look(
+    home: &Path,
+    real_home: &Path,
+    user_home: Option<&str>,
+    id: &AgentId,
+    grants: &FileGrants,
+) -> Vec<String> {
+    let folder = PathBuf::from("agents").join(id.as_str());
+    let workspace = Workspace::new(home, user_home, folder, None, grants);
+    let looked = workspace.place().look().unwrap_or_default();
+    let fault = |looked: Result<Folder, String>| match looked {
+        Err(why) => Some(format!("{why}; make the folder, or correct `files.shared`")),
+        Ok(folder) => around_home(real_home, &folder).or_else(|| {
+            let path = folder.path.display();
+            let why = never_granted(&folder.real)?;
+            Some(format!(
+                "`{path}` makes every program of this agent refused: {why}; correct `files.shared`"
+            ))
+        }),
+    };
+    let faults = looked.into_iter().filter_map(fault);
+    faults.map(|fault| format!("agent `{id}`: {fault}")).collect()
+}
