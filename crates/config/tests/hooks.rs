@@ -65,3 +65,23 @@ fn a_mistake_in_a_hook_fails_its_agent_and_no_other() {
         }
     }
 }
+
+#[test]
+fn a_command_about_messages_stands_where_it_is_known_whose_sandbox_it_runs_in() {
+    for (text, refused) in [
+        ("agents: {a: {hooks: {pre_gateway_dispatch: [{command: x}]}}}", 0),
+        ("agents: {a: {hooks: {'route:select': [{command: x}]}}}", 0),
+        ("hooks: {'route:select': [{command: x}]}\nagents: {a: {}}", 0),
+        ("hooks: {pre_gateway_dispatch: [{http: 'http://h/x'}]}\nagents: {a: {}}", 0),
+        ("hooks: {pre_gateway_dispatch: [{command: x}]}\nagents: {a: {}}", 1),
+    ] {
+        let (report, _) = load_text(text);
+        let found: Vec<_> = report.errors().collect();
+        assert_eq!(found.len(), refused, "{text}: {found:?}");
+        for error in found {
+            assert!(error.message.contains("for every agent can't be a command"), "{error:?}");
+            let help = error.help.as_deref().unwrap_or_default();
+            assert!(help.contains("whose sandbox") && help.contains("at the agents"), "{help}");
+        }
+    }
+}

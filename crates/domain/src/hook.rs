@@ -91,8 +91,8 @@ impl HookEvent {
         1 << (self as u64)
     }
 
-    /// Whether it happens inside a conversation, so that a program can be run where its files
-    /// are.
+    /// Whether it is about a conversation that there is, or that a message is about to begin,
+    /// so that a program can be run where its files are.
     pub fn is_in_conversation(self) -> bool {
         !matches!(
             self,
@@ -100,9 +100,12 @@ impl HookEvent {
                 | Self::OnSessionEnd
                 | Self::OnSessionFinalize
                 | Self::OnSessionReset
-                | Self::RouteSelect
-                | Self::PreGatewayDispatch
         )
+    }
+
+    /// Whether it is about a message that nobody has let in yet: a stranger's, perhaps.
+    pub fn is_before_the_door(self) -> bool {
+        matches!(self, Self::RouteSelect | Self::PreGatewayDispatch)
     }
 
     /// Whether it is about memory, whose scope may depend on where a message came by.
@@ -184,7 +187,9 @@ mod tests {
         assert!(tools.contains("pre_tool_call") && tools.contains("mcp:call"), "{tools}");
         assert!(!tools.contains("memory:") && !tools.contains("route:"), "{tools}");
         let outside = those(|event| !event.is_in_conversation());
-        assert!(outside.contains("agent:lifecycle") && outside.contains("route:select"));
+        assert!(outside.contains("agent:lifecycle") && outside.contains("on_session_reset"));
         assert!(!outside.contains("tool") && !outside.contains("memory"), "{outside}");
+        let before = those(HookEvent::is_before_the_door);
+        assert_eq!(before, "pre_gateway_dispatch route:select");
     }
 }

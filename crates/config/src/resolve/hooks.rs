@@ -91,10 +91,7 @@ impl Reader<'_> {
             matcher,
             timeout,
             on_failure,
-            owner: match node.layer {
-                Layer::Own => HookOwner::Agent,
-                Layer::Defaults | Layer::TopLevel => HookOwner::Daemon,
-            },
+            owner: owner_of(node),
             name: format!("{event} at {place}:{}", node.span.line).into(),
         })
     }
@@ -126,6 +123,13 @@ impl Reader<'_> {
             self.error(command.span, message, Some(help));
             return None;
         }
+        // Which agent a message goes to is what the daemon's own hooks may still change.
+        if event == HookEvent::PreGatewayDispatch && owner_of(node) == HookOwner::Daemon {
+            let message = format!("a hook of `{event}` for every agent can't be a command");
+            let help = "it is asked before it is settled whose message it is, and so whose sandbox it would run in: use `expr` or `http`, or write the command at the agents".to_owned();
+            self.error(command.span, message, Some(help));
+            return None;
+        }
         command.text().map(|text| HookWay::Command(text.into()))
     }
 
@@ -145,6 +149,14 @@ impl Reader<'_> {
         }
         // `*` alone is every tool, and so is no matcher.
         (!parts.iter().any(|part| &**part == "*")).then(|| parts.into())
+    }
+}
+
+/// Who wrote a hook.
+fn owner_of(hook: &Node) -> HookOwner {
+    match hook.layer {
+        Layer::Own => HookOwner::Agent,
+        Layer::Defaults | Layer::TopLevel => HookOwner::Daemon,
     }
 }
 

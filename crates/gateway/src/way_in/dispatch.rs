@@ -106,13 +106,15 @@ impl WayIn {
         let session = agent.session_key(address).to_string();
         let user = address.user.as_ref().map_or("", |user| user.as_str());
         let principal = format!("{}:{user}", address.platform);
+        // A folder of its own is made for a conversation, and a stranger's is none yet.
+        let files = agent.workspace.common_files(&self.house.world);
         let occasion = Occasion {
             agent,
             session: Some((&session, SessionId(0))),
             scope: None,
             principal: &principal,
             roles: &address.roles,
-            files: None,
+            files: Some(&files),
         };
         let Happening::Said(message) = &envelope.what else {
             return Decision::Go(Go::default());

@@ -5,6 +5,7 @@
 //! answers nonsense has failed; unless it was allowed to, that is a no.
 
 mod answer;
+mod crowd;
 mod way;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ use crate::access::Who;
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::tokens::Verb;
+use crowd::Crowd;
 use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
 use insula_domain::hook::{HookEvent, Part};
 use insula_domain::{RoleId, SessionKey};
@@ -37,6 +39,8 @@ pub struct AgentHooks {
     events: u64,
     failures: AtomicU64,
     last_failure: Mutex<Option<String>>,
+    /// Messages before the door that ask programs.
+    crowd: Crowd,
 }
 
 impl AgentHooks {

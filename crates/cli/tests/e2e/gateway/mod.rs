@@ -1,4 +1,5 @@
 //! The daemon on platforms, end to end.
 
 mod crash;
+mod hooks;
 mod telegram;
