@@ -8,7 +8,7 @@ use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
 use insula_mcp::{Limits, Server};
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The connections of a house.
 #[derive(Default)]
@@ -25,12 +25,26 @@ struct Held {
     config: McpServer,
     /// How many starts there had been when its list of tools was last read.
     listed: u64,
+    /// Whether somebody waited in vain for that list since.
+    in_vain: bool,
+    /// Held by whoever asks for the list while nobody waits for it.
+    asking: Weak<()>,
 }
 
 impl Held {
     fn is_for(&self, agent: &AgentContext, config: &McpServer) -> bool {
         self.config == *config && self.rights == Rights::of(agent)
     }
+}
+
+/// How the list of a server is asked for.
+pub(crate) enum Manner {
+    /// The turn waits for it.
+    Awaited,
+    /// Without anybody waiting. One asks at a time: who holds this.
+    Aside(Arc<()>),
+    /// Not at all, since somebody does already.
+    Asked,
 }
 
 impl Connections {
@@ -70,7 +84,15 @@ impl Connections {
             Limits { call: config.timeout, connect: config.connect_timeout, idle: config.idle };
         let server = Server::new(limits, house.world.clock.clone());
         let (rights, config) = (Rights::of(agent), config.clone());
-        let before = held.insert(key, Held { server: server.clone(), rights, config, listed: 0 });
+        let new = Held {
+            server: server.clone(),
+            rights,
+            config,
+            listed: 0,
+            in_vain: false,
+            asking: Weak::new(),
+        };
+        let before = held.insert(key, new);
         if let Some(before) = before {
             before.server.close();
         }
@@ -94,6 +116,36 @@ impl Connections {
     pub(crate) fn listed(&self, agent: &AgentId, server: &str) {
         if let Some(known) = self.held().get_mut(&(agent.clone(), server.into())) {
             known.listed = known.server.facts_now().starts;
+            known.in_vain = false;
+        }
+    }
+
+    /// Notes that somebody waited in vain for the list of a server. Those who come after do not
+    /// wait.
+    pub(crate) fn waited_in_vain(&self, agent: &AgentId, server: &str) {
+        if let Some(known) = self.held().get_mut(&(agent.clone(), server.into())) {
+            known.in_vain = true;
+        }
+    }
+
+    /// Notes that a server is tried anew, and may be waited for again.
+    pub(crate) fn tried_anew(&self, agent: &AgentId, server: &str) {
+        if let Some(known) = self.held().get_mut(&(agent.clone(), server.into())) {
+            known.in_vain = false;
+        }
+    }
+
+    /// How a turn that needs the list of a server has it asked for.
+    pub(crate) fn manner(&self, agent: &AgentId, server: &str) -> Manner {
+        let mut held = self.held();
+        match held.get_mut(&(agent.clone(), server.into())) {
+            Some(known) if known.in_vain && known.asking.strong_count() > 0 => Manner::Asked,
+            Some(known) if known.in_vain => {
+                let asks = Arc::new(());
+                known.asking = Arc::downgrade(&asks);
+                Manner::Aside(asks)
+            }
+            _ => Manner::Awaited,
         }
     }
 

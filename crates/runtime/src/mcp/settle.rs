@@ -2,20 +2,23 @@
 //! server was started, and when an operator asks.
 
 use super::Mcp;
+use super::connections::Manner;
 use super::opener::AgentOpener;
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::registry::State;
 use insula_config::mcp::McpServer;
-use insula_mcp::{ChangeKind, Patience, Pins, ServerPins, revise};
+use insula_mcp::{ChangeKind, Patience, Pins, ServerError, ServerPins, revise};
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 /// How long the beginning of a turn waits for servers of which nothing is known yet. What
-/// takes longer goes on, for the turns after.
+/// takes longer goes on, for the turns after, and those do not wait for it: a server that is
+/// mute delays its agent once.
 const WAIT_MAX: Duration = Duration::from_secs(15);
 
 /// The agent as a turn should have it: with the tools of its servers, where those could be
@@ -34,19 +37,43 @@ pub(crate) async fn settle(
     if due.is_empty() {
         return agent;
     }
+    let connections = &house.children.servers;
     let mut asking = JoinSet::new();
+    let mut awaited = BTreeSet::new();
     for config in due {
+        let aside = match connections.manner(&agent.id, &config.name) {
+            Manner::Asked => continue,
+            Manner::Aside(asks) => Some(asks),
+            Manner::Awaited => None,
+        };
+        let (is_awaited, name) = (aside.is_none(), config.name.clone());
         let (house, agent) = (house.clone(), agent.clone());
-        asking.spawn(async move {
+        let ask = async move {
+            let _aside = aside;
             if let Err(error) = refresh(&house, &agent, &config, Patience::Usual).await {
                 let (agent, server) = (&agent.id, &config.name);
                 tracing::warn!(%agent, %server, error, "the tools of an MCP server are not known");
             }
-        });
+            config.name
+        };
+        if is_awaited {
+            asking.spawn(ask);
+            awaited.insert(name);
+        } else {
+            tokio::spawn(ask);
+        }
     }
     tokio::select! {
-        () = async { while asking.join_next().await.is_some() {} } => {}
-        () = house.world.clock.sleep(WAIT_MAX) => {}
+        () = async {
+            while let Some(done) = asking.join_next().await {
+                if let Ok(name) = done {
+                    awaited.remove(&name);
+                }
+            }
+        } => {}
+        () = house.world.clock.sleep(WAIT_MAX) => {
+            awaited.iter().for_each(|name| connections.waited_in_vain(&agent.id, name));
+        }
         () = stop.cancelled() => {}
     }
     asking.detach_all();
@@ -83,8 +110,16 @@ pub(crate) async fn refresh(
 ) -> Result<ServerPins, String> {
     let connections = &house.children.servers;
     let connection = connections.get(house, agent, config)?;
+    if patience == Patience::Insists {
+        connections.tried_anew(&agent.id, &config.name);
+    }
     let opener = AgentOpener { house, agent, server: config };
-    let offers = connection.tools(&opener, patience).await.map_err(|error| error.to_string())?;
+    let offers = connection.tools(&opener, patience).await.map_err(|error| {
+        if matches!(error, ServerError::TimedOut(_)) {
+            connections.waited_in_vain(&agent.id, &config.name);
+        }
+        error.to_string()
+    })?;
     connections.listed(&agent.id, &config.name);
     let writing = connections.writing(&agent.id);
     let _writing = writing.lock().await;

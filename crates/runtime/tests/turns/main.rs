@@ -11,6 +11,7 @@ mod counting;
 mod glance;
 mod hook_events;
 mod hooks;
+mod mcp;
 mod memory;
 mod memory_edges;
 mod play;
