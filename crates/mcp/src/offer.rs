@@ -26,7 +26,25 @@ pub struct Offer {
 impl Offer {
     pub(crate) fn of(tool: rmcp::model::Tool) -> Self {
         let said = tool.description.as_deref().or(tool.title.as_deref()).unwrap_or_default();
-        let offer = Self::new(&tool.name, said, &Value::Object((*tool.input_schema).clone()));
+        Self::known(Self::new(&tool.name, said, &Value::Object((*tool.input_schema).clone())))
+    }
+
+    /// A tool out of an entry of a list, by what of it is used here; nothing where it has no
+    /// name. Whatever else is wrong with it makes it unfit.
+    pub(crate) fn read(entry: &Value) -> Option<Self> {
+        let name = entry.get("name")?.as_str()?;
+        let text = |member: &str| entry.get(member).filter(|it| !it.is_null());
+        let description = text("description").or_else(|| text("title"));
+        let said = description.map_or(Some(""), Value::as_str);
+        let schema = entry.get("inputSchema").unwrap_or(&Value::Null);
+        let mut offer = Self::known(Self::new(name, said.unwrap_or_default(), schema));
+        if said.is_none() {
+            offer.unfit.get_or_insert_with(|| "its description is not text".to_owned());
+        }
+        Some(offer)
+    }
+
+    fn known(offer: Self) -> Self {
         #[cfg(feature = "seeded-leaks")]
         if insula_domain::leak::is(insula_domain::leak::Leak::OffersByName) {
             return insula_domain::leak::first(&format!("offer {}", offer.name), offer);
@@ -96,6 +114,27 @@ mod tests {
         assert!(Offer::new("a", "", &large).unfit.is_some());
         assert!(Offer::new("a", "", &json!({"type": "string"})).unfit.is_some());
         assert_eq!(Offer::new("a\u{7}b", "c\u{1b}[0m\n", &schema).description, "c[0m\n");
+    }
+
+    #[test]
+    fn an_entry_is_read_by_what_of_it_is_used() {
+        let read = |entry: Value| Offer::read(&entry).map(|it| (it.description, it.unfit));
+        let schema = json!({"type": "object"});
+        let fine = json!({"name": "a", "title": "T", "inputSchema": schema, "annotations": 7});
+        assert_eq!(read(fine), Some(("T".to_owned(), None)));
+        for nameless in [json!(null), json!("a"), json!({}), json!({"name": 7})] {
+            assert_eq!(read(nameless.clone()), None, "{nameless}");
+        }
+        for (unfit, why) in [
+            (json!({"name": "a"}), "its schema is not that of an object"),
+            (json!({"name": "a", "inputSchema": []}), "its schema is not that of an object"),
+            (
+                json!({"name": "a", "description": 1, "inputSchema": schema}),
+                "its description is not text",
+            ),
+        ] {
+            assert_eq!(read(unfit).unwrap(), (String::new(), Some(why.to_owned())));
+        }
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! One server of one agent: its connection, opened when it is first needed, kept, and given
 //! up when it is idle, broken or no longer wanted.
 
+mod listing;
 mod opening;
 
 use crate::breaker::{Breaker, Pause};
 use crate::content::{Outcome, outcome};
 use crate::handler::OurSide;
 use crate::lines::{Reading, Writing};
-use crate::offer::{Offer, TOOLS_MAX};
 use crate::words::{last_words, plain, without_prefix};
 use async_trait::async_trait;
 use http::HeaderMap;
@@ -15,7 +15,7 @@ use insula_sandbox::Capture;
 use insula_sandbox::egress::Egress;
 use insula_world::Clock;
 use rmcp::RoleClient;
-use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject, PaginatedRequestParams};
+use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
 use rmcp::service::{RunningService, ServiceError};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,8 +24,6 @@ use tokio_util::sync::CancellationToken;
 
 /// How many times its time-out a call may take while the server tells of progress.
 const PROGRESS_FACTOR: u32 = 10;
-/// Pages of a list of tools that are read.
-const PAGES_MAX: usize = 64;
 
 /// How long things may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +138,8 @@ pub struct Facts {
     pub failures: u32,
     /// Whether it has more tools than are taken from one server.
     pub has_too_many: bool,
+    /// How many entries of its list of tools had no name that can be read. They are left out.
+    pub nameless: usize,
 }
 
 /// Why a connection ended, as far as we saw.
@@ -229,32 +229,6 @@ impl Server {
             }
             _ => Err(ServerError::Wants("work in the background, which nobody waits for")),
         }
-    }
-
-    /// The tools it offers now.
-    pub async fn tools(
-        self: &Arc<Self>,
-        opener: &dyn Opener,
-        patience: Patience,
-    ) -> Result<Vec<Offer>, ServerError> {
-        let connection = self.connection(opener, patience).await?;
-        connection.side.heard.is_list_changed.store(false, Ordering::Release);
-        let (mut offers, mut cursor) = (Vec::new(), None);
-        for _ in 0..PAGES_MAX {
-            let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let asking = connection.service.peer().list_tools(Some(params));
-            let page = self.patiently(&connection, asking).await?;
-            let room = TOOLS_MAX.saturating_sub(offers.len());
-            let is_more = page.tools.len() > room;
-            offers.extend(page.tools.into_iter().take(room).map(Offer::of));
-            cursor = page.next_cursor;
-            if is_more || cursor.is_none() || offers.len() >= TOOLS_MAX {
-                self.facts().has_too_many = is_more || cursor.is_some();
-                return Ok(offers);
-            }
-        }
-        self.facts().has_too_many = true;
-        Ok(offers)
     }
 
     /// Whether it has said that its list of tools is another one by now.

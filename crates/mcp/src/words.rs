@@ -2,11 +2,13 @@
 //! nobody here said.
 
 use insula_sandbox::Capture;
-use rmcp::model::ErrorCode;
+use rmcp::model::{ErrorCode, ProtocolVersion};
 use rmcp::service::ClientInitializeError;
 
 /// How much of what a program said last is kept for its operator, in bytes.
 const SAID_BYTES_MAX: usize = 600;
+/// How much of a version of the protocol that is none is repeated, in characters.
+const VERSION_CHARS_MAX: usize = 40;
 
 /// Whether the server does not know the manner in which it was greeted.
 pub(crate) fn is_unknown(error: &ClientInitializeError) -> bool {
@@ -27,6 +29,26 @@ pub(crate) fn said(error: &ClientInitializeError) -> String {
         }
         _ => "its answer to the greeting is not MCP".to_owned(),
     }
+}
+
+/// Why a server can't be spoken with that answers the greeting with this version of the
+/// protocol.
+pub(crate) fn unknown_version(version: &str) -> Option<String> {
+    let known = ProtocolVersion::KNOWN_VERSIONS;
+    if known.iter().any(|known| known.as_str() == version) {
+        return None;
+    }
+    let mut shown: String = version
+        .chars()
+        .map(|it| if it.is_control() { ' ' } else { it })
+        .take(VERSION_CHARS_MAX)
+        .collect();
+    if shown.len() < version.len() {
+        shown.push('…');
+    }
+    let known: Vec<&str> = known.iter().map(ProtocolVersion::as_str).collect();
+    let known = known.join(", ");
+    Some(format!("it answers with version `{shown}` of the protocol; known are {known}"))
 }
 
 /// What the SDK says went wrong, without its own words about where.

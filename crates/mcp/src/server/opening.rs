@@ -4,7 +4,7 @@ use super::{Connection, Ending, Opener, PROGRESS_FACTOR, Server, ServerError, Wa
 use crate::handler::OurSide;
 use crate::http_way::HttpWay;
 use crate::lines::{FRAME_BYTES_MAX, Lines};
-use crate::words::{is_unknown, last_words, said};
+use crate::words::{is_unknown, last_words, said, unknown_version};
 use http::HeaderMap;
 use insula_sandbox::egress::{ClientLimits, Egress};
 use rmcp::model::ProtocolVersion;
@@ -59,7 +59,15 @@ impl Server {
         };
         let used = AtomicU64::new(self.now());
         match served {
-            Ok(service) => Ok(Connection { service, side, ending, errors, used }),
+            Ok(service) => {
+                let info = service.peer().peer_info();
+                let version = info.as_deref().map_or("", |info| info.protocol_version.as_str());
+                if let Some(why) = unknown_version(version) {
+                    // Without a version both know, the two must part.
+                    return Err(Greeting::Failed(ServerError::Unreachable(why)));
+                }
+                Ok(Connection { service, side, ending, errors, used })
+            }
             Err(error) => {
                 if is_unknown(&error) {
                     return Err(Greeting::Unknown);

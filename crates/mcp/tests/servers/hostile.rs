@@ -151,6 +151,95 @@ async fn a_list_without_an_end_is_cut() {
     stage.works().await;
 }
 
+/// Has entries in its list that are no tools, on the second of three pages.
+fn stumbles(message: &Value) -> Vec<Does> {
+    if message["method"] != "tools/list" {
+        return ordinary(message);
+    }
+    let page = match message["params"]["cursor"].as_str() {
+        None => json!({ "tools": [tool("first", "One.")], "nextCursor": "two" }),
+        Some("two") => json!({
+            "tools": [
+                { "description": "Has no name.", "inputSchema": { "type": "object" } },
+                { "name": 7, "inputSchema": { "type": "object" } },
+                tool("second", "Two."),
+                { "name": "broken", "inputSchema": "none" },
+                { "name": "noted", "inputSchema": { "type": "object" }, "annotations": [] },
+            ],
+            "nextCursor": "three",
+        }),
+        Some(_) => json!({ "tools": [tool("third", "Three.")] }),
+    };
+    vec![answer(message, page)]
+}
+
+#[tokio::test]
+async fn an_entry_that_is_no_tool_is_left_out_and_the_others_are_kept() {
+    let stage = stage(stumbles, IDLE);
+    let offers = stage.server.tools(&stage.starts, Patience::Usual).await.unwrap();
+    let is_fit = |it: &insula_mcp::Offer| (it.name.clone(), it.unfit.is_none());
+    let offers: Vec<(String, bool)> = offers.iter().map(is_fit).collect();
+    let expected =
+        [("first", true), ("second", true), ("broken", false), ("noted", true), ("third", true)];
+    assert_eq!(offers, expected.map(|(name, is_fit)| (name.to_owned(), is_fit)));
+    assert_eq!(stage.server.facts_now().nameless, 2);
+    stage.works().await;
+}
+
+#[tokio::test]
+async fn a_list_that_is_none_is_an_error_and_the_connection_goes_on() {
+    fn confused(message: &Value) -> Vec<Does> {
+        match message["method"] == "tools/list" {
+            true => vec![answer(message, json!({ "tools": "many" }))],
+            false => ordinary(message),
+        }
+    }
+    let stage = stage(confused, IDLE);
+    let error = stage.server.tools(&stage.starts, Patience::Usual).await.unwrap_err();
+    assert!(error.to_string().contains("no answer"), "{error}");
+    stage.works().await;
+    assert_eq!(stage.server.facts_now().starts, 1);
+}
+
+/// Greets with these versions, one after the other.
+fn greets_with(version: Value) -> impl Fn(&Value) -> Vec<Does> {
+    move |message| match message["method"] == "initialize" {
+        true => vec![answer(
+            message,
+            json!({
+                "protocolVersion": version,
+                "capabilities": {},
+                "serverInfo": { "name": "scripted", "version": "1" },
+            }),
+        )],
+        false => ordinary(message),
+    }
+}
+
+#[tokio::test]
+async fn a_version_of_the_protocol_that_nobody_knows_is_refused_by_its_name() {
+    let nothing = |message: &Value| greets_with(json!(""))(message);
+    let long = |message: &Value| greets_with(json!("9".repeat(10_000)))(message);
+    let future = |message: &Value| greets_with(json!("2031-01-01"))(message);
+    let cut = format!("`{}…`", "9".repeat(40));
+    for (script, shown) in [
+        (nothing as Script, "``"),
+        (long as Script, cut.as_str()),
+        (future as Script, "`2031-01-01`"),
+    ] {
+        let stage = stage(script, IDLE);
+        let error = stage.call("fine").await.unwrap_err().to_string();
+        let says = format!("it can't be reached: it answers with version {shown} of the protocol");
+        assert!(error.starts_with(&says), "{error}");
+        assert!(error.contains("2025-11-25") && error.len() < 300, "{error}");
+        // Both have parted.
+        stage.pass(Duration::from_secs(1)).await;
+        assert_eq!(stage.starts.count(), 0, "{shown}");
+    }
+    let older = |message: &Value| greets_with(json!("2024-11-05"))(message);
+    stage(older, IDLE).works().await;
+}
+
 /// Describes its tools otherwise each time it is asked, and gives two of them one name.
 fn shifts(message: &Value) -> Vec<Does> {
     match message["method"].as_str() {

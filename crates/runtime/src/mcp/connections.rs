@@ -29,6 +29,8 @@ struct Held {
     in_vain: bool,
     /// Held by whoever asks for the list while nobody waits for it.
     asking: Weak<()>,
+    /// How many entries of its list had no name when it was last read.
+    nameless: usize,
 }
 
 impl Held {
@@ -91,6 +93,7 @@ impl Connections {
             listed: 0,
             in_vain: false,
             asking: Weak::new(),
+            nameless: 0,
         };
         let before = held.insert(key, new);
         if let Some(before) = before {
@@ -112,12 +115,16 @@ impl Connections {
         known.server.is_list_changed() || known.server.facts_now().starts > known.listed
     }
 
-    /// Notes that the list of a server was read.
-    pub(crate) fn listed(&self, agent: &AgentId, server: &str) {
-        if let Some(known) = self.held().get_mut(&(agent.clone(), server.into())) {
-            known.listed = known.server.facts_now().starts;
-            known.in_vain = false;
-        }
+    /// Notes that the list of a server was read. How many of its entries had no name, where
+    /// that is news.
+    pub(crate) fn listed(&self, agent: &AgentId, server: &str) -> Option<usize> {
+        let mut held = self.held();
+        let known = held.get_mut(&(agent.clone(), server.into()))?;
+        let facts = known.server.facts_now();
+        known.listed = facts.starts;
+        known.in_vain = false;
+        let told = std::mem::replace(&mut known.nameless, facts.nameless);
+        (told != facts.nameless).then_some(facts.nameless)
     }
 
     /// Notes that somebody waited in vain for the list of a server. Those who come after do not

@@ -81,3 +81,14 @@ pub(crate) fn is_shown(server: &McpServer, pinned: &Pinned) -> bool {
     };
     pinned.offered && stands
 }
+
+/// What is said of this many entries of a server's list without a name.
+pub(crate) fn nameless(count: usize) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("one entry of its list of tools has no name and is left out".to_owned()),
+        count => {
+            Some(format!("{count} entries of its list of tools have no name and are left out"))
+        }
+    }
+}

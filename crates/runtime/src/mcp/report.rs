@@ -131,13 +131,15 @@ impl House {
             let what = "it offers more tools than the first";
             facts.has_too_many.then(|| format!("{what} {TOOLS_MAX}, which are taken"))
         };
+        let nameless = || super::nameless(facts.nameless);
+        let trouble = agent.mcp.trouble().or_else(|| facts.trouble.clone());
         ServerReport {
             name: server.name.to_string(),
             transport: match server.way {
                 McpWay::Program { .. } => "stdio",
                 McpWay::Http { .. } => "http",
             },
-            trouble: agent.mcp.trouble().or_else(|| facts.trouble.clone()).or_else(too_many),
+            trouble: trouble.or_else(too_many).or_else(nameless),
             facts,
             is_known: pins.is_some(),
             tools: tools.map(|(tool, pinned)| describe(agent, server, tool, pinned)).collect(),

@@ -120,7 +120,10 @@ pub(crate) async fn refresh(
         }
         error.to_string()
     })?;
-    connections.listed(&agent.id, &config.name);
+    let news = connections.listed(&agent.id, &config.name);
+    if let Some(what) = news.and_then(super::nameless) {
+        tracing::warn!(agent = %agent.id, server = %config.name, "an MCP server is in part not understood: {what}");
+    }
     let writing = connections.writing(&agent.id);
     let _writing = writing.lock().await;
     let mut pins = read(house, agent).await?;

@@ -1,5 +1,6 @@
-//! Turns of an agent whose MCP server is mute: how long they wait for it, and when it is asked
-//! again. Time is the test's: a turn that waits while no time passes never ends.
+//! Turns of an agent whose MCP server is mute or stumbles: how long they wait for it, when it is
+//! asked again, and what is said of it. Time is the test's: a turn that waits while no time
+//! passes never ends.
 
 use crate::support::{Fixture, reply, says, with_tools};
 use insula_domain::AgentId;
@@ -34,6 +35,7 @@ fn server(seen: &Seen) -> Vec<Step> {
         }),
         "tools/list" => json!({"tools": [
             {"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}},
+            {"name": ["no", "name"], "inputSchema": {"type": "object"}},
         ]}),
         _ => return vec![answer(202, &[], "")],
     };
@@ -140,7 +142,10 @@ async fn a_server_that_speaks_at_last_is_listed_though_nobody_waits_for_it() {
     while !stage.report().is_known {
         tokio::task::yield_now().await;
     }
-    assert_eq!(stage.report().tools[0].tool, "echo");
+    let report = stage.report();
+    assert_eq!((report.tools.len(), &*report.tools[0].tool), (1, "echo"));
+    let trouble = report.trouble.unwrap();
+    assert_eq!(trouble, "one entry of its list of tools has no name and is left out");
     stage.says_at_once().await;
     assert!(stage.model_has("mcp__x__echo"));
 }
