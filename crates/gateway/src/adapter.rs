@@ -5,7 +5,7 @@
 //! and calls [`Adapter::listen`] again, later each time, when it fails.
 
 use crate::envelope::{Attachment, Envelope, MessageId};
-use crate::post::{Body, Post, PostError, Posted, Target};
+use crate::post::{Body, FetchError, Post, PostError, Posted, Target};
 use async_trait::async_trait;
 use bytes::Bytes;
 use std::time::Duration;
@@ -64,8 +64,8 @@ pub trait Adapter: Send + Sync + 'static {
         let (_, _) = (press, text);
     }
 
-    /// The content of an attachment, at most `limit` bytes; more is an error.
-    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError>;
+    /// The content of an attachment, at most `limit` bytes; more is [`FetchError::TooLarge`].
+    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError>;
 
     /// Joins a chat our account was invited to, where that takes a step of ours.
     async fn join(&self, target: &Target) -> Result<(), PostError> {

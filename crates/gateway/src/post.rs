@@ -99,3 +99,14 @@ pub enum PostError {
         why: Box<str>,
     },
 }
+
+/// Why the content of an attachment can't be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// It is larger than may be taken, whatever was announced.
+    #[error("it is larger than allowed")]
+    TooLarge,
+    /// Anything else.
+    #[error(transparent)]
+    Failed(#[from] PostError),
+}

@@ -4,7 +4,7 @@ use super::Matrix;
 use super::api::{Trouble, segment};
 use super::wire::Uploaded;
 use bytes::Bytes;
-use insula_gateway::{File, PostError};
+use insula_gateway::{FetchError, File, PostError};
 use serde_json::{Value, json};
 
 /// Where files are on servers that ask who fetches them, and where they were before.
@@ -28,9 +28,9 @@ fn parts(url: &str) -> Option<(&str, &str)> {
 
 impl Matrix {
     /// The content of a file, at most `limit` bytes.
-    pub(super) async fn download(&self, url: &str, limit: u64) -> Result<Bytes, PostError> {
+    pub(super) async fn download(&self, url: &str, limit: u64) -> Result<Bytes, FetchError> {
         let Some((server, name)) = parts(url) else {
-            return Err(PostError::Never { why: "no address of a file".into() });
+            return Err(PostError::Never { why: "no address of a file".into() }.into());
         };
         let len_max = usize::try_from(limit).unwrap_or(usize::MAX);
         let mut refused = None;
@@ -39,18 +39,17 @@ impl Matrix {
             match self.server.media(&path, len_max).await {
                 Ok(reply) => return Ok(reply.body),
                 Err(Trouble::Wire(insula_wire::Fault::TooMuch { .. })) => {
-                    let why = format!("the file has more than {limit} bytes").into();
-                    return Err(PostError::Never { why });
+                    return Err(FetchError::TooLarge);
                 }
                 // A server that does not know the place has the file at the other.
                 Err(trouble @ Trouble::No { status: 404 | 405, .. }) => {
                     refused.get_or_insert(trouble);
                 }
-                Err(trouble) => return Err(fetching(trouble)),
+                Err(trouble) => return Err(fetching(trouble).into()),
             }
         }
         let why = "the homeserver has no such file";
-        Err(refused.map_or(PostError::Never { why: why.into() }, fetching))
+        Err(refused.map_or(PostError::Never { why: why.into() }, fetching).into())
     }
 
     /// Gives the homeserver a file, and makes the content of a message that shows it.

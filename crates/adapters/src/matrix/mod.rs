@@ -60,8 +60,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use insula_domain::{AccountId, IdError, Platform};
 use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, Identity, Inbox, MessageId, Post, PostError,
-    Posted, Target,
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Post,
+    PostError, Posted, Target,
 };
 use insula_wire::{Method, Transport};
 use insula_world::{RandomStream, World};
@@ -312,7 +312,7 @@ impl Adapter for Matrix {
         let _ = self.server.send(Method::POST, &path, &upto).await;
     }
 
-    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
+    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError> {
         self.download(&attachment.handle, limit).await
     }
 

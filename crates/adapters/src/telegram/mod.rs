@@ -59,8 +59,8 @@ use bytes::Bytes;
 use failure::{Failure, Repeat};
 use insula_domain::{AccountId, Platform};
 use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, Identity, Inbox, MessageId, Post, PostError,
-    Posted, Target, WebAnswer, WebRequest,
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Post,
+    PostError, Posted, Target, WebAnswer, WebRequest,
 };
 use insula_wire::Transport;
 use insula_world::Clock;
@@ -309,20 +309,17 @@ impl Adapter for Telegram {
         let _: Result<Value, Failure> = self.api.call("answerCallbackQuery", &arguments).await;
     }
 
-    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
+    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError> {
         let fail = |failure: Failure| failure.to_post_error(Repeat::Harmless);
-        let too_large = |size: u64| PostError::Never {
-            why: format!("the file has {size} bytes, and {limit} are accepted").into(),
-        };
-        if let Some(size) = attachment.size.filter(|&size| size > limit) {
-            return Err(too_large(size));
+        if attachment.size.is_some_and(|size| size > limit) {
+            return Err(FetchError::TooLarge);
         }
         let arguments = json!({"file_id": attachment.handle});
         let file: RemoteFile = self.api.call("getFile", &arguments).await.map_err(fail)?;
-        if let Some(size) = file.file_size.filter(|&size| size > limit) {
-            return Err(too_large(size));
+        if file.file_size.is_some_and(|size| size > limit) {
+            return Err(FetchError::TooLarge);
         }
-        let never = |why: &str| PostError::Never { why: why.into() };
+        let never = |why: &str| FetchError::from(PostError::Never { why: why.into() });
         let path = file.file_path.ok_or_else(|| never("Telegram no longer has this file"))?;
         if !is_relative(&path) {
             return Err(never("Telegram named the file by a path that leads elsewhere"));
@@ -330,15 +327,13 @@ impl Adapter for Telegram {
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         match self.api.download(&path, limit).await {
             Ok(content) => Ok(content),
-            Err(Failure::Wire(fault @ insula_wire::Fault::TooMuch { .. })) => {
-                Err(never(&fault.to_string()))
-            }
+            Err(Failure::Wire(insula_wire::Fault::TooMuch { .. })) => Err(FetchError::TooLarge),
             // The file is gone; that the token is known was seen a moment ago.
             Err(
                 failure
                 @ (Failure::Told { status: 404, .. } | Failure::Foreign { status: 404, .. }),
             ) => Err(never(&failure.to_string())),
-            Err(failure) => Err(fail(failure)),
+            Err(failure) => Err(fail(failure).into()),
         }
     }
 

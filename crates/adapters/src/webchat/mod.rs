@@ -57,8 +57,8 @@ use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
 use insula_domain::{AccountId, ChatType, Platform, UserId};
 use insula_gateway::{
-    AccountSettings, Adapter, Attachment, Body, Envelope, Fault, Features, Identity, Inbox,
-    MessageId, NotTaken, Post, PostError, Posted, Target,
+    AccountSettings, Adapter, Attachment, Body, Envelope, Fault, Features, FetchError, Identity,
+    Inbox, MessageId, NotTaken, Post, PostError, Posted, Target,
 };
 use insula_world::{Clock, World};
 use rooms::{Kind, RoomKey, Rooms};
@@ -328,13 +328,13 @@ impl Adapter for WebChat {
         }
     }
 
-    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
-        let never = |why: &str| PostError::Never { why: why.into() };
+    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError> {
+        let never = |why: &str| FetchError::from(PostError::Never { why: why.into() });
         let base64 = attachment.handle.strip_prefix(ENCLOSED);
         let content = base64.and_then(frames::content).ok_or_else(|| never("there is no file"))?;
         match content.len() as u64 <= limit {
             true => Ok(content.into()),
-            false => Err(never("the file is larger than allowed")),
+            false => Err(FetchError::TooLarge),
         }
     }
 }

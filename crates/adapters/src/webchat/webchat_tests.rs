@@ -235,7 +235,7 @@ async fn files_come_along_within_limits_and_stay_with_their_message() {
     let kinds_of: Vec<AttachmentKind> = all.iter().map(|it| it.kind).collect();
     assert_eq!(kinds_of, [AttachmentKind::Image, AttachmentKind::Voice, AttachmentKind::File]);
     assert_eq!(scene.adapter.fetch(&all[0], 3).await.unwrap(), "png");
-    assert!(scene.adapter.fetch(&all[0], 2).await.is_err());
+    assert_eq!(scene.adapter.fetch(&all[0], 2).await, Err(FetchError::TooLarge));
     // Another adapter of the account, as after a restart, has them as well.
     let (world, _) = world(8);
     let settings = AccountSettings::new(Platform::WEB, AccountId::new("site").unwrap(), []);

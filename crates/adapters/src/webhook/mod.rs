@@ -50,9 +50,9 @@ use delivery::Delivery;
 use insula_config::rules;
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, UserId};
 use insula_gateway::{
-    AccountSettings, Adapter, Attachment, Body, Envelope, EventId, Fault, Features, Happening,
-    Identity, Inbox, Message, MessageId, Post, PostError, Posted, Sender, Target, WebAnswer,
-    WebRequest,
+    AccountSettings, Adapter, Attachment, Body, Envelope, EventId, Fault, Features, FetchError,
+    Happening, Identity, Inbox, Message, MessageId, Post, PostError, Posted, Sender, Target,
+    WebAnswer, WebRequest,
 };
 use insula_wire::Transport;
 use insula_world::World;
@@ -294,7 +294,7 @@ impl Adapter for Webhook {
         Err(PostError::Never { why: "a delivered reply stays as it is".into() })
     }
 
-    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
-        Err(PostError::Never { why: "a webhook has no attachments".into() })
+    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, FetchError> {
+        Err(PostError::Never { why: "a webhook has no attachments".into() }.into())
     }
 }

@@ -213,7 +213,7 @@ impl Adapter for Other {
         Ok(())
     }
 
-    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
+    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, FetchError> {
         Ok(Bytes::new())
     }
 }

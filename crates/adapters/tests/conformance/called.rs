@@ -4,8 +4,8 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, Identity, Inbox, MessageId, Post, PostError,
-    Posted, Target,
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Post,
+    PostError, Posted, Target,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -102,7 +102,7 @@ impl<C: Caller> Adapter for Called<C> {
         self.adapter.edit(target, message, body).await
     }
 
-    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
+    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError> {
         self.adapter.fetch(attachment, limit).await
     }
 }

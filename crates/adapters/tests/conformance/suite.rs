@@ -1,7 +1,7 @@
 //! The tests, for any platform.
 
 use crate::harness::{Harness, Listening, Tray, Trouble};
-use insula_gateway::{Body, Fault, Post, PostError};
+use insula_gateway::{Body, Fault, FetchError, Post, PostError};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -246,7 +246,7 @@ pub async fn a_file_is_fetched_within_the_limit_and_not_beyond<H: Harness>() {
     for lying in [attachment.size, None, Some(1)] {
         let mut attachment = attachment.clone();
         attachment.size = lying;
-        assert!(adapter.fetch(&attachment, 11).await.is_err());
+        assert_eq!(adapter.fetch(&attachment, 11).await, Err(FetchError::TooLarge));
     }
     listening.stop().await.unwrap();
 }

@@ -9,7 +9,7 @@
 
 use crate::support::*;
 use insula_domain::ChatType;
-use insula_gateway::{Adapter as _, AttachmentKind, Fault, File, Happening, PostError};
+use insula_gateway::{Adapter as _, AttachmentKind, Fault, FetchError, File, Happening, PostError};
 use insula_testkit::synapse::{Person, Synapse};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -305,12 +305,11 @@ async fn what_we_say_is_there_once() {
     assert_eq!((memo.kind, &*memo.name, memo.size), (AttachmentKind::Voice, "memo.ogg", Some(16)));
     assert_eq!(said(&heard).text, "say what this is");
     assert_eq!(&matrix.fetch(memo, 16).await.unwrap()[..], b"content of a.png");
-    let more = matrix.fetch(memo, 15).await.unwrap_err();
-    assert!(matches!(more, PostError::Never { .. }), "{more:?}");
+    assert_eq!(matrix.fetch(memo, 15).await, Err(FetchError::TooLarge));
     let mut gone = memo.clone();
     gone.handle = "mxc://localhost/nothing".into();
     let gone = matrix.fetch(&gone, 15).await.unwrap_err();
-    assert!(matches!(gone, PostError::Never { .. }), "{gone:?}");
+    assert!(matches!(gone, FetchError::Failed(PostError::Never { .. })), "{gone:?}");
     // Larger than the homeserver takes.
     let mut large = post(target(&room, None), "turn-4/0", "");
     let content = vec![0; 2 << 20].into();

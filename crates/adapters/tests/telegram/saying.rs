@@ -2,7 +2,7 @@
 
 use crate::support::{FORUM, Listening, TOKEN, Tray, bench, body, dm, group, post};
 use bytes::Bytes;
-use insula_gateway::{Body, Button, File, Happening, MessageId, Post, PostError};
+use insula_gateway::{Body, Button, FetchError, File, Happening, MessageId, Post, PostError};
 use insula_testkit::telegram::{Draft, Trouble, Where};
 use serde_json::json;
 use std::sync::Arc;
@@ -259,7 +259,8 @@ async fn a_file_path_from_outside_is_not_followed() {
         let body = json!({"ok": true, "result": {"file_id": "x", "file_path": path}}).to_string();
         bench.platform.trouble(TOKEN, "getFile", Trouble::Answer { status: 200, body });
         let error = adapter.fetch(&attachment, 100).await.unwrap_err();
-        assert!(matches!(error, PostError::Never { .. }), "{path}: {error:?}");
+        let never = matches!(error, FetchError::Failed(PostError::Never { .. }));
+        assert!(never, "{path}: {error:?}");
     }
     assert_eq!(bench.platform.asked_for("file").len(), 1, "only the first was asked for");
     listening.stop().await.unwrap();

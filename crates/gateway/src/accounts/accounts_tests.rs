@@ -4,7 +4,7 @@ use super::inbox::{AccountInbox, Takes};
 use super::*;
 use crate::adapter::{Cursor, Features, Identity, Inbox, NotTaken};
 use crate::envelope::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
-use crate::post::{Body, Post, PostError, Posted, Target};
+use crate::post::{Body, FetchError, Post, PostError, Posted, Target};
 use async_trait::async_trait;
 use insula_domain::{Address, ChatId, ChatType};
 use insula_runtime::Home;
@@ -126,7 +126,7 @@ impl Adapter for Puppet {
         Ok(())
     }
 
-    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
+    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, FetchError> {
         Ok(Bytes::new())
     }
 }

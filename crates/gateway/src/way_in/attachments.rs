@@ -6,6 +6,7 @@ use super::kept::Kept;
 use super::words::{name, note};
 use crate::adapter::Adapter;
 use crate::envelope::{Attachment, AttachmentKind};
+use crate::post::FetchError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
@@ -160,16 +161,19 @@ impl WayIn {
         }
         let fetching = async {
             let adapter = self.line(at).await;
-            adapter.fetch(attachment, limit).await.map_err(|error| error.to_string())
+            adapter.fetch(attachment, limit).await
         };
         let fetched = tokio::select! {
-            fetched = fetching => fetched,
-            () = self.house.world.clock.sleep(FETCH_MAX) => Err("it took too long".to_owned()),
+            fetched = fetching => fetched.map_err(Some),
+            () = self.house.world.clock.sleep(FETCH_MAX) => Err(None),
         };
         match fetched {
             Ok(content) if content.len() as u64 > limit => Err(too_large()),
             Ok(content) => Ok(content),
-            Err(why) => {
+            Err(Some(FetchError::TooLarge)) => Err(too_large()),
+            Err(failed) => {
+                let late = || "it took too long".to_owned();
+                let why = failed.map_or_else(late, |error| error.to_string());
                 // What a platform says may quote a token.
                 let known = self.house.secrets.known();
                 let why = known.records().redact(&why).into_owned();

@@ -6,9 +6,9 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Platform, RoleId, SessionKey, TopicId, UserId,
 };
 use insula_gateway::{
-    Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, Happening,
-    Identity, Inbox, Lines, Message, MessageId, Post, PostError, Posted, Press, Quoted, Sender,
-    Target, WayIn, WayOut,
+    Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, FetchError,
+    Happening, Identity, Inbox, Lines, Message, MessageId, Post, PostError, Posted, Press, Quoted,
+    Sender, Target, WayIn, WayOut,
 };
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
@@ -108,12 +108,12 @@ impl Adapter for Line {
         self.all.pressed.lock().unwrap().push(text.to_owned());
     }
 
-    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, PostError> {
+    async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError> {
         let files = self.all.files.lock().unwrap();
         match files.get(&*attachment.handle) {
             Some(content) if content.len() as u64 <= limit => Ok(content.clone()),
-            Some(_) => Err(PostError::Never { why: "too large".into() }),
-            None => Err(PostError::Never { why: "gone".into() }),
+            Some(_) => Err(FetchError::TooLarge),
+            None => Err(PostError::Never { why: "gone".into() }.into()),
         }
     }
 

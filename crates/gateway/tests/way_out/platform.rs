@@ -4,8 +4,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use insula_domain::{AccountId, Platform};
 use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, Identity, Inbox, Lines, MessageId, OnUncertain,
-    Post, PostError, Posted, Target,
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, Lines, MessageId,
+    OnUncertain, Post, PostError, Posted, Target,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -304,8 +304,8 @@ impl Adapter for Phone {
         self.fake.tell();
     }
 
-    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
-        Err(PostError::Never { why: "nothing is here".into() })
+    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, FetchError> {
+        Err(PostError::Never { why: "nothing is here".into() }.into())
     }
 }
 

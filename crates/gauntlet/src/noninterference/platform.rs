@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use insula_domain::{AccountId, Platform};
 use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, Identity, Inbox, Lines, MessageId, Post, PostError,
-    Posted, Target,
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, Lines, MessageId,
+    Post, PostError, Posted, Target,
 };
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -92,8 +92,8 @@ impl Adapter for Line {
         self.note(|| format!("acknowledged: {text}"));
     }
 
-    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, PostError> {
-        Err(PostError::Never { why: "gone".into() })
+    async fn fetch(&self, _: &Attachment, _: u64) -> Result<Bytes, FetchError> {
+        Err(PostError::Never { why: "gone".into() }.into())
     }
 
     async fn join(&self, target: &Target) -> Result<(), PostError> {
