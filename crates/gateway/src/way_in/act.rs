@@ -57,18 +57,19 @@ impl WayIn {
     }
 
     /// What somebody hears from an agent that is paused: its admins can let it go on.
-    pub(super) async fn while_paused(&self, visitor: &Visitor<'_>, text: &str) {
+    pub(super) async fn while_paused(&self, visitor: &Visitor<'_>, text: &str) -> bool {
         let Visitor { agent, guest, .. } = visitor;
         let wants = matches!(commands::read(text), Typed::Command(Command::Resume, _));
-        let told = if wants && may_answer(&self.house, agent, &guest.actor()) {
+        let (goes_on, told) = if wants && may_answer(&self.house, agent, &guest.actor()) {
             match self.house.resume(&agent.id, &guest.actor()).await {
-                Ok(()) => "going on".to_owned(),
-                Err(error) => error.reason(),
+                Ok(()) => (true, "going on".to_owned()),
+                Err(error) => (false, error.reason()),
             }
         } else {
-            "I am paused at the moment".to_owned()
+            (false, "I am paused at the moment".to_owned())
         };
         self.whisper(visitor.agent.clone(), visitor.place(), told).await;
+        goes_on
     }
 
     async fn new_session(&self, visitor: &Visitor<'_>) -> String {

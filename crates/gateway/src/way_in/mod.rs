@@ -324,22 +324,38 @@ impl WayIn {
         refusal: &Refusal,
         envelope: &Envelope,
     ) -> Result<(), NotTaken> {
-        self.house.visits.count(Visit::Unrouted);
         let address = &envelope.address;
-        tracing::info!(platform = %address.platform, account = %address.account, %refusal, "a message was refused");
-        let Refusal::NotServing { agent, .. } = refusal else { return Ok(()) };
-        let Some(State::Paused(agent)) = snapshot.agents.get(agent).map(|entry| &entry.state)
-        else {
-            return Ok(());
-        };
-        let Happening::Said(message) = &envelope.what else { return Ok(()) };
-        if said::heed(agent, address, message) != Heed::Answer || message.is_for_another {
+        // Rare, and deep: the way of every other event does not carry it.
+        if Box::pin(self.is_let_go_on(snapshot, refusal, envelope)).await? {
+            self.house.visits.count(Visit::Command);
+            tracing::info!(platform = %address.platform, account = %address.account, "an agent was let go on by a message");
             return Ok(());
         }
-        let Some(guest) = self.admit(agent, envelope).await? else { return Ok(()) };
-        let visitor = Visitor { agent, guest, envelope, event: event_name(envelope) };
-        self.while_paused(&visitor, &message.text).await;
+        self.house.visits.count(Visit::Unrouted);
+        tracing::info!(platform = %address.platform, account = %address.account, %refusal, "a message was refused");
         Ok(())
+    }
+
+    /// Tells who may talk to an agent that is paused that it is; whether this was an admin's word
+    /// that it may go on.
+    async fn is_let_go_on(
+        &self,
+        snapshot: &Snapshot,
+        refusal: &Refusal,
+        envelope: &Envelope,
+    ) -> Result<bool, NotTaken> {
+        let Refusal::NotServing { agent, .. } = refusal else { return Ok(false) };
+        let Some(State::Paused(agent)) = snapshot.agents.get(agent).map(|entry| &entry.state)
+        else {
+            return Ok(false);
+        };
+        let Happening::Said(message) = &envelope.what else { return Ok(false) };
+        if said::heed(agent, &envelope.address, message) != Heed::Answer || message.is_for_another {
+            return Ok(false);
+        }
+        let Some(guest) = self.admit(agent, envelope).await? else { return Ok(false) };
+        let visitor = Visitor { agent, guest, envelope, event: event_name(envelope) };
+        Ok(self.while_paused(&visitor, &message.text).await)
     }
 
     /// Says something of the gateway's own.

@@ -42,7 +42,11 @@ async fn a_paused_agent_says_so_to_those_who_may_talk_and_goes_on_for_its_admins
     assert_eq!(house.ask(&dm("1"), "hello").await, "I am paused at the moment");
     assert_eq!(house.ask(&dm("1"), "/resume").await, "I am paused at the moment");
     house.say(&dm("3"), "hello").await;
+    let counted = || [Visit::Unrouted, Visit::Command].map(|it| house.house.visits.of(it));
+    let [unrouted, commands] = counted();
+    assert_eq!(unrouted, 3, "each of them was refused");
     assert_eq!(house.ask(&dm("2"), "/resume").await, "going on");
+    assert_eq!(counted(), [3, commands + 1], "and this was not");
     assert_eq!(house.ask(&dm("1"), "hello").await, "heard: hello");
     assert_eq!(house.posted().len(), 6, "a stranger hears nothing of it");
 }
