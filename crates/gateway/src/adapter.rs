@@ -132,6 +132,13 @@ pub trait Inbox: Send + Sync {
     /// have to come again.
     async fn take(&self, envelopes: Vec<Envelope>, cursor: Option<Cursor>) -> Result<(), NotTaken>;
 
+    /// Whether an event was taken before, in this run or in an earlier one. For who has to
+    /// know before it hands the event over; [`Inbox::take`] recognises it by itself.
+    async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken> {
+        let _ = envelope;
+        Ok(false)
+    }
+
     /// Where listening went on the last time.
     async fn cursor(&self) -> Result<Option<Cursor>, NotTaken>;
 

@@ -92,4 +92,8 @@ impl Takes for WayIn {
     async fn take(&self, envelope: Envelope) -> Result<(), NotTaken> {
         WayIn::take(self, envelope).await
     }
+
+    async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken> {
+        WayIn::has_taken(self, envelope).await
+    }
 }

@@ -62,6 +62,7 @@ use insula_gateway::{
 };
 use insula_world::{Clock, World};
 use rooms::{Kind, RoomKey, Rooms};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -164,7 +165,16 @@ pub struct Hub {
 
 struct Job {
     envelope: Envelope,
+    /// What the room is shown of it.
+    shown: Option<Shown>,
     done: oneshot::Sender<Result<(), NotTaken>>,
+}
+
+/// A message as the room it is said in is shown it.
+struct Shown {
+    room: RoomKey,
+    message: String,
+    frame: Value,
 }
 
 impl Hub {
@@ -219,14 +229,36 @@ impl Hub {
         message.starts_with(OURS)
     }
 
-    /// Hands an envelope to the gateway and waits until it is durable.
-    async fn hand_over(&self, envelope: Envelope) -> Result<(), NotTaken> {
+    /// Hands an envelope to the gateway and waits until it is durable. The room is shown it just
+    /// before.
+    async fn hand_over(&self, envelope: Envelope, shown: Option<Shown>) -> Result<(), NotTaken> {
         let closed = || NotTaken("the chat is closed; come back later".into());
         let door = self.door.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (done, result) = oneshot::channel();
         let door = door.ok_or_else(closed)?;
-        door.send(Job { envelope, done }).await.map_err(|_| closed())?;
+        door.send(Job { envelope, shown, done }).await.map_err(|_| closed())?;
         result.await.unwrap_or_else(|_| Err(closed()))
+    }
+
+    /// Takes what a page said. The room is shown it before it is taken: an answer must not be heard
+    /// before what it answers. What an earlier run took, it has been shown.
+    async fn take(
+        &self,
+        inbox: &dyn Inbox,
+        envelope: Envelope,
+        shown: Option<Shown>,
+    ) -> Result<(), NotTaken> {
+        if let Some(Shown { room, message, frame }) = shown
+            && !self.rooms().has(&room, &message)
+            && !inbox.has_taken(&envelope).await?
+        {
+            let mut rooms = self.rooms();
+            // Another page of the same bearer may have said it meanwhile.
+            if !rooms.has(&room, &message) {
+                rooms.tell(&room, &self.epoch, Kind::Message, &message, frame);
+            }
+        }
+        inbox.take(vec![envelope], None).await
     }
 
     fn key(target: &Target) -> (RoomKey, Place) {
@@ -284,7 +316,7 @@ impl Adapter for WebChat {
                 Some(()) = under_way.next(), if !under_way.is_empty() => {}
                 Some(job) = jobs.recv(), if under_way.len() < WAITING_MAX => {
                     under_way.push(async move {
-                        let taken = inbox.take(vec![job.envelope], None).await;
+                        let taken = self.hub.take(inbox, job.envelope, job.shown).await;
                         // A page that left meanwhile says it again when it comes back.
                         let _ = job.done.send(taken);
                     });

@@ -5,8 +5,8 @@ use super::frames::{
     self, Enclosed, FILES_BYTES_MAX, FILES_MAX, FRAME_BYTES_MAX, ID_BYTES_MAX, Place, Said,
     TEXT_BYTES_MAX, Words,
 };
-use super::rooms::{Kind, MemberId, RoomKey};
-use super::{OURS, enclosed};
+use super::rooms::{MemberId, RoomKey};
+use super::{OURS, Shown, enclosed};
 use futures_util::future::BoxFuture;
 use insula_domain::{Address, ChatId, ChatType, TopicId, UserId};
 use insula_gateway::{
@@ -202,16 +202,10 @@ impl Visit {
             quoted,
             group: None,
         };
-        // Before it is taken: an answer must not be heard before what it answers.
-        {
-            let mut rooms = self.hub.rooms();
-            if !rooms.has(&spot.key, &event) {
-                let frame = frames::said(&spot.place, &event, self.user.as_str(), &words);
-                rooms.tell(&spot.key, &self.hub.epoch, Kind::Message, &event, frame);
-            }
-        }
+        let frame = frames::said(&spot.place, &event, self.user.as_str(), &words);
+        let shown = Shown { room: spot.key, message: event.clone(), frame };
         let envelope = self.envelope(event, spot.address, Happening::Said(message));
-        self.hand_over(id, envelope).await;
+        self.hand_over(id, envelope, Some(shown)).await;
     }
 
     async fn press(
@@ -231,7 +225,7 @@ impl Visit {
             data: data.into(),
         };
         let envelope = self.envelope(self.event(id), spot.address, Happening::Pressed(press));
-        self.hand_over(id, envelope).await;
+        self.hand_over(id, envelope, None).await;
     }
 
     /// The spot, if something may be said there; otherwise the page was told why not.
@@ -254,8 +248,8 @@ impl Visit {
         }
     }
 
-    async fn hand_over(&self, id: &str, envelope: Envelope) {
-        match self.hub.hand_over(envelope).await {
+    async fn hand_over(&self, id: &str, envelope: Envelope, shown: Option<Shown>) {
+        match self.hub.hand_over(envelope, shown).await {
             Ok(()) => self.tell(&frames::taken(id)),
             Err(why) => self.refuse(Some(id), "not_taken", &why.0),
         }

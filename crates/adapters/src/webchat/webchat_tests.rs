@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 #[derive(Default)]
 struct Basket(Mutex<Vec<Envelope>>);
 
+/// The event that an earlier run has taken.
+const BEFORE: &str = "ann/before";
+
 #[async_trait]
 impl Inbox for Basket {
     async fn take(&self, envelopes: Vec<Envelope>, _: Option<Cursor>) -> Result<(), NotTaken> {
@@ -18,6 +21,10 @@ impl Inbox for Basket {
         }
         self.0.lock().unwrap().extend(envelopes);
         Ok(())
+    }
+
+    async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken> {
+        Ok(&*envelope.event.0 == BEFORE)
     }
 
     async fn cursor(&self) -> Result<Option<Cursor>, NotTaken> {
@@ -218,6 +225,22 @@ async fn what_was_said_before_a_restart_is_told_once_and_in_its_place() {
     let reply = json!({ "type": "say", "id": "2", "room": "r", "text": "which?", "reply_to": "agent/past/0" });
     hear(&mut bob, reply).await;
     assert!(message(&scene.heard()[0]).mentions_us);
+}
+
+#[tokio::test]
+async fn what_an_earlier_run_took_is_shown_once_when_it_is_said_again() {
+    let scene = Scene::open().await;
+    let (mut ann, mut told) = scene.enter_after("ann", &[(Some("ann"), "hello")]);
+    hear(&mut ann, json!({ "type": "join" })).await;
+    for id in ["before", "new"] {
+        hear(&mut ann, json!({ "type": "say", "id": id, "text": "hello" })).await;
+    }
+    let frames = read(&mut told);
+    let shown: Vec<Option<&str>> = frames.iter().map(|frame| frame["id"].as_str()).collect();
+    assert_eq!(kinds(&frames), ["joined", "message", "taken", "message", "taken"]);
+    assert_eq!(shown[1..], ["past/0", "before", "ann/new", "new"].map(Some));
+    // Whether it is answered is the gateway's to say.
+    assert_eq!(scene.heard().len(), 2);
 }
 
 #[tokio::test]

@@ -143,6 +143,10 @@ struct Ledger {
 
 #[async_trait]
 impl Takes for Ledger {
+    async fn has_taken(&self, _: &Envelope) -> Result<bool, NotTaken> {
+        Ok(false)
+    }
+
     async fn take(&self, envelope: Envelope) -> Result<(), NotTaken> {
         let (chat, event) = (envelope.address.chat.to_string(), envelope.event.0.to_string());
         while self.held.lock().unwrap().contains(&chat) {

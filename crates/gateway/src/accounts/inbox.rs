@@ -28,6 +28,9 @@ const PANICKED_MAX: usize = 256;
 pub(crate) trait Takes: Send + Sync {
     /// Takes one. When it returns, the envelope is durable or needs no keeping.
     async fn take(&self, envelope: Envelope) -> Result<(), NotTaken>;
+
+    /// Whether one was taken before, in this run or in an earlier one.
+    async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken>;
 }
 
 /// The inbox of one account.
@@ -121,6 +124,10 @@ impl Inbox for AccountInbox {
             Some(cursor) => self.line.notes.write(cursor).await,
             None => Ok(()),
         }
+    }
+
+    async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken> {
+        self.sink.has_taken(envelope).await
     }
 
     async fn cursor(&self) -> Result<Option<Cursor>, NotTaken> {

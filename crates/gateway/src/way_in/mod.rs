@@ -143,6 +143,17 @@ impl WayIn {
         taken
     }
 
+    /// Whether an event was taken before. One that was only reserved when a crash came was not.
+    pub async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken> {
+        let Some(owner) = self.owner(&event_key(envelope)).await? else { return Ok(false) };
+        let snapshot = self.house.snapshot();
+        let owner = snapshot.agents.get(&owner).and_then(|entry| entry.state.context());
+        match owner {
+            Some(agent) => Ok(agent.store.has_event(event_name(envelope)).await?),
+            None => Ok(false),
+        }
+    }
+
     async fn handle(&self, chat: &Arc<Chat>, envelope: Envelope) -> Result<(), NotTaken> {
         let snapshot = self.house.snapshot();
         let key = event_key(&envelope);

@@ -60,6 +60,29 @@ async fn what_was_reserved_and_never_journalled_is_journalled_by_that_agent() {
 }
 
 #[tokio::test]
+async fn whether_an_event_was_taken_can_be_known_before_it_is_taken_again() {
+    let house = house(CONFIG).await;
+    let next = || {
+        let event = house.next();
+        house.envelope(&dm("1"), event, Happening::Said(message(event, "hello")))
+    };
+    let (taken, reserved, new) = (next(), next(), next());
+    house.take(taken.clone()).await;
+    house.posts(1).await;
+    let key = EventKey {
+        platform: "telegram".into(),
+        account: "main".into(),
+        event: reserved.event.0.clone(),
+    };
+    let a = AgentId::new("a").unwrap();
+    house.house.store.daemon().reserve_event(key, &a, &house.house.fence).await.unwrap();
+    for (envelope, expected) in [(&taken, true), (&reserved, false), (&new, false)] {
+        let known = house.way.has_taken(envelope).await.unwrap();
+        assert_eq!(known, expected, "{:?}", envelope.event);
+    }
+}
+
+#[tokio::test]
 async fn a_command_that_comes_again_is_carried_out_once() {
     let house = house(CONFIG).await;
     let event = house.next();
