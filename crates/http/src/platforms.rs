@@ -3,7 +3,8 @@
 
 use crate::Surface;
 use crate::error::ErrorBody;
-use axum::body::{Body, Bytes, to_bytes};
+use crate::limits::read_within;
+use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -79,14 +80,11 @@ pub async fn hook(
     Path((platform, account)): Path<(String, String)>,
     request: Request,
 ) -> Response {
-    let (head, body) = request.into_parts();
-    let said = head.headers.get(header::CONTENT_LENGTH);
-    let said: usize = said.and_then(|it| it.to_str().ok()?.parse().ok()).unwrap_or(0);
-    if said > HOOK_LEN_MAX {
-        return too_long();
-    }
-    let Ok(body) = to_bytes(body, HOOK_LEN_MAX).await else { return too_long() };
-    let headers = head.headers.iter().filter_map(|(name, value)| {
+    let headers = request.headers().clone();
+    let clock = surface.house.world.clock.clone();
+    let body = read_within(request, HOOK_LEN_MAX, clock).await;
+    let Some(body) = body else { return too_long() };
+    let headers = headers.iter().filter_map(|(name, value)| {
         // A value that is no text is nobody's secret.
         Some((name.as_str().into(), value.to_str().ok()?.into()))
     });
@@ -102,7 +100,7 @@ fn too_long() -> Response {
     let message = format!("the body is longer than {HOOK_LEN_MAX} bytes");
     let body = serde_json::json!({ "error": { "code": "body_too_large", "message": message } });
     let answer = WebAnswer { status: 413, body: Bytes::from(body.to_string()) };
-    // The rest of it is not read.
+    // What is left of it is nobody's next request.
     ([(header::CONNECTION, "close")], answered(answer)).into_response()
 }
 
