@@ -56,7 +56,8 @@ impl WayIn {
         }
     }
 
-    /// What somebody hears from an agent that is paused: its admins can let it go on.
+    /// What somebody hears from an agent that is paused: its admins can let it go on. Whether this
+    /// did.
     pub(super) async fn while_paused(&self, visitor: &Visitor<'_>, text: &str) -> bool {
         let Visitor { agent, guest, .. } = visitor;
         let wants = matches!(commands::read(text), Typed::Command(Command::Resume, _));
