@@ -14,6 +14,7 @@ use insula_runtime::house::Purpose;
 use insula_runtime::turn::Engine;
 use insula_runtime::watch::{ConfigWatch, Method};
 use insula_runtime::{Actor, Home, House, RuntimeError};
+use insula_vault::Secret;
 use insula_world::{Listener, World};
 use serde_json::json;
 use std::sync::Arc;
@@ -75,6 +76,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let address = listener.local_addr()?;
     let listening = Listening { pid: setting.environment.pid, address };
     let admin = AdminToken::generate(&setting.world);
+    house.conceal(Secret::new(admin.reveal())).await;
     home.write(&home.admin_token_file(), admin.reveal().as_bytes(), Mode::Private)?;
     let about = json!({ "pid": listening.pid, "listen": address.to_string() });
     home.write(&home.daemon_file(), about.to_string().as_bytes(), Mode::Private)?;

@@ -2,7 +2,7 @@
 //! what is asked, from a page of nobody else's.
 
 use crate::Surface;
-use crate::error::ApiError;
+use crate::error::{ApiError, shaped};
 use crate::id::Id;
 use crate::system::Listening;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
@@ -234,7 +234,7 @@ pub async fn refuse_foreign_hosts(
         return next.run(request).await;
     }
     let message = "this daemon answers requests for its own address only";
-    ApiError::new(StatusCode::FORBIDDEN, "foreign_host", message).into_response()
+    shaped(path, ApiError::new(StatusCode::FORBIDDEN, "foreign_host", message))
 }
 
 fn is_for(listening: &Listening, headers: &HeaderMap) -> bool {

@@ -15,7 +15,7 @@ use insula_domain::AgentId;
 use insula_runtime::events::AgentEvent;
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{ChildAct, TurnEnd, TurnEvent};
-use insula_store::{TurnId, Usage};
+use insula_store::{Cut, TurnId, Usage};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -113,8 +113,9 @@ pub fn approval(event: &TurnEvent) -> (&'static str, Value) {
 
 fn ended(end: &TurnEnd) -> Value {
     match end {
-        TurnEnd::Replied { text, usage } => {
-            json!({ "status": "replied", "text": text, "usage": spent(usage) })
+        TurnEnd::Replied { text, usage, cut } => {
+            let cut = cut.map(Cut::as_str);
+            json!({ "status": "replied", "text": text, "usage": spent(usage), "cut": cut })
         }
         TurnEnd::Failed { error } => json!({ "status": "failed", "error": error }),
         TurnEnd::OverBudget(refusal) => {

@@ -97,6 +97,11 @@ impl Gathering {
         }
     }
 
+    /// Whether there is anything for people in it.
+    pub fn has_words(&self) -> bool {
+        self.parts.iter().any(|part| !matches!(part, Building::Reasoning { .. }))
+    }
+
     /// What was used, as far as is known.
     pub fn usage(&self) -> Usage {
         self.usage

@@ -1,6 +1,6 @@
 //! Falling back from one model to the next, and saying why.
 
-use crate::error::ModelError;
+use crate::error::{Fault, ModelError};
 use crate::provider::{AnswerStream, Provider};
 use crate::request::Request;
 use crate::retry::{RetryPolicy, stream_with_retries};
@@ -46,6 +46,8 @@ pub struct Answering {
     pub stream: AnswerStream,
     /// Who answers.
     pub link: Link,
+    /// Where in the chain that is, from 0.
+    pub place: usize,
     /// Why the models before it did not, in order.
     pub passed_over: Vec<ModelError>,
 }
@@ -53,10 +55,10 @@ pub struct Answering {
 /// No model of the chain answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoAnswer {
-    /// The error that decides what the caller can do: the one no other model could cure, or
-    /// the last.
+    /// The error that decides what the caller can do: that the conversation is too long if a
+    /// model said so, since that can be helped, or else the last.
     pub error: ModelError,
-    /// The errors of the models before, in order.
+    /// The errors of the other models, in order.
     pub passed_over: Vec<ModelError>,
 }
 
@@ -64,7 +66,7 @@ impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.error)?;
         for error in &self.passed_over {
-            write!(f, "; before that, {error}")?;
+            write!(f, "; besides, {error}")?;
         }
         Ok(())
     }
@@ -81,6 +83,13 @@ impl Chain {
     /// The models in order.
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         std::iter::once(&self.first).chain(&self.rest)
+    }
+
+    /// The same without its first `count` models, if any are left.
+    pub fn without(&self, count: usize) -> Option<Self> {
+        let mut links = self.links().skip(count).cloned();
+        let first = links.next()?;
+        Some(Self { first, rest: links.collect(), policy: self.policy })
     }
 
     /// Asks one model after the other until an answer begins. Each gets its own retries. The
@@ -113,8 +122,11 @@ impl Chain {
                 clock,
                 random,
             );
-            let error = match asked.await {
-                Ok(stream) => return Ok(Answering { stream, link: link.clone(), passed_over }),
+            let mut error = match asked.await {
+                Ok(stream) => {
+                    let (link, place) = (link.clone(), passed_over.len());
+                    return Ok(Answering { stream, link, place, passed_over });
+                }
                 Err(error) => error,
             };
             let next = if error.fault.is_curable_elsewhere() { rest.next() } else { None };
@@ -125,6 +137,13 @@ impl Chain {
                     link = next;
                 }
                 None => {
+                    let is_too_long =
+                        |it: &&mut ModelError| matches!(it.fault, Fault::TooLong { .. });
+                    if error.fault.is_curable_elsewhere()
+                        && let Some(it) = passed_over.iter_mut().find(is_too_long)
+                    {
+                        std::mem::swap(it, &mut error);
+                    }
                     #[cfg(feature = "seeded-leaks")]
                     if insula_domain::leak::is(insula_domain::leak::Leak::ErrorsLeftOver) {
                         passed_over.extend(insula_domain::leak::swap("error", error.clone()));

@@ -62,7 +62,7 @@ pub enum Fault {
         /// The provider's words.
         message: String,
     },
-    /// The request itself was refused. Sending it again would not help.
+    /// The request itself was refused. Sending it there again would not help.
     #[error("the provider refused the request ({status}){}", said(message))]
     Refused {
         /// The answer's status.
@@ -141,7 +141,8 @@ impl Fault {
         }
     }
 
-    /// Whether another model or provider may succeed with the same request.
+    /// Whether another model or provider may succeed with the same request: one with a larger
+    /// window, one that takes pictures or tools, one that is awake.
     pub fn is_curable_elsewhere(&self) -> bool {
         match self {
             Self::Unauthorized { .. }
@@ -151,8 +152,10 @@ impl Fault {
             | Self::Unreachable { .. }
             | Self::TimedOut { .. }
             | Self::Garbage { .. }
-            | Self::CutOff => true,
-            Self::TooLong { .. } | Self::Refused { .. } | Self::Cancelled => false,
+            | Self::CutOff
+            | Self::TooLong { .. }
+            | Self::Refused { .. } => true,
+            Self::Cancelled => false,
         }
     }
 

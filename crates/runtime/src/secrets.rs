@@ -19,7 +19,8 @@
 //!   audit records.
 //!
 //! A key that `providers` takes from the environment, or that stands in the file and looks
-//! like one, counts as a secret of the daemon here, although no vault keeps it.
+//! like one, counts as a secret of the daemon here, although no vault keeps it; so does the token
+//! of its own command line.
 
 mod accounts;
 mod granted;
@@ -33,7 +34,7 @@ use crate::error::RuntimeError;
 use crate::home::Home;
 use crate::house::{Actor, House};
 use crate::registry::State;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::model::Provider;
 use insula_config::rules::{Reference, references};
 use insula_config::{DaemonConfig, Owner as ConfigOwner, Report, looks_like_credential};
@@ -50,12 +51,18 @@ use std::sync::Arc;
 pub struct SecretBook {
     pub(crate) vault: Vault,
     known: ArcSwap<Known>,
+    /// What opens the daemon itself, which no vault and no configuration names.
+    master: ArcSwapOption<Secret>,
 }
 
 impl SecretBook {
     /// The book of a home, with nothing read yet.
     pub(crate) fn new(home: &Home, world: &World) -> Self {
-        Self { vault: Vault::at(home.root(), world), known: ArcSwap::default() }
+        Self {
+            vault: Vault::at(home.root(), world),
+            known: ArcSwap::default(),
+            master: ArcSwapOption::empty(),
+        }
     }
 
     /// What is known now. Never waits.
@@ -199,10 +206,23 @@ impl House {
         Ok(())
     }
 
+    /// Keeps what opens this daemon out of everything that is said and recorded, too.
+    pub async fn conceal(&self, master: Secret) {
+        let _changes = self.change().await;
+        self.secrets.master.store(Some(Arc::new(master)));
+        self.read_secrets().await;
+    }
+
+    /// The daemon's secrets that no vault keeps.
+    fn handed(&self) -> Vec<Secret> {
+        let mut handed = handed(&self.snapshot().daemon, &self.env);
+        handed.extend(self.secrets.master.load().as_deref().cloned());
+        handed
+    }
+
     /// Reads the vault again. The caller holds the changes.
     pub(crate) async fn read_secrets(&self) {
-        let handed = handed(&self.snapshot().daemon, &self.env);
-        self.secrets.read(handed, &self.world).await;
+        self.secrets.read(self.handed(), &self.world).await;
         self.registry.tell_of_change();
     }
 
@@ -210,7 +230,7 @@ impl House {
     /// something was wrong that may be right by now. The caller holds the changes.
     pub(crate) async fn follow_secrets(&self) {
         let known = self.secrets.known();
-        let same = known.was_handed(&handed(&self.snapshot().daemon, &self.env));
+        let same = known.was_handed(&self.handed());
         if !same || !known.trouble().is_empty() {
             self.read_secrets().await;
         }

@@ -63,7 +63,7 @@ pub use search::Hit;
 pub use session::{OpenSession, Session, SessionId, SessionRef, SessionState, Summary};
 pub use store::{Durability, OPEN_MAX_DEFAULT, Store, StoreOptions};
 pub use turn::{
-    Accept, AcceptChild, Accepted, ChildTurn, Conclude, Flush, IdempotencyKey, Join, NewStep, Step,
-    StepKind, Turn, TurnId, TurnOutcome, TurnStatus, UnfinishedTurn,
+    Accept, AcceptChild, Accepted, ChildTurn, Conclude, Cut, Flush, IdempotencyKey, Join, NewStep,
+    Step, StepKind, Turn, TurnId, TurnOutcome, TurnStatus, UnfinishedTurn,
 };
 pub use usage::{Totals, Usage, UsageOf, UsageReport};

@@ -258,12 +258,52 @@ pub enum StepKind {
     Spent,
 }
 
+/// Why a reply ends before its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Cut {
+    /// The model ran into the most it may say, or the end of its window.
+    Length,
+    /// The provider withheld the rest.
+    Filtered,
+}
+
+impl Cut {
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Filtered => "filtered",
+        }
+    }
+
+    /// 0 stands for a reply that is whole.
+    pub(crate) const fn code(cut: Option<Self>) -> u8 {
+        match cut {
+            None => 0,
+            Some(Self::Length) => 1,
+            Some(Self::Filtered) => 2,
+        }
+    }
+
+    pub(crate) const fn from_code(code: i64) -> Option<Option<Self>> {
+        match code {
+            0 => Some(None),
+            1 => Some(Some(Self::Length)),
+            2 => Some(Some(Self::Filtered)),
+            _ => None,
+        }
+    }
+}
+
 /// How a turn ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnOutcome {
     /// With a reply: the last message of the assistant's that the conclusion brings, or else
     /// that the turn's steps brought.
-    Replied,
+    Replied {
+        /// Why it is not all that the model would have said.
+        cut: Option<Cut>,
+    },
     /// With an error.
     Failed {
         /// What went wrong, for people.
@@ -277,7 +317,7 @@ impl TurnOutcome {
     /// How a turn stands that ended so.
     pub const fn status(&self) -> TurnStatus {
         match self {
-            Self::Replied => TurnStatus::Replied,
+            Self::Replied { .. } => TurnStatus::Replied,
             Self::Failed { .. } => TurnStatus::Failed,
             Self::Stopped => TurnStatus::Stopped,
         }
@@ -315,6 +355,8 @@ pub struct Turn {
     pub status: TurnStatus,
     /// The message that is its reply.
     pub reply: Option<MessageSeq>,
+    /// Why that is not all that the model would have said.
+    pub cut: Option<Cut>,
     /// What went wrong.
     pub error: Option<String>,
     /// What was spent in it so far.

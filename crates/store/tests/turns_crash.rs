@@ -67,7 +67,7 @@ fn conclude(turn: TurnId, n: u64) -> AgentCommand {
         turn,
         messages: vec![message(Role::Assistant, format!("r{n}"))],
         usage: Usage { input: 1, ..Usage::default() },
-        outcome: TurnOutcome::Replied,
+        outcome: TurnOutcome::Replied { cut: None },
         at: NOW,
     }))
 }

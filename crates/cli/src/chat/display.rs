@@ -223,6 +223,9 @@ impl Display {
         if ended.status == Status::Stopped {
             self.note(out, "■ stopped");
         }
+        if let Some(why) = ended.breaks_off() {
+            self.note(out, &format!("✂ {why}"));
+        }
         if self.around == Around::Conversation
             && ended.status == Status::Replied
             && let Some(used) = used(&ended.usage)

@@ -82,10 +82,23 @@ pub struct Ended {
     pub status: Status,
     /// The reply.
     pub text: Option<String>,
+    /// Why that is not all that the model would have said: `length` or `filtered`.
+    pub cut: Option<String>,
     /// Why it failed.
     pub error: Option<String>,
     /// What it took.
     pub usage: Value,
+}
+
+impl Ended {
+    /// For people: that the reply breaks off, and why.
+    pub fn breaks_off(&self) -> Option<&'static str> {
+        match self.cut.as_deref()? {
+            "length" => Some("the reply breaks off: the model reached the most it may say"),
+            "filtered" => Some("the reply breaks off: the provider withheld the rest"),
+            _ => Some("the reply breaks off"),
+        }
+    }
 }
 
 /// Which way a turn ended.
@@ -152,6 +165,7 @@ impl Event {
                     _ => Status::Failed,
                 },
                 text: data["text"].as_str().map(str::to_owned),
+                cut: data["cut"].as_str().map(str::to_owned),
                 error: error(&data["error"]),
                 usage: data["usage"].clone(),
             }),

@@ -119,6 +119,9 @@ async fn one_shot(
         // What streams to a terminal is provisional; a pipe gets what holds.
         if screen.is_none() && outcome.ended.status == Status::Replied {
             output::line(outcome.ended.text.as_deref().unwrap_or_default());
+            if let Some(why) = outcome.ended.breaks_off() {
+                output::notice(why);
+            }
         }
     });
     match outcome.ended.status {
@@ -145,6 +148,7 @@ fn told(talk: &Talk, outcome: &Outcome) -> Value {
         "turn": turn,
         "status": ended.status.as_str(),
         "text": ended.text,
+        "cut": ended.cut,
         "error": ended.error.as_ref().map(|message| json!({ "message": message })),
         "tools": tools.collect::<Vec<Value>>(),
         "usage": ended.usage,

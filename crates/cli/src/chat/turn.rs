@@ -114,7 +114,7 @@ impl<'a> Turns<'a> {
                 biased;
                 _ = self.interrupt.recv() => {
                     if interrupted {
-                        let ended = Ended { status: Status::Stopped, text: None, error: None, usage: Value::Null };
+                        let ended = Ended { status: Status::Stopped, text: None, cut: None, error: None, usage: Value::Null };
                         show(display, Display::leave);
                         return Ok(Outcome { turn, ended, tools, interrupted });
                     }

@@ -167,7 +167,13 @@ fn requests_under_a_foreign_name_are_refused_even_with_the_token() {
             let answer = send(daemon.listen(), "GET", path, &headers, "");
             assert_eq!(answer.status, 403, "{headers:?} {path}: {answer:?}");
             assert_eq!(answer.json()["error"]["code"], "foreign_host");
+            assert_eq!(answer.json()["error"].get("param"), None, "ours, not OpenAI's");
         }
+        let headers: Vec<&str> = headers.iter().copied().chain([token.as_str()]).collect();
+        let error =
+            send(daemon.listen(), "GET", "/v1/models", &headers, "").json()["error"].clone();
+        assert_eq!(error["code"], "foreign_host", "{error:#}");
+        assert!(error["type"].is_string() && error.get("param").is_some(), "{error:#}");
     }
     // One good name does not make up for a bad one beside it.
     let both = format!(

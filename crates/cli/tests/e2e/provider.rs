@@ -106,8 +106,13 @@ pub fn whole(status: &str, headers: &str, body: &str) -> Step {
 
 /// An answer of a model that says this.
 pub fn says(text: &str) -> Step {
+    says_until(text, "stop")
+}
+
+/// The same, ended for this reason.
+pub fn says_until(text: &str, reason: &str) -> Step {
     let body = json!({
-        "choices": [{ "message": { "role": "assistant", "content": text }, "finish_reason": "stop" }],
+        "choices": [{ "message": { "role": "assistant", "content": text }, "finish_reason": reason }],
         "usage": { "prompt_tokens": 3, "completion_tokens": 2 },
     });
     whole("200 OK", "Content-Type: application/json\r\n", &body.to_string())

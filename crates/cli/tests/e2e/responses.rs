@@ -244,3 +244,43 @@ fn a_turn_that_fails_ends_the_stream_as_failed() {
     assert_eq!(last["type"], "response.failed", "{last:#}");
     assert_eq!(last["response"]["error"]["code"], "server_error", "{last:#}");
 }
+
+#[test]
+fn a_reply_that_breaks_off_is_told_as_that_everywhere() {
+    for (reason, detail, cut) in [
+        ("length", "max_output_tokens", "length"),
+        ("content_filter", "content_filter", "filtered"),
+    ] {
+        let provider = Provider::start(move |_| vec![says_until("as far as", reason)]);
+        let home = provider.home();
+        let daemon = start_still(&home);
+        let (_, token) = token_for(&home, "a");
+        let completions = "/v1/chat/completions";
+        let whole = post(&daemon, &token, completions, &[], &ask("a", "hi")).json();
+        assert_eq!(whole["choices"][0]["finish_reason"], reason, "{whole:#}");
+        let mut body = ask("a", "hi");
+        body["stream"] = json!(true);
+        let streamed = post(&daemon, &token, completions, &[], &body).body;
+        let said = format!("\"finish_reason\":\"{reason}\"");
+        assert!(streamed.contains(&said) && streamed.contains("[DONE]"), "{streamed}");
+        let whole = respond(&daemon, &token, &[], json!({ "model": "a", "input": "hi" })).json();
+        assert_eq!(whole["status"], "incomplete", "{whole:#}");
+        assert_eq!(whole["incomplete_details"]["reason"], detail, "{whole:#}");
+        assert_eq!(whole["output"][0]["status"], "incomplete", "{whole:#}");
+        // And when it is read again.
+        let path = format!("/v1/responses/{}", whole["id"].as_str().unwrap());
+        let bearer = format!("Authorization: Bearer {token}");
+        let again = send(daemon.listen(), "GET", &path, &[&bearer], "").json();
+        assert_eq!(again["incomplete_details"]["reason"], detail, "{again:#}");
+        let body = json!({ "model": "a", "input": "hi", "stream": true });
+        let streamed = events(&respond(&daemon, &token, &[], body).body);
+        let last = streamed.last().unwrap();
+        assert_eq!(last["type"], "response.incomplete", "{last:#}");
+        assert_eq!(last["response"]["incomplete_details"]["reason"], detail, "{last:#}");
+        let told = json(&home, &["chat", "--agent", "a", "-m", "hi"]);
+        assert_eq!(told["cut"], cut, "{told:#}");
+        let shown = insula(&home, &["chat", "--agent", "a", "-m", "hi"]);
+        assert_eq!(shown.stdout.trim_end(), "as far as");
+        assert!(shown.stderr.contains("breaks off"), "{shown:?}");
+    }
+}

@@ -140,6 +140,11 @@ fn rule_12_a_secret_is_used_and_shows_nowhere() {
     assert!(prompt.contains("mine [secret], theirs"), "{prompt}");
     assert!(!prompt.contains(OWN) && !prompt.contains(FAR), "{prompt}");
 
+    // What opens the daemon is no vault's, and is kept out all the same.
+    let master = token(&home);
+    let echoed = chat(&home, "calm", &format!("say my token is {master}")).ok().stdout;
+    assert_eq!(echoed, "my token is [secret]\n");
+
     // What was said before its secret was set is journalled, and not shown any more either.
     let late = "late-secret-8f14e45fceea167a";
     chat(&home, "calm", &format!("say {late}")).ok();

@@ -14,7 +14,7 @@ use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_runtime::turn::{TurnEnd, TurnEvent};
-use insula_store::Usage;
+use insula_store::{Cut, Usage};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 
@@ -47,14 +47,14 @@ pub async fn completions(
     if stream {
         return Ok(streamed(listening, about, usage_asked));
     }
-    let (text, usage) = listening.reply().await?;
+    let (text, usage, cut) = listening.reply().await?;
     let message = json!({ "role": "assistant", "content": text, "refusal": null });
     let body = json!({
         "id": about.id,
         "object": "chat.completion",
         "created": about.created,
         "model": about.model,
-        "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": "stop" }],
+        "choices": [{ "index": 0, "message": message, "logprobs": null, "finish_reason": finish(cut) }],
         "usage": counted(&usage),
     });
     Ok(Json(body).into_response())
@@ -69,6 +69,15 @@ struct About {
 /// The time, as OpenAI's answers give it.
 pub fn seconds(surface: &Surface) -> i64 {
     surface.house.world.clock.now().as_millis() / 1_000
+}
+
+/// Why a reply ends, in OpenAI's words.
+fn finish(cut: Option<Cut>) -> &'static str {
+    match cut {
+        None => "stop",
+        Some(Cut::Length) => "length",
+        Some(Cut::Filtered) => "content_filter",
+    }
 }
 
 fn counted(usage: &Usage) -> Value {
@@ -192,14 +201,14 @@ impl Streamed {
         self.ended = true;
         let mut text = String::new();
         match end {
-            TurnEnd::Replied { text: reply, usage } => {
+            TurnEnd::Replied { text: reply, usage, cut } => {
                 // Deltas are provisional: what was missed, or came from a tool, follows now.
                 let rest = reply.strip_prefix(self.text.as_str()).unwrap_or(&reply).to_owned();
                 if !rest.is_empty() {
                     self.gap |= !self.text.is_empty() && rest == reply;
                     text += &self.more(&rest);
                 }
-                text += &self.chunk(json!({}), Some("stop"));
+                text += &self.chunk(json!({}), Some(finish(cut)));
                 if self.usage_asked {
                     text += &self.event(json!([]), counted(&usage));
                 }

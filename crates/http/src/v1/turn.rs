@@ -12,7 +12,7 @@ use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{
     Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, one_off,
 };
-use insula_store::{IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
+use insula_store::{Cut, IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
 use std::sync::Arc;
 
 /// Names the session to continue; without it a request carries its own history.
@@ -167,12 +167,12 @@ impl Listening {
         }
     }
 
-    /// The reply, when it is there.
-    pub async fn reply(&mut self) -> Result<(String, Usage), OpenAiError> {
+    /// The reply, when it is there: its text, what it took, and why it breaks off if it does.
+    pub async fn reply(&mut self) -> Result<(String, Usage, Option<Cut>), OpenAiError> {
         loop {
             return match self.next().await {
-                Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage })) => {
-                    Ok((text, usage))
+                Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
+                    Ok((text, usage, cut))
                 }
                 Heard::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => {
                     Err(OpenAiError::failed(error))

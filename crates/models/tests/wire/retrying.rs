@@ -156,18 +156,29 @@ async fn a_chain_goes_on_in_order_and_says_why() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_is_refused_is_not_offered_elsewhere() {
+async fn a_request_that_is_refused_is_offered_to_the_next() {
     let bench = bench();
-    let (asked, models) = chained(&bench, &[("aa", 401), ("bb", 400), ("cc", 200)]).await;
+    let (asked, models) =
+        chained(&bench, &[("aa", 400), ("bb", 302), ("cc", 413), ("dd", 200)]).await;
+    let answering = asked.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((answering.link.to_string().as_str(), answering.place), ("dd/of/dd", 3));
+    assert_eq!(models, ["of/aa", "of/bb", "of/cc", "of/dd"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_nobody_answers_what_can_be_helped_is_said_first() {
+    let bench = bench();
+    let (asked, _) = chained(&bench, &[("aa", 401), ("bb", 413), ("cc", 400)]).await;
     let Err(error) = asked else { panic!("answered") };
-    assert!(matches!(error.error.fault, Fault::Refused { status: 400, .. }));
-    assert_eq!(error.passed_over.len(), 1);
-    assert_eq!(models, ["of/aa", "of/bb"]);
     assert_eq!(
         error.to_string(),
-        "model `bb/of/bb`: the provider refused the request (400); \
-         before that, model `aa/of/aa`: the provider refused the key (401)"
+        "model `bb/of/bb`: the conversation is too long for this model; \
+         besides, model `aa/of/aa`: the provider refused the key (401); \
+         besides, model `cc/of/cc`: the provider refused the request (400)"
     );
+    let (asked, _) = chained(&bench, &[("aa", 401), ("bb", 400)]).await;
+    let Err(error) = asked else { panic!("answered") };
+    assert!(matches!(error.error.fault, Fault::Refused { status: 400, .. }), "{error}");
 }
 
 #[tokio::test(start_paused = true)]

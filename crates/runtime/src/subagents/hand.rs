@@ -18,8 +18,8 @@ use futures_util::future::BoxFuture;
 use futures_util::stream;
 use insula_domain::AgentId;
 use insula_store::{
-    AcceptChild, Accepted, AgentCommand, ChildTurn, MessageSeq, NewMessage, Part, Role, SessionId,
-    StoreError, TurnId, TurnStatus, Usage, Window,
+    AcceptChild, Accepted, AgentCommand, ChildTurn, Cut, MessageSeq, NewMessage, Part, Role,
+    SessionId, StoreError, TurnId, TurnStatus, Usage, Window,
 };
 use insula_tools::delegate::{Delegate, Outcome, Report, Task};
 use insula_tools::{HandError, ToolError, Words};
@@ -251,8 +251,9 @@ impl TurnDelegate<'_> {
         let used = cx.agent.store.turn(turn).await?.map(|turn| turn.usage).unwrap_or_default();
         self.pay(used);
         let (outcome, end) = match end {
-            TurnEnd::Replied { text, .. } => {
-                (ChildOutcome::Finished, Outcome::Finished(child_text(shop, cx, text)))
+            TurnEnd::Replied { text, cut, .. } => {
+                let text = report(child_text(shop, cx, text), cut);
+                (ChildOutcome::Finished, Outcome::Finished(text))
             }
             TurnEnd::Failed { error } => {
                 (ChildOutcome::Failed, Outcome::Failed(child_text(shop, cx, error)))
@@ -319,7 +320,7 @@ impl TurnDelegate<'_> {
         let reply = last.iter().find(|message| Some(message.seq) == turn.reply);
         let end = match (turn.status, reply) {
             (TurnStatus::Replied, Some(reply)) => {
-                Outcome::Finished(crate::turn::desk::text_of(&reply.parts))
+                Outcome::Finished(report(crate::turn::desk::text_of(&reply.parts), turn.cut))
             }
             (TurnStatus::Failed, _) => Outcome::Failed(turn.error.unwrap_or_default()),
             _ => Outcome::Stopped("it was stopped".to_owned()),
@@ -359,6 +360,17 @@ fn run_apart(shop: &Arc<Shop>, child: &Arc<TurnContext>) -> AbortOnDropHandle<Tu
 }
 
 /// What a child said, as it may be kept.
+/// A child's last message, and that it breaks off where it does: its parent can't see that.
+fn report(text: String, cut: Option<Cut>) -> String {
+    match cut {
+        None => text,
+        Some(Cut::Length) => {
+            text + "\n[It breaks off here: its model reached the most it may say.]"
+        }
+        Some(Cut::Filtered) => text + "\n[It breaks off here: its provider withheld the rest.]",
+    }
+}
+
 fn child_text(shop: &Shop, cx: &TurnContext, text: String) -> String {
     shop.redaction(&cx.agent).kept(text)
 }

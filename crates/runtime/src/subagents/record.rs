@@ -55,7 +55,7 @@ impl Turn<'_> {
     ) -> (Option<NewMessage>, Vec<AgentCommand>) {
         let Some(line) = &self.cx.kin.line else { return (None, Vec::new()) };
         let outcome = match outcome {
-            TurnOutcome::Replied => "finished",
+            TurnOutcome::Replied { .. } => "finished",
             TurnOutcome::Failed { .. } => "failed",
             TurnOutcome::Stopped => "stopped",
         };

@@ -1,13 +1,14 @@
 //! The approval of one call: by an earlier grant, by a model, or by an admin who is asked.
 
-use super::run::{Asked, Broken, Turn};
+use super::ask::Asked;
+use super::run::{Broken, Turn};
 use crate::approvals::{Answered, Question, smart};
 use crate::budget::BudgetError;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
 use crate::turn::gate::{Admitted, Denial, Unapproved};
 use insula_domain::ApprovalMode;
 use insula_domain::command::{DangerRule, Finding};
-use insula_store::{NewStep, Usage};
+use insula_store::Usage;
 use insula_tools::Risk;
 use serde_json::json;
 
@@ -113,8 +114,7 @@ impl Turn<'_> {
         let said = match self.listen(&chain, &request, &purpose, false).await {
             Ok((answer, usage)) => {
                 self.spent += usage;
-                let at = self.shop.house.world.clock.now();
-                self.commit(vec![self.step(NewStep::Spent { usage, at })]).await?;
+                self.spent_in_vain(usage).await?;
                 answer.text()
             }
             Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),

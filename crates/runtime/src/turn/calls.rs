@@ -88,8 +88,8 @@ impl Turn<'_> {
                 Called::Result(seq, message) => history.push(self.placed(&message, seq)),
                 Called::Ask(text, result) => {
                     let question = self.message(Role::Assistant, vec![Part::Text(text.clone())]);
-                    self.reply(vec![result, question], Usage::default()).await?;
-                    return Ok(Some(TurnEnd::Replied { text, usage: self.spent }));
+                    self.reply(vec![result, question], Usage::default(), None).await?;
+                    return Ok(Some(TurnEnd::Replied { text, usage: self.spent, cut: None }));
                 }
             }
         }

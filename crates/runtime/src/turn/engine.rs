@@ -410,7 +410,7 @@ impl Engine {
                 let messages = agent.store.messages_after(known.session, before, 1).await?;
                 let text = messages.first().map(|it| text_of(&it.parts)).unwrap_or_default();
                 let text = self.shop.redaction(agent).told(text);
-                TurnEnd::Replied { text, usage: known.usage }
+                TurnEnd::Replied { text, usage: known.usage, cut: known.cut }
             }
             (TurnStatus::Failed, _) => {
                 let error = known.error.unwrap_or_default();

@@ -2,7 +2,7 @@
 
 use crate::budget::Refusal;
 use insula_domain::Role;
-use insula_store::{TurnId, Usage};
+use insula_store::{Cut, TurnId, Usage};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -160,6 +160,8 @@ pub enum TurnEnd {
         text: String,
         /// What it took.
         usage: Usage,
+        /// Why it is not all that the model would have said.
+        cut: Option<Cut>,
     },
     /// With an error.
     Failed {

@@ -2,6 +2,7 @@
 
 mod amend;
 mod approve;
+mod ask;
 mod calls;
 mod compress;
 mod control;

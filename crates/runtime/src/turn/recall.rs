@@ -1,7 +1,8 @@
 //! What a turn remembers: the conversation up to here, what joins it, and the notes that take
 //! the place of its older part.
 
-use super::run::{Asked, Broken, Turn, place};
+use super::ask::Asked;
+use super::run::{Broken, Turn, place};
 use crate::budget::BudgetError;
 use crate::turn::event::TurnEvent;
 use crate::turn::history::{Window, is_preface};
@@ -68,7 +69,7 @@ impl Turn<'_> {
     /// Replaces the middle of the conversation by a summary. When that can't be had everything
     /// stays as it is, and `false` says not to try again in this turn.
     pub(super) async fn compress(
-        &self,
+        &mut self,
         chain: &Chain,
         history: &mut Vec<Message>,
         limit: usize,

@@ -158,7 +158,9 @@ impl Redaction {
     /// How a turn ended, on its way out.
     pub(crate) fn end(&self, end: TurnEnd) -> TurnEnd {
         match end {
-            TurnEnd::Replied { text, usage } => TurnEnd::Replied { text: self.told(text), usage },
+            TurnEnd::Replied { text, usage, cut } => {
+                TurnEnd::Replied { text: self.told(text), usage, cut }
+            }
             TurnEnd::Failed { error } => TurnEnd::Failed { error: self.told(error) },
             // A refusal has names of settings and figures, and no words of anybody's.
             end @ (TurnEnd::OverBudget(_) | TurnEnd::Stopped) => end,

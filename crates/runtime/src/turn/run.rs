@@ -5,10 +5,11 @@
 //! are one step (`held.rs`).
 
 use crate::access::Who;
-use crate::budget::{BudgetError, Payer, Refusal};
+use crate::budget::{BudgetError, Refusal};
 use crate::context::AgentContext;
 use crate::memory::Whereabouts;
 use crate::subagents::Kin;
+use crate::turn::ask::Asked;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::held::Held;
@@ -20,11 +21,10 @@ use crate::turn::remember::Block;
 use crate::turn::seen::Seen;
 use crate::turn::shown::Shown;
 use crate::turn::skills::InUse;
-use crate::turn::{history, prompt};
+use crate::turn::{ask, history, prompt};
 use insula_domain::{SessionKey, Switch};
-use insula_models::{Answer, Chain, Fault, Gathering, Timeouts, ToolSchema};
 use insula_store::{
-    AgentCommand, AuditEntry, Committed, Conclude, Message, MessageSeq, NewMessage, NewStep,
+    AgentCommand, AuditEntry, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep,
     Outcome, Part, Role, SessionId, StoreError, TurnId, TurnOutcome, Usage,
 };
 use insula_tools::Files;
@@ -216,7 +216,8 @@ impl Turn<'_> {
             } else if self.close().await {
                 let text = self.transformed(answer.text()).await?;
                 let message = self.replied(message, &answer, &text);
-                let concluded = self.reply(vec![message.clone()], usage).await?;
+                let cut = ask::cut(&answer.stop);
+                let concluded = self.reply(vec![message.clone()], usage, cut).await?;
                 history.push(self.placed(&message, concluded));
                 self.shown.keep(&history);
                 // A child is asked once.
@@ -226,11 +227,10 @@ impl Turn<'_> {
                     let window = Window { history, shown, block };
                     self.shop.shelf.put(&cx.agent, cx.session, window);
                 }
-                return Ok(TurnEnd::Replied { text, usage: self.spent });
+                return Ok(TurnEnd::Replied { text, usage: self.spent, cut });
             } else {
                 // Said before it knew all that was asked: void, and paid for.
-                let at = self.shop.house.world.clock.now();
-                self.commit(vec![self.step(NewStep::Spent { usage, at })]).await?;
+                self.spent_in_vain(usage).await?;
                 cx.live.voice.say(TurnEvent::Void);
             }
         }
@@ -252,101 +252,14 @@ impl Turn<'_> {
         inbox.is_closed
     }
 
-    /// One model call.
-    async fn ask(
-        &mut self,
-        chain: &Chain,
-        tools: &Arc<[ToolSchema]>,
-        history: &[Message],
-        limit: usize,
-        step: usize,
-    ) -> Result<(Answer, Usage), Asked> {
-        let (agent, redaction) = (&self.cx.agent, self.redaction());
-        self.shown.under(&redaction);
-        let (house, shown) = (&self.shop.house_text, &mut self.shown);
-        let part = history::fitting(history, limit);
-        let mut request = prompt::request(agent, house, tools.clone(), part, shown);
-        request.system.extend(self.block.shown());
-        redaction.system(&mut request);
-        self.listen(chain, &request, &step.to_string(), true).await
-    }
-
-    /// Asks, and passes on what the model says while it says it.
-    pub(super) async fn listen(
-        &self,
-        chain: &Chain,
-        request: &insula_models::Request,
-        purpose: &str,
-        is_reply: bool,
-    ) -> Result<(Answer, Usage), Asked> {
-        let (cx, world) = (self.cx, &self.shop.house.world);
-        let turn = cx.turn.to_string();
-        let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
-        let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
-        let payer = Payer { agent: &cx.agent, principal: &cx.principal, scope: &cx.scope };
-        let reserved = self.shop.budgets.reserve(payer, chain, request).await;
-        let reserved = reserved.map_err(Asked::OverBudget)?;
-        self.before_request(purpose).await.map_err(Asked::Failed)?;
-        let asked = chain.stream(request, &limits, cancel, &*world.clock, &mut random);
-        let asked = asked.await;
-        if let Err(error) = &asked {
-            self.after_request(purpose, Err(&error.to_string())).await;
-        }
-        let answering = match asked {
-            Ok(answering) => answering,
-            Err(_) if cancel.is_cancelled() => return Err(Asked::Stopped(None)),
-            Err(error) if matches!(error.error.fault, Fault::TooLong { .. }) => {
-                return Err(Asked::TooLong(error.to_string()));
-            }
-            Err(error) => return Err(Asked::Failed(error.to_string())),
-        };
-        let (link, mut stream) = (answering.link, answering.stream);
-        let mut gathering = Gathering::default();
-        // What a hook may still change is not for anybody's eyes.
-        let is_open = is_reply && !self.holds_back();
-        let mut deltas = is_open.then(|| self.redaction().deltas());
-        let tell = |heard| cx.live.voice.say(heard);
-        while let Some(event) = stream.next().await {
-            let event = match event {
-                Ok(event) => event,
-                Err(_) if cancel.is_cancelled() => {
-                    let answer = gathering.finish();
-                    let used = reserved.settle(&link, &answer);
-                    let said = if is_open { self.partial(&answer) } else { None };
-                    let partial = is_reply.then_some((said, used));
-                    return Err(Asked::Stopped(partial));
-                }
-                Err(error) => return Err(Asked::Failed(error.to_string())),
-            };
-            if let Some(deltas) = &mut deltas {
-                deltas.hear(&event, tell);
-            }
-            gathering.add(event);
-        }
-        if let Some(deltas) = deltas {
-            deltas.finish(tell);
-        }
-        let answer = gathering.finish();
-        let used = reserved.settle(&link, &answer);
-        self.after_request(purpose, Ok(&answer)).await;
-        Ok((answer, used))
-    }
-
-    /// What the model had said when it was stopped: its words, and no calls.
-    fn partial(&self, answer: &Answer) -> Option<Box<NewMessage>> {
-        let text = self.redaction().cut_off(answer.text());
-        let is_empty = text.is_empty();
-        let message = self.message(Role::Assistant, vec![Part::Text(text)]);
-        (!is_empty).then(|| Box::new(message))
-    }
-
     /// Ends the turn with a reply; the place of the first of its messages.
     pub(super) async fn reply(
         &self,
         messages: Vec<NewMessage>,
         usage: Usage,
+        cut: Option<Cut>,
     ) -> Result<MessageSeq, Broken> {
-        self.conclude(messages, usage, TurnOutcome::Replied).await
+        self.conclude(messages, usage, TurnOutcome::Replied { cut }).await
     }
 
     async fn fail(&self, error: String) -> TurnEnd {
@@ -384,6 +297,12 @@ impl Turn<'_> {
     /// What keeps secrets out of it, as they are now.
     pub(super) fn redaction(&self) -> Redaction {
         self.shop.redaction(&self.cx.agent)
+    }
+
+    /// Writes down what was paid for something that is no answer.
+    pub(super) async fn spent_in_vain(&self, usage: Usage) -> Result<(), Broken> {
+        let at = self.shop.house.world.clock.now();
+        self.commit(vec![self.step(NewStep::Spent { usage, at })]).await.map(drop)
     }
 
     async fn conclude(
@@ -490,43 +409,6 @@ impl Turn<'_> {
             generation: self.cx.agent.generation.0,
             content: content.to_string(),
         })
-    }
-}
-
-/// Why a model call brought no answer.
-pub(super) enum Asked {
-    /// Somebody said stop. What it had said by then, and what that took.
-    Stopped(Option<(Option<Box<NewMessage>>, Usage)>),
-    /// A budget does not allow it.
-    OverBudget(BudgetError),
-    /// The conversation does not fit.
-    TooLong(String),
-    /// Anything else, for people.
-    Failed(String),
-}
-
-impl From<Asked> for Broken {
-    fn from(asked: Asked) -> Self {
-        match asked {
-            Asked::Stopped(partial) => {
-                let (said, usage) = partial.unwrap_or_default();
-                Self::Stopped(said, usage)
-            }
-            Asked::OverBudget(error) => error.into(),
-            Asked::TooLong(error) | Asked::Failed(error) => Self::Said(error),
-        }
-    }
-}
-
-/// For the log, and so without a provider's words: some repeat what was said.
-impl std::fmt::Display for Asked {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Stopped(_) => f.write_str("it was stopped"),
-            Self::OverBudget(error) => error.fmt(f),
-            Self::TooLong(_) => f.write_str("it does not fit the model"),
-            Self::Failed(_) => f.write_str("the model gave no answer"),
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::run::{Broken, Turn};
 use crate::hooks::Decision;
 use insula_domain::hook::HookEvent;
 use insula_models::Answer;
-use insula_store::{Accepted, AgentCommand, Join, Message, NewStep, Part, Role, Usage};
+use insula_store::{Accepted, AgentCommand, Join, Message, Part, Role, Usage};
 use serde_json::json;
 
 /// How often the reply of one turn is sent back before the turn fails: a model that can't
@@ -47,8 +47,7 @@ impl Turn<'_> {
             self.objections = rounds + 1;
             return Ok(Some(reason));
         }
-        let at = self.shop.house.world.clock.now();
-        self.commit(vec![self.step(NewStep::Spent { usage, at })]).await?;
+        self.spent_in_vain(usage).await?;
         Err(Broken::Said(format!("the reply was not accepted, {ROUNDS_MAX} times over: {reason}")))
     }
 

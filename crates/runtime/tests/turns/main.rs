@@ -5,6 +5,7 @@
 
 mod approvals;
 mod basics;
+mod broken;
 mod canary;
 mod control;
 mod counting;

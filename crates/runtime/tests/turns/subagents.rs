@@ -197,7 +197,7 @@ async fn d4_more_than_fit_at_once_wait_and_more_than_allowed_in_all_are_refused(
     let three = || delegate((0..3).map(|_| one()));
     let text = acts([three(), three(), delegate([one(), one()]), tell()]);
     let (acts, end) = events(submit(&house, &text).await).await;
-    let TurnEnd::Replied { text, usage } = end else { panic!("{end:?}") };
+    let TurnEnd::Replied { text, usage, .. } = end else { panic!("{end:?}") };
     assert!(text.contains("and 2 are left"), "{text}");
     assert!(text.contains("child 4 finished") && text.contains("child 5 finished"), "{text}");
     let (mut now, mut most) = (0, 0);
@@ -343,7 +343,7 @@ async fn four_orchestrators_with_sixteen_leaves_add_up_and_leave_nothing() {
         |last: Value| orchestrator(acts([delegate([leaf(), leaf(), leaf(), last]), say("team")]));
     let teams = [team(leaf()), team(leaf()), team(leaf()), team(deep())];
     let (acts, end) = events(submit(&house, &acts([delegate(teams), tell()])).await).await;
-    let TurnEnd::Replied { text, usage } = end else { panic!("{end:?}") };
+    let TurnEnd::Replied { text, usage, .. } = end else { panic!("{end:?}") };
     assert_eq!(text.matches("finished:\nteam").count(), 4, "{text}");
     let started = acts.iter().filter(|(_, act)| matches!(act, ChildAct::Started { .. })).count();
     let ended = acts

@@ -82,7 +82,7 @@ async fn turn(store: &AgentStore, fence: &Fence, session: usize, n: u64, keyed: 
         turn: taken.turn(),
         messages: vec![message(Role::Assistant, &scope, text(n + 1), n + 1)],
         usage: Usage { input: 100, output: 20, cached: 50, reasoning: 0, cost_micros: 130 },
-        outcome: TurnOutcome::Replied,
+        outcome: TurnOutcome::Replied { cut: None },
         at: at(n + 1),
     };
     store.commit(vec![AgentCommand::Conclude(Box::new(conclude))], fence).await.unwrap();

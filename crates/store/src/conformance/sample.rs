@@ -76,7 +76,7 @@ pub fn conclude(turn: TurnId, text: &str) -> AgentCommand {
         turn,
         messages: vec![replied(text)],
         usage: usage(1),
-        outcome: TurnOutcome::Replied,
+        outcome: TurnOutcome::Replied { cut: None },
         at: at(2),
     }))
 }

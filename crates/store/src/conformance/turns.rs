@@ -200,7 +200,7 @@ async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
         turn,
         messages: Vec::new(),
         usage: Usage::default(),
-        outcome: TurnOutcome::Replied,
+        outcome: TurnOutcome::Replied { cut: None },
         at: at(9),
     };
     let batch = vec![step(turn, answered), AgentCommand::Conclude(Box::new(end))];

@@ -23,6 +23,7 @@ pub(crate) const AGENT: Format = Format {
         include_str!("migrations/door_1.sql"),
         include_str!("migrations/memory_2.sql"),
         include_str!("migrations/memory_3.sql"),
+        include_str!("migrations/agent_7.sql"),
     ],
 };
 

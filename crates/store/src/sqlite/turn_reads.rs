@@ -5,13 +5,13 @@ use super::turns::{kind, step_number, steps_of};
 use super::usage;
 use crate::message::MessageSeq;
 use crate::session::SessionId;
-use crate::turn::{Step, StepKind, Turn, TurnId, TurnStatus, UNFINISHED_MAX, UnfinishedTurn};
+use crate::turn::{Cut, Step, StepKind, Turn, TurnId, TurnStatus, UNFINISHED_MAX, UnfinishedTurn};
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
 const COLUMNS: &str = "turn.id, turn.session, turn.message, turn.principal, turn.status,
     turn.reply, turn.error, turn.accepted_at, turn.ended_at, turn.input, turn.output, turn.cached,
-    turn.reasoning, turn.cost_micros";
+    turn.reasoning, turn.cost_micros, turn.cut";
 
 /// Which turns are not finished.
 const UNFINISHED: &str = "turn.id >= (SELECT from_turn FROM unfinished) AND turn.status = 0";
@@ -63,7 +63,7 @@ pub(crate) fn unfinished(sql: &Connection) -> rusqlite::Result<Vec<UnfinishedTur
              WHERE {UNFINISHED} AND session.parent IS NULL ORDER BY turn.id LIMIT ?1"
         ))?
         .query_map([limit], |row| {
-            Ok(UnfinishedTurn { turn: read(row)?, key: row.get(14)?, steps: Vec::new() })
+            Ok(UnfinishedTurn { turn: read(row)?, key: row.get(15)?, steps: Vec::new() })
         })?
         .collect::<rusqlite::Result<_>>()?;
     for unfinished in &mut turns {
@@ -84,6 +84,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {
         principal: row.get(3)?,
         status: TurnStatus::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?,
         reply: row.get::<_, Option<i64>>(5)?.map(seq),
+        cut: Cut::from_code(row.get(14)?).ok_or_else(|| bad_value(14))?,
         error: row.get(6)?,
         usage: usage::read(row, 9)?,
         accepted_at: Timestamp::from_millis(row.get(7)?),

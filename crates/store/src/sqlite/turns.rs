@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::message::{MessageSeq, NewMessage, Role};
 use crate::session::{SessionId, SessionRef};
 use crate::turn::{
-    Accept, Accepted, Conclude, IdempotencyKey, Join, NewStep, STEPS_PER_TURN_MAX, TurnId,
+    Accept, Accepted, Conclude, Cut, IdempotencyKey, Join, NewStep, STEPS_PER_TURN_MAX, TurnId,
     TurnOutcome, TurnStatus,
 };
 use crate::usage::Usage;
@@ -292,21 +292,22 @@ pub(crate) fn conclude(sql: &Connection, conclude: &Conclude) -> Result<Outcome,
         false => Some(messages::append(sql, &turn.place, Some(turn.id), messages)?),
     };
     let reply = match conclude.outcome {
-        TurnOutcome::Replied => match first.zip(last_said(messages)) {
+        TurnOutcome::Replied { .. } => match first.zip(last_said(messages)) {
             Some((first, index)) => Some(MessageSeq(first.0 + index)),
             None => last_answer(sql, turn.id)?,
         },
         TurnOutcome::Failed { .. } | TurnOutcome::Stopped => None,
     };
-    let error = match &conclude.outcome {
-        TurnOutcome::Failed { error } => Some(error),
-        TurnOutcome::Replied | TurnOutcome::Stopped => None,
+    let (cut, error) = match &conclude.outcome {
+        TurnOutcome::Failed { error } => (None, Some(error)),
+        TurnOutcome::Replied { cut } => (*cut, None),
+        TurnOutcome::Stopped => (None, None),
     };
     let [input, output, cached, reasoning, cost] = usage::columns(conclude.usage);
     sql.prepare_cached(
         "UPDATE turn SET status = ?2, reply = ?3, error = ?4, ended_at = ?5, input = input + ?6,
              output = output + ?7, cached = cached + ?8, reasoning = reasoning + ?9,
-             cost_micros = cost_micros + ?10 WHERE id = ?1",
+             cost_micros = cost_micros + ?10, cut = ?11 WHERE id = ?1",
     )?
     .execute((
         turn.id.0,
@@ -319,6 +320,7 @@ pub(crate) fn conclude(sql: &Connection, conclude: &Conclude) -> Result<Outcome,
         cached,
         reasoning,
         cost,
+        Cut::code(cut),
     ))?;
     lineage::stop_below(sql, turn.id, conclude.at)?;
     outbox::end_turn(sql, turn.id, reply, conclude.at)?;

@@ -2,7 +2,7 @@
 
 use super::request::ResponseRequest;
 use insula_domain::AgentId;
-use insula_store::Usage;
+use insula_store::{Cut, Usage};
 use serde_json::{Value, json};
 
 /// What stays the same about a response from its beginning to its end.
@@ -21,12 +21,14 @@ pub struct About {
 pub enum Status<'r> {
     /// It is being given.
     InProgress,
-    /// It is whole.
-    Completed {
+    /// It was given.
+    Given {
         /// What was said.
         output: &'r [Item],
         /// What it took.
         usage: &'r Usage,
+        /// Why it is not whole, if it is not.
+        cut: Option<Cut>,
     },
     /// It was not given.
     Failed {
@@ -68,10 +70,12 @@ impl About {
     /// clients expect them where nothing was asked for.
     pub fn response(&self, status: Status<'_>) -> Value {
         let shown = |items: &[Item]| items.iter().map(Item::done).collect::<Vec<_>>();
+        let mut missing = Value::Null;
         let (status, output, usage, error) = match status {
             Status::InProgress => ("in_progress", vec![], Value::Null, Value::Null),
-            Status::Completed { output, usage } => {
-                ("completed", shown(output), counted(usage), Value::Null)
+            Status::Given { output, usage, cut } => {
+                missing = cut.map_or(Value::Null, |cut| json!({ "reason": reason(cut) }));
+                (standing(cut), shown(output), counted(usage), Value::Null)
             }
             Status::Failed { output, error } => {
                 let error = json!({ "code": "server_error", "message": error });
@@ -84,7 +88,7 @@ impl About {
             "created_at": self.created,
             "status": status,
             "error": error,
-            "incomplete_details": null,
+            "incomplete_details": missing,
             "instructions": self.instructions,
             "metadata": self.metadata,
             "model": self.model,
@@ -100,6 +104,19 @@ impl About {
             "truncation": "disabled",
             "usage": usage,
         })
+    }
+}
+
+/// How what was given stands.
+fn standing(cut: Option<Cut>) -> &'static str {
+    if cut.is_some() { "incomplete" } else { "completed" }
+}
+
+/// Why something is not whole, in OpenAI's words.
+fn reason(cut: Cut) -> &'static str {
+    match cut {
+        Cut::Length => "max_output_tokens",
+        Cut::Filtered => "content_filter",
     }
 }
 
@@ -119,17 +136,19 @@ pub struct Item {
     pub id: String,
     /// What it says so far.
     pub text: String,
+    /// Why it says no more, if it breaks off.
+    pub cut: Option<Cut>,
 }
 
 impl Item {
     /// The message at this place of a response, before anything is said.
     pub fn empty(about: &About, index: usize) -> Self {
-        Self { id: format!("msg_{}{index:02x}", about.id), text: String::new() }
+        Self { id: format!("msg_{}{index:02x}", about.id), text: String::new(), cut: None }
     }
 
-    /// A message that is whole.
-    pub fn whole(about: &About, index: usize, text: String) -> Self {
-        Self { text, ..Self::empty(about, index) }
+    /// A message to which nothing is added.
+    pub fn whole(about: &About, index: usize, text: String, cut: Option<Cut>) -> Self {
+        Self { text, cut, ..Self::empty(about, index) }
     }
 
     /// As it is shown when it begins.
@@ -137,10 +156,10 @@ impl Item {
         json!({ "id": self.id, "type": "message", "status": "in_progress", "role": "assistant", "content": [] })
     }
 
-    /// As it is shown when it is whole.
+    /// As it is shown when nothing is added to it.
     pub fn done(&self) -> Value {
         let content = [part(&self.text)];
-        json!({ "id": self.id, "type": "message", "status": "completed", "role": "assistant", "content": content })
+        json!({ "id": self.id, "type": "message", "status": standing(self.cut), "role": "assistant", "content": content })
     }
 }
 

@@ -67,8 +67,8 @@ pub async fn respond(
     if stream {
         return Ok(stream::streamed(listening, about));
     }
-    let (text, usage) = listening.reply().await?;
-    let status = Status::Completed { output: &[Item::whole(&about, 0, text)], usage: &usage };
+    let (text, usage, cut) = listening.reply().await?;
+    let status = Status::Given { output: &[Item::whole(&about, 0, text, cut)], usage: &usage, cut };
     Ok(Json(about.response(status)).into_response())
 }
 
@@ -94,9 +94,9 @@ pub async fn response(
         None => None,
     };
     let body = match end {
-        Some(TurnEvent::Ended(TurnEnd::Replied { text, usage })) => {
-            let output = [Item::whole(&about, 0, text)];
-            about.response(Status::Completed { output: &output, usage: &usage })
+        Some(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
+            let output = [Item::whole(&about, 0, text, cut)];
+            about.response(Status::Given { output: &output, usage: &usage, cut })
         }
         Some(TurnEvent::Ended(TurnEnd::Failed { error })) => {
             about.response(Status::Failed { output: &[], error: &error })

@@ -6,7 +6,7 @@ use super::super::turn::{Heard, Listening};
 use super::body::{About, Item, Status, part};
 use axum::response::Response;
 use insula_runtime::turn::{TurnEnd, TurnEvent};
-use insula_store::Usage;
+use insula_store::{Cut, Usage};
 use serde_json::{Value, json};
 
 /// The response as it comes. Whoever goes away misses the rest; the turn goes on.
@@ -70,8 +70,8 @@ impl Sent {
             // What the model said before a call, or before more was asked, is a message of its
             // own.
             Heard::Event(TurnEvent::ToolCall { .. } | TurnEvent::Void) => self.close(),
-            Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage })) => {
-                self.replied(&text, &usage)
+            Heard::Event(TurnEvent::Ended(TurnEnd::Replied { text, usage, cut })) => {
+                self.replied(&text, &usage, cut)
             }
             Heard::Event(TurnEvent::Ended(TurnEnd::Failed { error })) => self.failed(&error),
             Heard::Event(TurnEvent::Ended(TurnEnd::OverBudget(refusal))) => {
@@ -137,7 +137,7 @@ impl Sent {
         text + &self.event("response.output_item.done", body)
     }
 
-    fn replied(&mut self, reply: &str, usage: &Usage) -> String {
+    fn replied(&mut self, reply: &str, usage: &Usage, cut: Option<Cut>) -> String {
         let open = if self.is_open { self.items.last() } else { None };
         let said = open.map_or("", |item| item.text.as_str());
         let mut text = String::new();
@@ -150,10 +150,14 @@ impl Sent {
                 text += &self.more(reply);
             }
         }
+        if let Some(item) = self.items.last_mut() {
+            item.cut = cut;
+        }
         text += &self.close();
         self.phase = Phase::Ended;
-        let response = self.about.response(Status::Completed { output: &self.items, usage });
-        text + &self.event("response.completed", json!({ "response": response }))
+        let response = self.about.response(Status::Given { output: &self.items, usage, cut });
+        let kind = if cut.is_some() { "response.incomplete" } else { "response.completed" };
+        text + &self.event(kind, json!({ "response": response }))
     }
 
     fn failed(&mut self, error: &str) -> String {

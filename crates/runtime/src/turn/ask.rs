@@ -1,0 +1,200 @@
+//! One model call: asked, listened to and paid for; and asked again, or of the next model of the
+//! chain, as long as nobody has seen a word of an answer that broke off.
+
+use super::run::{Broken, Turn};
+use super::{history, prompt};
+use crate::budget::{BudgetError, Payer};
+use insula_models::{
+    Answer, Chain, Fault, Gathering, ModelError, Request, StopReason, Timeouts, ToolSchema,
+};
+use insula_store::{Cut, Message, NewMessage, Part, Role, Usage};
+use std::sync::Arc;
+
+/// Why a model call brought no answer.
+pub(super) enum Asked {
+    /// Somebody said stop. What it had said by then, and what that took.
+    Stopped(Option<(Option<Box<NewMessage>>, Usage)>),
+    /// A budget does not allow it.
+    OverBudget(BudgetError),
+    /// The conversation does not fit.
+    TooLong(String),
+    /// Anything else, for people.
+    Failed(String),
+}
+
+impl From<Asked> for Broken {
+    fn from(asked: Asked) -> Self {
+        match asked {
+            Asked::Stopped(partial) => {
+                let (said, usage) = partial.unwrap_or_default();
+                Self::Stopped(said, usage)
+            }
+            Asked::OverBudget(error) => error.into(),
+            Asked::TooLong(error) | Asked::Failed(error) => Self::Said(error),
+        }
+    }
+}
+
+/// For the log, and so without a provider's words: some repeat what was said.
+impl std::fmt::Display for Asked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stopped(_) => f.write_str("it was stopped"),
+            Self::OverBudget(error) => error.fmt(f),
+            Self::TooLong(_) => f.write_str("it does not fit the model"),
+            Self::Failed(_) => f.write_str("the model gave no answer"),
+        }
+    }
+}
+
+/// What came of asking a chain once.
+enum Heard {
+    /// An answer, to its end.
+    Whole(Answer, Usage),
+    /// An answer that broke off.
+    BrokenOff {
+        error: ModelError,
+        /// What it took.
+        usage: Usage,
+        /// Where in the chain it came from.
+        place: usize,
+        /// Whether anybody has seen a word of it: that can't be taken back.
+        was_seen: bool,
+    },
+}
+
+impl Turn<'_> {
+    /// One model call.
+    pub(super) async fn ask(
+        &mut self,
+        chain: &Chain,
+        tools: &Arc<[ToolSchema]>,
+        history: &[Message],
+        limit: usize,
+        step: usize,
+    ) -> Result<(Answer, Usage), Asked> {
+        let (agent, redaction) = (&self.cx.agent, self.redaction());
+        self.shown.under(&redaction);
+        let (house, shown) = (&self.shop.house_text, &mut self.shown);
+        let part = history::fitting(history, limit);
+        let mut request = prompt::request(agent, house, tools.clone(), part, shown);
+        request.system.extend(self.block.shown());
+        redaction.system(&mut request);
+        self.listen(chain, &request, &step.to_string(), true).await
+    }
+
+    /// Asks, and passes on what the model says while it says it. A model whose answer breaks off
+    /// is asked once more, then those after it.
+    pub(super) async fn listen(
+        &mut self,
+        chain: &Chain,
+        request: &Request,
+        purpose: &str,
+        is_reply: bool,
+    ) -> Result<(Answer, Usage), Asked> {
+        let mut rest: Option<Chain> = None;
+        let mut again = true;
+        loop {
+            let chain = rest.as_ref().unwrap_or(chain);
+            let (error, usage, place, was_seen) =
+                match self.hear_out(chain, request, purpose, is_reply).await? {
+                    Heard::Whole(answer, usage) => return Ok((answer, usage)),
+                    Heard::BrokenOff { error, usage, place, was_seen } => {
+                        (error, usage, place, was_seen)
+                    }
+                };
+            self.spent += usage;
+            if let Err(Broken::Store(error)) = self.spent_in_vain(usage).await {
+                return Err(Asked::OverBudget(BudgetError::Store(error)));
+            }
+            let passed = place + usize::from(!again || !error.fault.is_passing());
+            let next = if was_seen { None } else { chain.without(passed) };
+            let Some(next) = next else { return Err(Asked::Failed(error.to_string())) };
+            again = passed > place;
+            let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+            tracing::warn!(%agent, %turn, "{}; asking again", error.without_words());
+            rest = Some(next);
+        }
+    }
+
+    /// Asks a chain once, and listens until the answer is whole or breaks off.
+    async fn hear_out(
+        &self,
+        chain: &Chain,
+        request: &Request,
+        purpose: &str,
+        is_reply: bool,
+    ) -> Result<Heard, Asked> {
+        let (cx, world) = (self.cx, &self.shop.house.world);
+        let turn = cx.turn.to_string();
+        let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
+        let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
+        let payer = Payer { agent: &cx.agent, principal: &cx.principal, scope: &cx.scope };
+        let reserved = self.shop.budgets.reserve(payer, chain, request).await;
+        let reserved = reserved.map_err(Asked::OverBudget)?;
+        self.before_request(purpose).await.map_err(Asked::Failed)?;
+        let asked = chain.stream(request, &limits, cancel, &*world.clock, &mut random);
+        let asked = asked.await;
+        if let Err(error) = &asked {
+            self.after_request(purpose, Err(&error.to_string())).await;
+        }
+        let answering = match asked {
+            Ok(answering) => answering,
+            Err(_) if cancel.is_cancelled() => return Err(Asked::Stopped(None)),
+            Err(error) if matches!(error.error.fault, Fault::TooLong { .. }) => {
+                return Err(Asked::TooLong(error.to_string()));
+            }
+            Err(error) => return Err(Asked::Failed(error.to_string())),
+        };
+        let (link, place, mut stream) = (answering.link, answering.place, answering.stream);
+        let mut gathering = Gathering::default();
+        // What a hook may still change is not for anybody's eyes.
+        let is_open = is_reply && !self.holds_back();
+        let mut deltas = is_open.then(|| self.redaction().deltas());
+        let tell = |heard| cx.live.voice.say(heard);
+        while let Some(event) = stream.next().await {
+            let event = match event {
+                Ok(event) => event,
+                Err(error) => {
+                    let was_seen = is_open && gathering.has_words();
+                    let answer = gathering.finish();
+                    let usage = reserved.settle(&link, &answer);
+                    if cancel.is_cancelled() {
+                        let said = if is_open { self.partial(&answer) } else { None };
+                        return Err(Asked::Stopped(is_reply.then_some((said, usage))));
+                    }
+                    self.after_request(purpose, Err(&error.to_string())).await;
+                    return Ok(Heard::BrokenOff { error, usage, place, was_seen });
+                }
+            };
+            if let Some(deltas) = &mut deltas {
+                deltas.hear(&event, tell);
+            }
+            gathering.add(event);
+        }
+        if let Some(deltas) = deltas {
+            deltas.finish(tell);
+        }
+        let answer = gathering.finish();
+        let usage = reserved.settle(&link, &answer);
+        self.after_request(purpose, Ok(&answer)).await;
+        Ok(Heard::Whole(answer, usage))
+    }
+
+    /// What the model had said when it was stopped: its words, and no calls.
+    fn partial(&self, answer: &Answer) -> Option<Box<NewMessage>> {
+        let text = self.redaction().cut_off(answer.text());
+        let is_empty = text.is_empty();
+        let message = self.message(Role::Assistant, vec![Part::Text(text)]);
+        (!is_empty).then(|| Box::new(message))
+    }
+}
+
+/// Why an answer that ended so is not all that the model would have said.
+pub(super) fn cut(stop: &StopReason) -> Option<Cut> {
+    match stop {
+        StopReason::Length => Some(Cut::Length),
+        StopReason::Filtered => Some(Cut::Filtered),
+        StopReason::Finished | StopReason::ToolCalls | StopReason::Other(_) => None,
+    }
+}
