@@ -61,6 +61,11 @@ pub(crate) async fn outfit(
             spec.cwd.clone_from(&folder.real);
         }
         let writes = match (folder.mode, owner) {
+            // What it may only read it has to be able to enter, and nobody but its user can.
+            (AccessMode::Ro, Some(owner)) if is_own(house, agent, &folder) => {
+                own(house, agent, &folder, owner, &mut withheld).await?;
+                false
+            }
             (AccessMode::Ro, _) => false,
             (AccessMode::Rw, None) => true,
             (AccessMode::Rw, Some(owner)) => {
@@ -113,6 +118,11 @@ pub(super) fn around_home(home: &Path, folder: &Folder) -> Option<String> {
     })
 }
 
+/// Whether a folder is one of the agent itself, in the home.
+fn is_own(house: &House, agent: &AgentContext, folder: &Folder) -> bool {
+    folder.path.starts_with(house.home.agent(&agent.id))
+}
+
 /// Whether a folder can be written to by the agent's user. Those of the agent itself are given
 /// to it; those of others stay theirs.
 async fn own(
@@ -122,7 +132,7 @@ async fn own(
     owner: Owner,
     withheld: &mut Vec<String>,
 ) -> Result<bool, ToolError> {
-    if !folder.path.starts_with(house.home.agent(&agent.id)) {
+    if !is_own(house, agent, folder) {
         if folder.uid == owner.uid {
             return Ok(true);
         }

@@ -40,9 +40,11 @@ fn a_program_of_an_agent_decides_about_its_messages_in_its_sandbox() {
     );
     home.write("agents/main/hooks/judge.sh", judge).unwrap();
     let _daemon = start(&home);
-    for text in ["say spam", "say crash", "say nonsense", "say rough", "say plain"] {
+    for text in ["say spam", "say crash", "say nonsense", "say rough"] {
         platform.say(Where::Dm(ADA), text);
     }
+    platform.until(|sent| sent.text == "polished");
+    platform.say(Where::Dm(ADA), "say plain");
     platform.until(|sent| sent.text == "plain");
     let texts: Vec<String> = platform.telegram.sent().into_iter().map(|it| it.text).collect();
     assert_eq!(texts, ["polished", "plain"], "what was refused got no reply");
@@ -123,7 +125,10 @@ fn a_flood_of_strangers_starts_a_few_programs_at_once() {
         let text = home.read("agents/main/workspace/counts").unwrap_or_default();
         text.lines().map(|line| line.trim().parse::<usize>().unwrap()).collect::<Vec<_>>()
     };
-    eventually("some of them run", || (counts().len() >= 4).then_some(()));
+    eventually("some of them run", || {
+        json(&home, &["status"]);
+        (counts().len() >= 4).then_some(())
+    });
     home.write("agents/main/workspace/open", "").unwrap();
     platform.say(Where::Dm(ADA), "say hello");
     platform.until(|sent| sent.text == "hello");
@@ -134,14 +139,17 @@ fn a_flood_of_strangers_starts_a_few_programs_at_once() {
 #[test]
 fn a_stranger_who_is_asked_about_has_no_folder() {
     let platform = Platform::start();
-    let agents = "  main: {default: true, files: {workspace: chat}, access: {allow: ['telegram:42'], unknown: ignore}, hooks: {pre_gateway_dispatch: [{command: 'true', timeout: 60s}]}}\n";
+    let agents = "  main: {default: true, workspace: {scope: chat}, access: {allow: ['telegram:42'], unknown: ignore}, hooks: {pre_gateway_dispatch: [{command: 'true', timeout: 60s}]}}\n";
     let home = platform.home(agents, "  - {agent: main, telegram: \"*\"}\n");
     let _daemon = start(&home);
     let mallory = User::new(666, "Mallory");
     platform.telegram.say(Where::Dm(ADA), &Draft::new(&mallory, "say let me in"));
     platform.say(Where::Dm(ADA), "say hello");
+    let asked = eventually("both are asked about", || {
+        Some(answers(&home, "main")).filter(|answers| answers.len() == 2)
+    });
+    assert!(asked.iter().all(|(verdict, _)| verdict == "allow"), "{asked:?}");
     platform.until(|sent| sent.text == "hello");
-    assert_eq!(answers(&home, "main").len(), 2, "both were asked about");
     let below = everything_below(&home.path().join("agents/main"));
     let named: Vec<_> = below.iter().filter(|it| it.to_string_lossy().contains("666")).collect();
     assert!(named.is_empty(), "{named:?}");
