@@ -14,6 +14,8 @@ use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+/// How long an error may be whatever the limit of what was asked for.
+const ERROR_LEN: usize = 64 * 1024;
 /// The most of an answer that is taken unless the caller says otherwise.
 const LEN_MAX: usize = 8 * 1024 * 1024;
 /// How long a whole exchange may take unless the caller says otherwise.
@@ -183,6 +185,9 @@ impl Transport {
             let answer = self.send(request, &limits, cancel).await?;
             let retry_after = retry_after(answer.headers(), self.clock().now());
             let (head, body) = answer.into_parts();
+            // A limit is for what was asked for: why it can't be had is read all the same.
+            let is_had = head.status.is_success();
+            let len_max = if is_had { len_max } else { len_max.max(ERROR_LEN) };
             let body = body.whole(len_max).await?;
             Ok(Reply { status: head.status.as_u16(), headers: head.headers, retry_after, body })
         };

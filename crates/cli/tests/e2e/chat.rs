@@ -351,7 +351,7 @@ fn one_message_is_said_and_the_exit_code_tells() {
     assert_eq!(
         told,
         json!({ "agent": "coder", "session": "s", "turn": 7, "status": "replied",
-            "text": "<hi>", "error": null, "tools": [], "usage": null })
+            "text": "<hi>", "cut": null, "error": null, "tools": [], "usage": null })
     );
     let (code, out, _) = piped(&daemon, &["-m", "fail", "--json"], "");
     let told: Value = serde_json::from_str(&out).unwrap();
