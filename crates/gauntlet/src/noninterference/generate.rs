@@ -85,6 +85,8 @@ struct Maker {
     is_paused: bool,
     /// Where something was just remembered.
     remembered: Option<Chat>,
+    /// By which word it can be found.
+    noted: Option<&'static str>,
     /// What was just begun anew.
     begun: Option<Chat>,
     /// Whether it is the agent that is watched: only its trace has what happens to everybody.
@@ -93,8 +95,16 @@ struct Maker {
 
 impl Maker {
     fn new(dice: Dice, for_b: bool) -> Self {
-        let (remembered, begun) = (None, None);
-        Self { dice, held: vec![], is_asking: false, is_paused: false, remembered, begun, for_b }
+        Self {
+            dice,
+            held: vec![],
+            is_asking: false,
+            is_paused: false,
+            remembered: None,
+            noted: None,
+            begun: None,
+            for_b,
+        }
     }
 
     fn step(&mut self) -> Step {
@@ -244,7 +254,13 @@ impl Maker {
 
     /// One call of a tool.
     fn call(&mut self, depth: usize) -> Value {
-        let (tool, arguments) = match self.dice.below(44) {
+        // Whoever looks for what is there finds it, and has something that could be mixed up.
+        if let Some(word) = self.noted.take()
+            && self.dice.percent(70)
+        {
+            return json!({ "call": "memory_search", "arguments": { "query": word } });
+        }
+        let (tool, arguments) = match self.dice.below(50) {
             0..2 => {
                 let item = json!({ "id": self.word(), "content": self.sentence() });
                 ("todo", json!({ "todos": [item], "merge": true }))
@@ -262,7 +278,7 @@ impl Maker {
             }
             12..14 => ("write_file", json!({ "path": self.path(), "content": self.sentence() })),
             14..16 => ("read_file", json!({ "path": self.path() })),
-            16..18 => ("search_files", json!({ "pattern": self.common_word() })),
+            16..18 | 43..46 => ("search_files", json!({ "pattern": self.common_word() })),
             18 => {
                 let (path, old, new) = (self.path(), self.word(), self.word());
                 let change = json!({ "mode": "replace", "path": path, "old_string": old, "new_string": new });
@@ -276,7 +292,7 @@ impl Maker {
                 let url = format!("http://site.test/{{id}}/{}", self.common_word());
                 ("web_extract", json!({ "urls": [url] }))
             }
-            24 => ("web_search", json!({ "query": self.word() })),
+            24 | 46..49 => ("web_search", json!({ "query": self.word() })),
             25 => {
                 let targets =
                     ["telegram:{id}bot:-1", "telegram:{id}bot:7", "telegram:bbot:-1", "api:x:y"];
@@ -317,7 +333,9 @@ impl Maker {
                 json!({ "action": "add", "target": target, "scope": "global", "content": self.sentence() })
             }
             _ => {
-                let content = format!("{} {}", self.common_word(), self.sentence());
+                let word = self.common_word();
+                self.noted = Some(word);
+                let content = format!("{word} {}", self.sentence());
                 json!({ "action": "add", "target": target, "content": content })
             }
         }

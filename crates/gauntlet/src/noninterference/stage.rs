@@ -189,6 +189,19 @@ impl Stage {
         tokio::spawn(async move { sending.run(told).await });
         let way = WayIn::new(house.clone(), engine.clone(), out, lines);
         way.resume().await.map_err(|error| anyhow!("{error:?}"))?;
+        // As the gateway does: what waits for an agent goes on when it serves again, not when
+        // somebody else happens to be spoken to.
+        let (waking, told, mut changes) = (way.clone(), stop.clone(), house.registry.changes());
+        tokio::spawn(async move {
+            loop {
+                changes.mark_unchanged();
+                waking.wake().await;
+                tokio::select! {
+                    () = told.cancelled() => break,
+                    changed = changes.changed() => if changed.is_err() { break },
+                }
+            }
+        });
         let admin = AdminToken::generate(&world);
         let surface = Surface {
             house: house.clone(),

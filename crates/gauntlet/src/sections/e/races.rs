@@ -28,16 +28,20 @@ while True:
     libc.syscall(ctypes.c_long(number), -100, b"race", -100, b"race-link", 2)
 "#;
 
-/// Calls on a file that is now one's own and now another's.
+/// Calls on a file that is now one's own and now another's. No two are the same: a turn that makes
+/// the same call again and again to the same end is stopped, and with it the race.
 fn tries() -> Vec<Call> {
     let path = "race/secret.txt";
-    let patch = json!({ "mode": "replace", "path": path, "old_string": "C", "new_string": "m" });
     let mut calls = vec![];
-    for _ in 0..30 {
-        calls.push(Call::new("read_file", json!({ "path": path })));
-        calls.push(Call::new("search_files", json!({ "pattern": "CANARY", "path": "race" })));
-        calls.push(Call::new("write_file", json!({ "path": "race/planted", "content": "mine" })));
-        calls.push(Call::new("patch", patch.clone()));
+    for n in 1..=30 {
+        let pattern = format!("CANARY|never {n}");
+        let (planted, new) = (format!("mine {n}"), format!("m{n}"));
+        let patch =
+            json!({ "mode": "replace", "path": path, "old_string": "C", "new_string": new });
+        calls.push(Call::new("read_file", json!({ "path": path, "limit": 100 + n })));
+        calls.push(Call::new("search_files", json!({ "pattern": pattern, "path": "race" })));
+        calls.push(Call::new("write_file", json!({ "path": "race/planted", "content": planted })));
+        calls.push(Call::new("patch", patch));
     }
     calls
 }
