@@ -107,6 +107,7 @@ impl Turn<'_> {
             if let Err(Broken::Store(error)) = self.spent_in_vain(usage).await {
                 return Err(Asked::OverBudget(BudgetError::Store(error)));
             }
+            // Past who broke off, unless that may pass and was not tried yet.
             let passed = place + usize::from(!again || !error.fault.is_passing());
             let next = if was_seen { None } else { chain.without(passed) };
             let Some(next) = next else { return Err(Asked::Failed(error.to_string())) };
