@@ -280,7 +280,8 @@ fn permissions(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
             });
         is_number && (everybody || special) || symbols
     };
-    let mode = act.rest.iter().find(|arg| !arg.text.starts_with('-') || arg.text.len() > 8);
+    // What begins with a dash is an option, or takes rights away; with a comma it may do both.
+    let mode = act.rest.iter().find(|arg| !arg.text.starts_with('-') || arg.text.contains(','));
     match () {
         () if recursive && act.rest.iter().skip(1).any(|arg| is_whole(arg, act.folder)) => {
             add(DangerRule::WipeSystem);

@@ -1,6 +1,6 @@
 //! What a program does is told from what it only looks at, one table for each.
 
-use super::classify;
+use super::{classify, classify_code};
 
 fn said(line: &str) -> String {
     classify(line).finding().map(|it| it.rule.as_str().to_owned()).unwrap_or_default()
@@ -36,6 +36,13 @@ fn the_machine_is_looked_at_or_changed() {
         ("killall5", "kill_all"),
         ("kill -9 123", ""),
         ("kill -l", ""),
+        ("kill 0", ""),
+        ("kill -9 0", ""),
+        ("init 3", ""),
+        ("init 6", "host_power"),
+        ("wipefs -l /dev/sda", ""),
+        ("wipefs /dev/sda", "wipe_disk"),
+        ("mkswap file", "host_settings"),
     ]);
 }
 
@@ -55,11 +62,20 @@ fn files_are_read_or_written() {
         ("rsync a b", ""),
         ("mv / x", "wipe_system"),
         ("vim -c '!ls' x", "inline_code"),
+        ("vim +shell", "inline_code"),
         ("vim x", ""),
+        ("bc <<< '!reboot'", "host_power"),
+        ("lldb -o 'script import os; os.system(\"reboot\")'", "host_power"),
+        ("m4 x", ""),
         ("chmod 666 x", "permissions"),
         ("chmod 4755 x", "permissions"),
         ("chmod u+s x", "permissions"),
         ("chmod o+w x", "permissions"),
+        ("chmod --silent 666 x", "permissions"),
+        ("chmod --verbose 666 x", "permissions"),
+        ("chmod -- -w,o+w x", "permissions"),
+        ("chmod -w x", ""),
+        ("chmod 644 /dev/sda", "system_file"),
         ("chmod 644 x", ""),
         ("chmod u+w x", ""),
         ("chmod 644 /etc/hosts", "system_file"),
@@ -68,11 +84,88 @@ fn files_are_read_or_written() {
         ("zip -rm a.zip dir", "delete"),
         ("zip --move a.zip x", "delete"),
         ("zip -qrm a.zip /", "wipe_system"),
+        ("zip -Rm a.zip /", "wipe_system"),
         ("zip -r a.zip dir", ""),
         ("zip a.zip x -T -TT 'rm -rf x'", "delete"),
         ("rm /etc/hosts", "system_file"),
         ("rm x", ""),
+        ("rm \"$x\"", ""),
+        ("rm $x", "delete"),
     ]);
+}
+
+#[test]
+fn a_path_is_what_it_leads_to() {
+    check(&[
+        ("cd /tmp; rm -rf ../../etc", "wipe_system"),
+        ("rm -rf a/../../x", "delete"),
+        ("rm -rf /home/ann", "wipe_system"),
+        ("rm -rf /home/ann/*", "wipe_system"),
+        ("rm -rf /home/ann/x", "delete"),
+        ("touch /home/ann/.bashrc", "system_file"),
+        ("rm -rf /var/*", "wipe_system"),
+        ("rm -r /dev/*", "wipe_system"),
+        ("rm -r '/dev/*'", "delete"),
+        ("rm -rf ~$X", "delete"),
+        ("touch /dev", "system_file"),
+        ("touch /tmp", ""),
+        ("cd /etc; touch x", "system_file"),
+        ("cd /etc; touch ~/x", ""),
+        ("cd; rm -rf .", "wipe_system"),
+        ("cd -; rm -rf *", "delete"),
+        ("cd /; cd $X; rm -rf .", "delete"),
+        ("cat < /etc/hosts", ""),
+        ("alias l='rm'; l *", "delete"),
+        ("alias l='rm -r'; l '/*'", "delete"),
+    ]);
+}
+
+#[test]
+fn what_a_line_sets_or_prints_is_followed() {
+    check(&[
+        ("export x=/; rm -rf $x", "wipe_system"),
+        ("x=ls; read x; $x", "dynamic"),
+        ("x=ls; printf -v x reboot; $x", "dynamic"),
+        ("\"$X\" reboot", "dynamic"),
+        ("echo -n reboot | sh", "host_power"),
+        ("echo -x reboot | sh", "piped_code"),
+        ("cat <<E | sh\nreboot\nE", "host_power"),
+        ("cat - <<E | sh\nreboot\nE", "piped_code"),
+        ("echo a<(reboot)", "host_power"),
+    ]);
+}
+
+#[test]
+fn code_is_judged_by_its_names_and_strings() {
+    for (language, code, rule) in [
+        ("python", "open('/etc/hosts', 'w')", "system_file"),
+        ("python", "open('/etc/hosts')", ""),
+        ("python", "f = open('/dev/sda', 'r'); f.writelines('x')", "wipe_disk"),
+        ("python", "import os; os.system('x /dev/sda')", "inline_code"),
+        ("python", "print('/dev/sda')", ""),
+        ("python", "open('/proc/sysrq-trigger', 'w').write('b')", "host_power"),
+        ("python", "open('/proc/sysrq-trigger').read()", ""),
+        ("python", "os.remove('/etc')", "wipe_system"),
+        ("python", "import shutil; shutil.rmtree('/*')", "wipe_system"),
+        ("python", "import shutil; shutil.rmtree('x')", "inline_code"),
+        ("python", "import os; os.system(\"\"\"rm -rf /\"\"\")", "wipe_system"),
+        ("python", "x = \"\"; import os; os.system(\"reboot\")", "host_power"),
+        ("python", "subprocess.run([\"rm\", \"-rf\", \"/\"])", "wipe_system"),
+        ("python", "subprocess.run([\"rm\"] + [\"-rf\", \"/\"])", "inline_code"),
+        ("python", "eval", "inline_code"),
+        ("python", "`rm -rf /`", ""),
+        ("ruby", "`rm -rf /`", "wipe_system"),
+        ("perl", "qx{rm -rf /}", "wipe_system"),
+        ("python", "qx{rm -rf /}", "inline_code"),
+        ("ruby", "loop { fork }", "fork_bomb"),
+        ("ruby", "loop { fork; wait }", "inline_code"),
+        ("node", "require('child_process')", "inline_code"),
+        ("node", "require('node:child_process').x('rm -rf /')", "wipe_system"),
+    ] {
+        let said = classify_code(language, code);
+        let said = said.finding().map(|it| it.rule.as_str()).unwrap_or_default();
+        assert_eq!(said, rule, "{language}: {code}");
+    }
 }
 
 #[test]
@@ -132,7 +225,12 @@ fn what_is_outside_is_asked_or_changed() {
     check(&[
         ("nc -l 80", "remote_shell"),
         ("nc -e sh host 1", "remote_shell"),
+        ("nc -c sh host 1", "remote_shell"),
+        ("ncat --exec x host 1", "remote_shell"),
+        ("ncat --sh-exec x host 1", "remote_shell"),
         ("socat TCP-LISTEN:80 -", "remote_shell"),
+        ("socat - EXEC:sh", "remote_shell"),
+        ("socat - system:sh", "remote_shell"),
         ("nc host 80", ""),
         ("dropdb x", "database"),
         ("mysqladmin drop x", "database"),
