@@ -72,6 +72,9 @@ mod tests {
     fn a_text_has_one_encoding() {
         for (text, encoded) in [("a-B_9.~", "a-B_9.~"), (":%/ é\0", "%3A%25%2F%20%C3%A9%00")] {
             assert_eq!(Encoded(text).to_string(), encoded);
+            let mut out = "before".to_owned();
+            encode_into(&mut out, text);
+            assert_eq!(out, format!("before{encoded}"));
             assert_eq!(decode(encoded).as_deref(), Some(text));
         }
         for other in ["%61", "%3a", "%", "%3", "%G0", "é", ":", "%FF", "a b"] {

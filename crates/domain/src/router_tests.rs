@@ -273,7 +273,10 @@ fn a_thread_inherits_its_parent_s_rules_and_its_own_id_beats_its_parent_s() {
         Some("own")
     );
     let by_user = bind("user", Match { user, ..any_rule() }, 0);
-    assert_eq!(route(vec![by_user, parent]).as_deref(), Some("parent"));
+    assert_eq!(route(vec![by_user.clone(), parent.clone()]).as_deref(), Some("parent"));
+    let router = Router::compile(vec![parent, by_user], Defaults::default()).unwrap();
+    let explanation = router.explain(&thread);
+    assert_eq!(explanation.considered[1].why, Why::Lost { to: 0, by: Reason::Names(Field::Chat) });
     let router = Router::compile(vec![own, parent_and_user], Defaults::default()).unwrap();
     let explanation = router.explain(&thread);
     assert_eq!(explanation.considered[1].why, Why::Lost { to: 0, by: Reason::OwnChat });
@@ -291,6 +294,8 @@ fn role_rules_are_decided_by_priority_then_by_the_role_s_name() {
     let same = vec![bind("a", role("staff"), 0), bind("a", role("admin"), 0)];
     let router = Router::compile(same, Defaults::default()).unwrap();
     assert_eq!(bound(router.route(&at("1"))).unwrap().matches, role("admin"));
+    let why = &router.explain(&at("1")).considered[0].why;
+    assert_eq!(*why, Why::Lost { to: 1, by: Reason::RoleName });
 
     let unclear = vec![bind("a", role("staff"), 0), bind("b", role("admin"), 0)];
     let conflicts = Router::compile(unclear, Defaults::default()).unwrap_err();
@@ -317,6 +322,23 @@ fn a_rule_that_refuses_keeps_its_messages_from_wider_rules() {
         Router::compile(vec![bind("a", any_rule(), 0), refusing.clone()], Defaults::default())
             .unwrap();
     assert_eq!(bound(router.route(&at("-100123"))), Some(&refusing));
+}
+
+#[test]
+fn an_explanation_shows_a_few_of_somebody_s_roles() {
+    let boss = Match { role: Some(RoleId::new("boss").unwrap()), ..any_rule() };
+    let router = Router::compile(vec![bind("a", boss, 0)], Defaults::default()).unwrap();
+    let why = |count: usize| {
+        let roles = (1..=count).map(|it| RoleId::new(it.to_string()).unwrap()).collect();
+        router.explain(&Address { roles, ..at("1") }).considered[0].why.to_string()
+    };
+    assert_eq!(why(8), "the sender's roles are 1, 2, 3, 4, 5, 6, 7, 8, the rule wants boss");
+    for more in [9, 10] {
+        assert_eq!(
+            why(more),
+            "the sender's roles are 1, 2, 3, 4, 5, 6, 7, 8, …, the rule wants boss"
+        );
+    }
 }
 
 #[test]

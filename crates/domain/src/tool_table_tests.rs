@@ -292,4 +292,8 @@ fn a_table_with_an_mcp_tool_more_exceeds_one_without() {
     assert!(!none.exceeds(&less) && less.exceeds(&none));
     let off = ToolTable::build(&ToolPolicy::default(), &Possible { mcp: Switch::Off, ..ALL_ON });
     assert!(!off.exceeds(&table) && table.exceeds(&off));
+    // Without servers it makes no difference what would be allowed of them.
+    let denying = ToolPolicy { deny: list(&["mcp__github__*"]), ..ToolPolicy::default() };
+    let denied = ToolTable::build(&denying, &Possible { mcp: Switch::Off, ..ALL_ON });
+    assert!(!off.exceeds(&denied) && !denied.exceeds(&off));
 }

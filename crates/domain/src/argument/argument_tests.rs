@@ -608,14 +608,20 @@ fn a_link_is_known_by_its_host() {
     check(
         &none,
         // A word with a dot and a slash that is no host, and `www.` inside of one.
-        &["a.b/c", "a_b.org/c", "1.5/2", "a..org/c", ".org/c", "awww.b"],
-        &["(www.b.org)", "see-www.b.org/x", "a-b.org/c", "b.org?c", "b.org#c"],
+        &["a.b/c", "a.b1/c", "a_b.org/c", "1.5/2", "a..org/c", ".org/c", "awww.b"],
+        &["(www.b.org)", "see-www.b.org/x", "see:www.b.org", "a-b.org/c", "b.org?c", "b.org#c"],
     );
     let odd = Bound::hosts(["docs.rs"]).unwrap();
     check(
         &odd,
         &["docs.rs:80", "docs.rs:443"],
         &["docs.rs\u{1}", "docs.rs\u{a0}", "docs.rs\\", "docs.rs?x", "docs.rs:8080"],
+    );
+    // Behind the host too: who cuts such a letter out, or takes it for an end, reads on elsewhere.
+    check(
+        &odd,
+        &["https://docs.rs/x"],
+        &["https://docs.rs/\u{1}x", "https://docs.rs/ x", "https://docs.rs/\\x"],
     );
 }
 

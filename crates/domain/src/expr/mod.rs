@@ -15,6 +15,10 @@ mod value;
 #[path = "expr_tests.rs"]
 mod tests;
 
+#[cfg(test)]
+#[path = "limit_tests.rs"]
+mod limit_tests;
+
 pub use value::{Bindings, Record, Value};
 
 use cel::parser::PrattParser;
