@@ -94,6 +94,7 @@ mod tests {
             (json!({"at": {"y": 2, "x": 1.0}, "amount": 1.0, "to": ["ann"]}), true),
             (json!({"to": ["ann"], "amount": 1, "at": {"x": 1, "y": 2}, "bcc": null}), true),
             (json!({"to": ["ann"], "amount": 1, "at": {"x": 1}}), false),
+            (json!({"to": ["ann"], "amount": 2, "at": {"x": 1, "y": 2}}), false),
             (json!({"to": ["ann", "ann"], "amount": 1, "at": {"x": 1, "y": 2}}), false),
             (json!({"to": ["ann"], "amount": 1, "at": {"x": 1, "y": 2}, "bcc": "eve"}), false),
             (json!([]), false),

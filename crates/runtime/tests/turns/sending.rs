@@ -26,7 +26,7 @@ agents:
   w: {memory: {global_writes: allow}, tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100']}}
   all: {memory: {scope: global}, tools: {also_allow: [send_message]}, send: {to: ['telegram:main:-100']}}
   none: {tools: {also_allow: [send_message]}}
-  lost: {tools: {also_allow: [send_message]}, send: {to: ['telegram:other:-100']}}
+  lost: {tools: {also_allow: [send_message]}, send: {to: ['telegram:other:-100', 'discord:main:-100'], flows: [{from: 'telegram:main:-100', to: 'telegram:other:-100'}, {from: 'telegram:main:-100', to: 'discord:main:-100'}]}}
 ";
 const PRIVATE: &str = "telegram:main:7";
 const GROUP: &str = "telegram:main:-100";
@@ -113,6 +113,10 @@ async fn b05_a_private_chat_s_words_do_not_reach_a_group() {
     assert_eq!(outbox(&fixture, "a").await, []);
     let refused = [GROUP, PRIVATE, "refused", "wider audience"].map(str::to_owned);
     assert_eq!(audit(&fixture, "a").await, [refused]);
+    let records = context(&fixture, "a").store.audit_tail(100).await.unwrap();
+    let record = records.iter().find(|it| &*it.kind == "message.send").unwrap();
+    let content: Value = serde_json::from_str(record.content.as_ref().unwrap()).unwrap();
+    assert_eq!(content["source"], PRIVATE);
 }
 
 #[tokio::test]
@@ -173,8 +177,15 @@ async fn without_a_place_to_send_to_there_is_no_tool() {
     assert_eq!(verdict.to_string(), "no place to send to; `send.to` names some");
     let told = say(&fixture, "none", GROUP, &send(GROUP)).await;
     assert!(told.contains("you do not have the tool `send_message`"), "{told}");
-    let told = say(&fixture, "lost", GROUP, &send("telegram:other:-100")).await;
+    let told = say(&fixture, "lost", "telegram:main:-200", &send("telegram:other:-100")).await;
     assert!(told.contains("not everyone"), "{told}");
+    // An account is one of its platform's, and is known by its name there.
+    for (target, account) in
+        [("telegram:other:-100", "`other` of telegram"), ("discord:main:-100", "`main` of discord")]
+    {
+        let told = say(&fixture, "lost", GROUP, &send(target)).await;
+        assert!(told.contains(&format!("there is no account {account}")), "{told}");
+    }
     assert_eq!(outbox(&fixture, "lost").await, []);
 }
 
