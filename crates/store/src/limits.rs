@@ -237,3 +237,7 @@ fn usage(usage: &Usage) -> Result<()> {
         within("the usage of a turn", usize::try_from(value).unwrap_or(usize::MAX), max)
     })
 }
+
+#[cfg(test)]
+#[path = "limits_tests.rs"]
+mod tests;

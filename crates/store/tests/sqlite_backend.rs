@@ -10,7 +10,8 @@ mod common;
 use async_trait::async_trait;
 use common::{agent, agent_db, audit, entry, open, options};
 use insula_store::{
-    AuditKey, DaemonCommand, EventKey, KeyExposure, Reserved, Store, StoreError, StoreOptions,
+    AgentCommand, AuditKey, DaemonCommand, EventKey, KeyExposure, Reserved, Store, StoreError,
+    StoreOptions,
 };
 use insula_world::storage::Job;
 use insula_world::{Clock, Random, StorageExecutor, Timestamp, World};
@@ -85,6 +86,44 @@ async fn a_retired_agent_can_not_create_its_file_again() {
     fs::remove_dir_all(home.path().join("agents/a")).unwrap();
     assert!(a.commit(vec![audit("two")], &fence).await.is_err());
     assert!(!home.path().join("agents/a").exists());
+}
+
+#[tokio::test]
+async fn a_handle_tells_its_life_and_how_often_something_was_erased() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let first = store.agent(&agent("a"));
+    first.commit(vec![audit("one")], &fence).await.unwrap();
+    let mut seen = first.erasures();
+    for _ in 0..2 {
+        let erase = AgentCommand::EraseAuditContent(1..=1);
+        first.commit(vec![erase], &fence).await.unwrap();
+        assert!(first.erasures() > seen);
+        seen = first.erasures();
+    }
+    // A name that is used again is another agent, whichever handle is asked.
+    let life = first.incarnation();
+    assert_eq!(store.agent(&agent("a")).incarnation(), life);
+    assert_ne!(store.agent(&agent("b")).incarnation(), life);
+    store.retire(&agent("a")).await;
+    assert_ne!(store.agent(&agent("a")).incarnation(), life);
+    assert_eq!(first.incarnation(), life);
+}
+
+#[tokio::test]
+async fn the_daemon_s_records_are_read_from_a_place_on() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    for kind in ["one", "two", "three"] {
+        let record = DaemonCommand::Audit(entry(kind));
+        store.daemon().commit(vec![record], &fence).await.unwrap();
+    }
+    let all = store.daemon().audit_tail(9).await.unwrap();
+    let after = store.daemon().audit_after(all[0].seq, 9).await.unwrap();
+    assert!(all.len() >= 3);
+    assert_eq!(after, all[1..]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
