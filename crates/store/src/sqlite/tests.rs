@@ -336,7 +336,7 @@ fn settings_are_as_promised() {
             ("trusted_schema", 0),
             ("foreign_keys", 1),
             ("busy_timeout", 5_000),
-            ("cache_size", -96),
+            ("cache_size", -i64::from(AGENT.cache_kib)),
         ] {
             let found: i64 = db
                 .read(|sql| sql.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0)))
