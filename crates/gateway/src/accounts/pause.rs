@@ -12,7 +12,7 @@ const CAP: Duration = Duration::from_secs(300);
 
 /// How often credentials that were refused are tried again without having changed. Now and
 /// then a platform is wrong about that.
-const REFUSED: Duration = Duration::from_secs(30 * 60);
+const REFUSED: Duration = Duration::from_secs(5 * 60);
 
 /// The longest wait that a platform can ask for.
 const ASKED_MAX: Duration = Duration::from_secs(60 * 60);

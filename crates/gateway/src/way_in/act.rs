@@ -266,6 +266,9 @@ impl WayIn {
     }
 
     async fn pair(&self, visitor: &Visitor<'_>, code: &str) -> String {
+        if code.is_empty() {
+            return "say the code too, as the one who asks was told it".to_owned();
+        }
         let Visitor { agent, guest, envelope, .. } = visitor;
         let on = Some(envelope.address.platform);
         match self.house.approve_pairing(agent, code, on, &guest.actor()).await {

@@ -118,7 +118,8 @@ impl WayIn {
                     group: None,
                 };
                 self.to_turn(chat, visitor, &message).await?;
-                self.out.answered(agent, question, &text).await;
+                let by = visitor.guest.name();
+                self.out.answered(agent, question, (&text, &by)).await;
                 acknowledge("").await;
                 Ok(())
             }

@@ -233,8 +233,7 @@ impl WayOut {
         outcome: ApprovalOutcome,
         by: Option<Box<str>>,
     ) {
-        // As code, so that nothing in an id counts as formatting.
-        let by = by.map(|by| format!(" by `{}`", by.replace('`', "'"))).unwrap_or_default();
+        let by = by.map(|by| format!(" by {}", as_code(&by))).unwrap_or_default();
         let said = match outcome {
             ApprovalOutcome::Approved => format!("Approved{by}."),
             ApprovalOutcome::Denied => format!("Denied{by}."),
@@ -250,10 +249,17 @@ impl WayOut {
         }
     }
 
-    /// Says below a question in its chat what was answered, and takes its buttons away.
-    pub async fn answered(&self, agent: &AgentContext, question: DeliveryId, answer: &str) {
+    /// Says below a question in its chat what was answered and by whom, and takes its buttons
+    /// away.
+    pub async fn answered(
+        &self,
+        agent: &AgentContext,
+        question: DeliveryId,
+        (answer, by): (&str, &str),
+    ) {
+        let said = format!("Answer of {}: {answer}", as_code(by));
         match agent.store.delivery(question).await {
-            Ok(Some(asked)) => self.say_below(agent, asked, &format!("Answer: {answer}")).await,
+            Ok(Some(asked)) => self.say_below(agent, asked, &said).await,
             Ok(None) => {}
             Err(error) => {
                 tracing::warn!(agent = %agent.id, %error, "a question can't be looked up");
@@ -321,6 +327,11 @@ impl WayOut {
         }
         Ok(())
     }
+}
+
+/// Somebody's id as code, so that nothing in it counts as formatting.
+fn as_code(id: &str) -> String {
+    format!("`{}`", id.replace('`', "'"))
 }
 
 /// The beginning of a long text.

@@ -135,9 +135,10 @@ fn a_question_with_answers_has_them_as_buttons_while_it_is_open() {
         let choice = life.out.find_button(&a, &asked.buttons[1].1).await;
         let Some(Choice::Reply { question, text, .. }) = choice else { panic!("{choice:?}") };
         assert_eq!(text, "blue");
-        life.out.answered(&a, question, "blue").await;
+        life.out.answered(&a, question, ("blue", "telegram:43")).await;
         let now = fake.seen().remove(0);
-        assert!(now.text.ends_with("Answer: blue") && now.buttons.is_empty(), "{now:?}");
+        assert!(now.text.ends_with("Answer of `telegram:43`: blue"), "{now:?}");
+        assert!(now.buttons.is_empty(), "{now:?}");
         // Once something else was said, it is no longer open.
         life.say("a", "c1", "say something else").await;
         fake.count(2).await;

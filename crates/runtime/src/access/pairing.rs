@@ -183,6 +183,10 @@ impl House {
             let request = found.ok_or_else(|| PairError::NotAsking(pairing_name(typed).into()))?;
             return self.let_in(agent, request, actor).await;
         }
+        // Nobody guesses by saying nothing.
+        if typed.trim().is_empty() {
+            return Err(PairError::NoSuchCode);
+        }
         // Without a platform all of them are meant: a line of its own counts those.
         let counted = on.map_or("*", Platform::as_str);
         let tries = agent.store.pairing_tries(counted).await?;

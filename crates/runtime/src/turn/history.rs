@@ -91,14 +91,20 @@ pub(crate) async fn load(
 /// turn ran was journalled before that turn's reply, and is shown after it; one that joined a
 /// turn while its tools ran is shown after their results, which belong to their calls.
 pub(crate) fn arrange(messages: &mut [Message]) {
-    // What the workspace says comes before what people said, whenever it was read; and before a
-    // message what came with it.
-    let place = |message: &Message| match &*message.principal {
-        GUIDE => 0,
-        CONTEXT => 1,
-        _ => 2,
-    };
-    messages.sort_by_key(|message| (message.turn, place(message), message.seq));
+    // What the workspace says comes before what people said, whenever it was read.
+    messages.sort_by_key(|message| (message.turn, *message.principal != *GUIDE, message.seq));
+    // What came with a message stands behind it in the journal, and is shown before it: before
+    // that one, and not before another that was joined with it.
+    let mut at = 0;
+    while let Some(message) = messages.get(at) {
+        let came_with = |it: &&Message| *it.principal == *CONTEXT && it.turn == message.turn;
+        let with = match *message.principal == *CONTEXT {
+            true => 0,
+            false => messages[at + 1..].iter().take_while(came_with).count(),
+        };
+        messages[at..=at + with].rotate_left(1);
+        at += with + 1;
+    }
     let mut at = 0;
     while at < messages.len() {
         let mut calls = calls_of(&messages[at]);
@@ -319,5 +325,43 @@ impl Kept {
         self.by_age.remove(&age);
         self.bytes -= size;
         Some(window)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use insula_world::Timestamp;
+
+    fn message(seq: u64, principal: &str) -> Message {
+        Message {
+            session: SessionId(1),
+            seq: MessageSeq(seq),
+            turn: Some(TurnId(1)),
+            role: Role::User,
+            parts: vec![Part::Text(format!("{principal} {seq}"))],
+            principal: principal.into(),
+            scope: "s".into(),
+            label: "l".into(),
+            generation: 1,
+            at: Timestamp::from_millis(0),
+        }
+    }
+
+    #[test]
+    fn what_came_with_a_message_is_shown_before_that_one_and_no_other() {
+        let ann = "telegram:1";
+        let journal = [(1, ann), (2, ann), (3, CONTEXT), (4, CONTEXT), (5, ann), (6, CONTEXT)];
+        let mut shown: Vec<Message> = journal.iter().map(|(seq, who)| message(*seq, who)).collect();
+        // Twice: a turn that hears more arranges what it has again.
+        for _ in 0..2 {
+            arrange(&mut shown);
+            let order: Vec<u64> = shown.iter().map(|message| message.seq.0).collect();
+            assert_eq!(order, [1, 3, 4, 2, 6, 5]);
+        }
+        // Of a message that is not there, what came with it stays where it is.
+        let mut cut = vec![message(3, CONTEXT), message(4, CONTEXT), message(5, ann)];
+        arrange(&mut cut);
+        assert_eq!(cut.iter().map(|message| message.seq.0).collect::<Vec<_>>(), [3, 4, 5]);
     }
 }

@@ -1,7 +1,7 @@
 //! The gate where it is pressed: the same refused call again and again, calls that wait while
 //! others are made, and calls that a crash cut off.
 
-use crate::play::{acts, call, delegate, house, play, say, tell};
+use crate::play::{acts, call, delegate, house, play, say, tell, together};
 use crate::support::{Fixture, end, reply, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
@@ -276,6 +276,18 @@ fn a_call_that_had_begun_before_a_crash_is_not_made_again() {
     let run = call("terminal", json!({ "command": "hang" }));
     let told = after_a_crash("agents:\n  a: {tools: [terminal]}\n", &acts([run, tell()]), 1, true);
     assert!(told.contains("was interrupted and its outcome is unknown"), "{told}");
+}
+
+#[test]
+fn of_several_calls_in_one_answer_a_crash_leaves_none_without_a_result() {
+    let done = call("todo", json!({}));
+    let cut_off = call("terminal", json!({ "command": "hang" }));
+    let program = acts([together([done, cut_off]), tell()]);
+    let told = after_a_crash("agents:\n  a: {tools: [terminal, todo]}\n", &program, 1, true);
+    let results: Vec<&str> = told.split("\n--\n").collect();
+    assert_eq!(results.len(), 2, "{told}");
+    assert!(!results[0].contains("interrupted"), "{told}");
+    assert!(results[1].contains("was interrupted and its outcome is unknown"), "{told}");
 }
 
 #[test]

@@ -339,6 +339,22 @@ bindings:
 }
 
 #[tokio::test]
+async fn in_one_conversation_each_turn_shows_the_memory_of_its_own_scope() {
+    let fixture = open("agents:\n  u: {memory: {scope: user}}\n").await;
+    let at = |chat, user| address("telegram", "default", chat, user, None);
+    let agent = context(&fixture, "u");
+    assert_eq!(agent.session_key(&at("-2", "1")), agent.session_key(&at("-2", "2")));
+    say_at(&fixture, "u", &at("-1", "1"), &add("the canary is zx81")).await;
+    let from = fixture.upstream().seen().len();
+    for user in ["1", "2", "1"] {
+        say_at(&fixture, "u", &at("-2", user), "hello").await;
+    }
+    let prompts = prompts(&fixture, from);
+    let shown: Vec<bool> = prompts.iter().map(|prompt| prompt.contains("zx81")).collect();
+    assert_eq!(shown, [true, false, true], "{prompts:?}");
+}
+
+#[tokio::test]
 async fn a_scope_has_the_values_of_the_account_that_a_message_came_by() {
     let account = |org: &str| {
         format!("{{token: x, base_url: 'http://127.0.0.1:9', metadata: {{org_id: {org}}}}}")

@@ -14,6 +14,11 @@ pub fn call(tool: &str, arguments: Value) -> Value {
     json!({ "call": tool, "arguments": arguments })
 }
 
+/// Makes several calls in one answer.
+pub fn together<const N: usize>(calls: [Value; N]) -> Value {
+    json!({ "together": calls.to_vec() })
+}
+
 /// Says something, which ends the turn.
 pub fn say(text: &str) -> Value {
     json!({ "say": text })
@@ -57,11 +62,21 @@ pub fn play(seen: &Seen) -> Vec<Step> {
     if act["hang"] == true {
         return vec![Step::Hang];
     }
-    let (delta, reason) = match &act["call"] {
-        Value::String(tool) => {
-            let function = json!({ "name": tool, "arguments": act["arguments"].to_string() });
-            let call = json!({ "index": 0, "id": format!("c{at}"), "type": "function", "function": function });
-            (json!({ "tool_calls": [call] }), "tool_calls")
+    let calls = match (&act["together"], &act["call"]) {
+        (Value::Array(calls), _) => calls.as_slice(),
+        (_, Value::String(_)) => std::slice::from_ref(act),
+        _ => &[],
+    };
+    let tool_call = |(index, call): (usize, &Value)| {
+        let function = json!({ "name": call["call"], "arguments": call["arguments"].to_string() });
+        // By the number of the answer, and among several of one answer by their own.
+        let id = if index == 0 { format!("c{at}") } else { format!("c{at}-{index}") };
+        json!({ "index": index, "id": id, "type": "function", "function": function })
+    };
+    let (delta, reason) = match calls {
+        [_, ..] => {
+            let calls: Vec<Value> = calls.iter().enumerate().map(tool_call).collect();
+            (json!({ "tool_calls": calls }), "tool_calls")
         }
         _ if act["tell"] == true => {
             let results = said[from..].iter().filter(|(role, _)| role == "tool");
