@@ -5,7 +5,7 @@ use super::open::Format;
 /// An agent's database.
 pub(crate) const AGENT: Format = Format {
     application_id: 0x696e_7361, // "insa"
-    cache_kib: 80,
+    cache_kib: 96,
     statements: 110,
     migrations: &[
         concat!(
@@ -30,7 +30,7 @@ pub(crate) const AGENT: Format = Format {
 /// The daemon's database.
 pub(crate) const DAEMON: Format = Format {
     application_id: 0x696e_7364, // "insd"
-    cache_kib: 512,
+    cache_kib: 1_024,
     statements: 25,
     migrations: &[
         concat!(
