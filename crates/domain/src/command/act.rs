@@ -22,7 +22,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         "dd" => {
             for arg in rest {
                 if let Some(to) = arg.text.strip_prefix("of=") {
-                    act.written(&Arg { text: to.to_owned(), ..arg.clone() }, &mut add);
+                    act.written(&arg.but(to), &mut add);
                 }
             }
         }
@@ -95,8 +95,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
                 text.starts_with("e ")
                     || text.starts_with("1e")
                     || (text.starts_with('s')
-                        && text.ends_with(['e'])
-                        && text.len() > 3
+                        && text.ends_with('e')
                         && !text.contains(char::is_whitespace)
                         && text.matches('/').count() == 3)
             };
@@ -207,9 +206,7 @@ impl Act<'_> {
 
 /// Whether an argument is the whole system, or the whole home.
 pub(super) fn is_whole(arg: &Arg, folder: Option<&str>) -> bool {
-    let is_here = folder.is_some() && matches!(&*arg.text, "*" | "." | "./" | "./*" | ".*");
-    let arg = if is_here { Arg { text: ".".to_owned(), ..arg.clone() } } else { arg.clone() };
-    path::place(&arg, folder) == Place::Whole
+    path::place(arg, folder) == Place::Whole
 }
 
 fn delete(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
@@ -240,25 +237,17 @@ fn system(verb: &str, add: &mut impl FnMut(DangerRule)) {
 }
 
 fn kill(rest: &[Arg], add: &mut impl FnMut(DangerRule)) {
-    let mut ids = rest.iter();
     // The first word with a dash is a signal; another is a group, and `-1` is everybody.
-    let mut signals = 0;
-    let mut takes_value = false;
-    for arg in ids.by_ref() {
-        let text = &*arg.text;
-        if takes_value {
-            takes_value = false;
-        } else if matches!(text, "-s" | "-n" | "--signal") {
-            (takes_value, signals) = (true, signals + 1);
-        } else if matches!(text, "-l" | "-L" | "--list") {
-            return;
-        } else if text == "--" {
-        } else if text.starts_with('-') && signals == 0 {
-            signals += 1;
-        } else if text == "-1" || text == "1" || text == "0" && signals > 1 {
-            add(DangerRule::KillAll);
-        } else if !arg.is_known && arg.is_open && text.is_empty() {
-            // A process of its own, most likely, kept in a variable: `kill $pid`.
+    let (mut has_signal, mut takes_value) = (false, false);
+    for arg in rest {
+        match &*arg.text {
+            _ if takes_value => takes_value = false,
+            "-s" | "-n" | "--signal" => (takes_value, has_signal) = (true, true),
+            "-l" | "-L" | "--list" => return,
+            "1" => add(DangerRule::KillAll),
+            "-1" if has_signal => add(DangerRule::KillAll),
+            // `--` too: what follows is no signal.
+            text => has_signal |= text.starts_with('-'),
         }
     }
 }
@@ -267,17 +256,14 @@ fn permissions(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
     let recursive = act.short('R') || act.long("recursive");
     let wide = |text: &str| {
         let text = text.trim_start_matches('0');
-        let is_number = text.len() >= 3 && text.chars().all(|it| it.is_digit(8));
+        let is_number = text.chars().all(|it| it.is_digit(8));
         let everybody = text.ends_with(['2', '3', '6', '7']);
         let special = text.len() > 3;
-        let symbols = text.contains("+s")
-            || text.contains("=s")
-            || text.split(',').any(|part| {
-                part.split_once(['+', '=']).is_some_and(|(who, what)| {
-                    what.contains('w') && (who.contains('o') || who.contains('a'))
-                        || what.contains('s')
-                })
-            });
+        let symbols = text.split(',').any(|part| {
+            part.split_once(['+', '=']).is_some_and(|(who, what)| {
+                what.contains('w') && who.contains(['o', 'a']) || what.contains('s')
+            })
+        });
         is_number && (everybody || special) || symbols
     };
     // What begins with a dash is an option, or takes rights away; with a comma it may do both.

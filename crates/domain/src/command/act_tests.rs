@@ -2,11 +2,11 @@
 
 use super::{classify, classify_code};
 
-fn said(line: &str) -> String {
+pub(super) fn said(line: &str) -> String {
     classify(line).finding().map(|it| it.rule.as_str().to_owned()).unwrap_or_default()
 }
 
-fn check(lines: &[(&str, &str)]) {
+pub(super) fn check(lines: &[(&str, &str)]) {
     let wrong: Vec<_> = lines
         .iter()
         .map(|(line, rule)| (line, rule, said(line)))
@@ -37,6 +37,11 @@ fn the_machine_is_looked_at_or_changed() {
         ("kill -9 123", ""),
         ("kill -l", ""),
         ("kill 0", ""),
+        ("kill -1 5", ""),
+        ("kill -l 1", ""),
+        ("kill -s KILL -1", "kill_all"),
+        ("kill -s 1 5", ""),
+        ("kill -- -1", "kill_all"),
         ("kill -9 0", ""),
         ("init 3", ""),
         ("init 6", "host_power"),
@@ -77,6 +82,12 @@ fn files_are_read_or_written() {
         ("chmod -w x", ""),
         ("chmod 644 /dev/sda", "system_file"),
         ("chmod 644 x", ""),
+        ("chmod 7 x", "permissions"),
+        ("chmod 4 x", ""),
+        ("chmod 0 x", ""),
+        ("chmod 8 x7", ""),
+        ("chmod g=s x", "permissions"),
+        ("chmod a=rw x", "permissions"),
         ("chmod u+w x", ""),
         ("chmod 644 /etc/hosts", "system_file"),
         ("chown me x", "permissions"),
@@ -108,6 +119,14 @@ fn a_path_is_what_it_leads_to() {
         ("rm -r '/dev/*'", "delete"),
         ("rm -rf ~$X", "delete"),
         ("touch /dev", "system_file"),
+        ("touch ../.bashrc", "system_file"),
+        ("touch x/../.bashrc", "system_file"),
+        ("touch ../x", ""),
+        ("touch /etc/$X", "system_file"),
+        ("touch /etcetera/$X", ""),
+        ("touch /var/lib", "system_file"),
+        ("touch .bashrc/../x", ""),
+        ("cd /; rm -rf '*'", "delete"),
         ("touch /tmp", ""),
         ("cd /etc; touch x", "system_file"),
         ("cd /etc; touch ~/x", ""),
@@ -150,6 +169,7 @@ fn code_is_judged_by_its_names_and_strings() {
         ("python", "import shutil; shutil.rmtree('x')", "inline_code"),
         ("python", "import os; os.system(\"\"\"rm -rf /\"\"\")", "wipe_system"),
         ("python", "x = \"\"; import os; os.system(\"reboot\")", "host_power"),
+        ("python", "x = '''a'''; import os; os.system('reboot')", "host_power"),
         ("python", "subprocess.run([\"rm\", \"-rf\", \"/\"])", "wipe_system"),
         ("python", "subprocess.run([\"rm\"] + [\"-rf\", \"/\"])", "inline_code"),
         ("python", "eval", "inline_code"),
@@ -173,6 +193,24 @@ fn work_is_kept_or_thrown_away() {
     check(&[
         ("git tag -d v1", "history"),
         ("git tag v1", ""),
+        ("git push --force-with-lease", "history"),
+        ("git push -d o x", "history"),
+        ("git push --delete o x", "history"),
+        ("git push --mirror", "history"),
+        ("git push --prune o", "history"),
+        ("git push origin :x", "history"),
+        ("git reset --hard", "history"),
+        ("git reset --merge", "history"),
+        ("git reset --keep x", "history"),
+        ("git reset x", ""),
+        ("git filter-branch x", "history"),
+        ("git prune", "history"),
+        ("git checkout .", "history"),
+        ("git checkout --force x", "history"),
+        ("git checkout -- x", "history"),
+        ("git bisect start rm -rf x", ""),
+        ("git submodule add rm -rf x", ""),
+        ("git -C hook status", ""),
         ("git branch -D x", "history"),
         ("git branch --delete --force x", "history"),
         ("git branch --delete x", ""),
@@ -240,6 +278,9 @@ fn what_is_outside_is_asked_or_changed() {
         ("docker run -v /:/host x", "privilege"),
         ("docker rm x", "publish"),
         ("docker ps", ""),
+        ("kubectl get pods -n x delete", ""),
+        ("kubectl -n x delete pod", "publish"),
+        ("kubectl --context prod delete pod", "publish"),
     ]);
 }
 

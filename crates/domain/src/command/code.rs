@@ -181,24 +181,16 @@ pub(super) fn judge(language: &str, text: &str, depth: usize, worst: &mut Worst)
 /// Judges strings as the command lines they may be: each alone, and neighbours as one.
 fn commands(strings: &[Literal], depth: usize, worst: &mut Worst) {
     let around = Around { depth: depth + 1, ..Around::default() };
+    // Most strings are no command lines.
+    let mut command = |line: &str| worst.suspect(|it| judge::script(line, around.clone(), it));
     let mut line = String::new();
     for string in strings {
-        known_danger(&string.text, &around, worst);
+        command(&string.text);
         if !string.is_next || line.len() > LINE_BYTES_MAX {
             line.clear();
         }
         line.push_str(&format!(" '{}'", string.text.replace('\'', r"'\''")));
-        known_danger(&line, &around, worst);
-    }
-}
-
-/// Counts only what is known to be dangerous: most strings are no command lines.
-fn known_danger(line: &str, around: &Around, worst: &mut Worst) {
-    let found = worst.aside(|aside| judge::script(line, around.clone(), aside));
-    if let Some(finding) = found
-        && !matches!(finding.rule, DangerRule::Dynamic | DangerRule::Unreadable)
-    {
-        worst.add(finding.rule, &finding.piece);
+        command(&line);
     }
 }
 

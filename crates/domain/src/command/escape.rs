@@ -1,17 +1,19 @@
 //! Programs that are no shells and run a command when they are told to: debuggers, editors,
 //! databases, managers of packages and of terminals.
 
-use super::judge::{self, Case};
+use super::judge::Case;
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{Worst, code};
+use super::{Worst, code, wrapper};
 
 /// Judges what such a program is told to run.
 pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let told = || {
-        let bodies = case.simple.bodies.iter().map(|(body, _)| &**body);
-        let texts = rest.iter().map(|arg| &*arg.text);
-        texts.chain(bodies).chain(case.simple.feed.as_deref()).flat_map(str::lines).map(str::trim)
+        let bodies = case.simple.bodies.iter().map(|(body, is_known)| (&**body, *is_known));
+        let texts = rest.iter().map(|arg| (&*arg.text, arg.is_known));
+        let fed = case.simple.feed.as_deref().map(|feed| (feed, true));
+        let all = texts.chain(bodies).chain(fed);
+        all.flat_map(|(text, is_known)| text.lines().map(move |line| (line.trim_start(), is_known)))
     };
     let marks: &[&str] = match name {
         "sqlite3" | "duckdb" => &[".shell ", ".system ", ".sh "],
@@ -21,10 +23,11 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         "bc" | "gnuplot" => &["!", "system "],
         _ => &[],
     };
-    for line in told() {
+    for (line, is_known) in told() {
         for mark in marks {
             if let Some(command) = line.strip_prefix(mark) {
-                judge::script(command, case.around.inside(), worst);
+                let command = Arg { is_known, ..Arg::known(command) };
+                wrapper::text(&command, case, worst);
             }
         }
         if matches!(name, "gdb" | "lldb")
@@ -38,14 +41,14 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
     }
     match name {
         "npm" | "pnpm" | "yarn" => each_after(rest, &["-c", "--call"], |arg| {
-            judge::script(&arg.text, case.around.inside(), worst);
+            wrapper::text(arg, case, worst);
         }),
         "man" => each_after(rest, &["-P", "--pager"], |arg| {
-            judge::script(&arg.text, case.around.inside(), worst);
+            wrapper::text(arg, case, worst);
         }),
         // How it tests the archive that it made.
         "zip" => each_after(rest, &["-TT", "--unzip-command"], |arg| {
-            judge::script(&arg.text, case.around.inside(), worst);
+            wrapper::text(arg, case, worst);
         }),
         "make" | "gmake" | "ninja" | "just" => {
             let is_stdin = |arg: &Arg| matches!(&*arg.text, "-" | "/dev/stdin" | "-f-");
@@ -54,11 +57,10 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
             }
         }
         "start-stop-daemon" => {
-            let mut words: Vec<&str> = Vec::new();
-            each_after(rest, &["-x", "--exec", "-a", "--startas"], |arg| words.push(&arg.text));
-            let own = rest.iter().skip_while(|arg| arg.text != "--").skip(1);
-            words.extend(own.map(|arg| &*arg.text));
-            judge::script(&words.join(" "), case.around.inside(), worst);
+            let mut words: Vec<Arg> = Vec::new();
+            each_after(rest, &["-x", "--exec", "-a", "--startas"], |arg| words.push(arg.clone()));
+            words.extend(rest.iter().skip_while(|arg| arg.text != "--").skip(1).cloned());
+            wrapper::joined(&words, case, worst);
         }
         _ => {}
     }

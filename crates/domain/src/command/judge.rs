@@ -70,8 +70,6 @@ pub(super) struct Simple {
     pub(super) bodies: Vec<(String, bool)>,
     /// Whether there was anything at all.
     pub(super) has_words: bool,
-    /// Whether it reads from a file.
-    pub(super) reads: bool,
     pub(super) is_fed: bool,
     pub(super) feed: Option<String>,
     /// As it was written.
@@ -193,13 +191,10 @@ fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
             }
             // Close enough: everything it could print, in order.
             let plain = format.replace("\\n", "\n");
-            return Some(match rest.len() {
-                1 => plain,
-                _ => plain.replacen("%s", &words, 1).replace("%b", &words),
-            });
+            return Some(plain.replacen("%s", &words, 1).replace("%b", &words));
         }
         "cat" if rest.is_empty() => {
-            return simple.bodies.first().filter(|(_, known)| *known).map(|(body, _)| body.clone());
+            return simple.bodies.last().filter(|(_, known)| *known).map(|(body, _)| body.clone());
         }
         _ => {}
     }

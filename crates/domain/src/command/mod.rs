@@ -25,6 +25,12 @@ mod act_tests;
 #[cfg(test)]
 mod command_tests;
 #[cfg(test)]
+mod limit_tests;
+#[cfg(test)]
+mod shell_tests;
+#[cfg(test)]
+mod wrapper_tests;
+#[cfg(test)]
 mod wrapping_tests;
 
 pub use input::runs_its_input;
@@ -144,6 +150,15 @@ impl Worst {
         judge(&mut aside);
         self.work = aside.work;
         aside.finding
+    }
+
+    /// Judges what may be no command at all: only what is known to be dangerous counts.
+    fn suspect(&mut self, judge: impl FnOnce(&mut Self)) {
+        if let Some(finding) = self.aside(judge)
+            && !matches!(finding.rule, DangerRule::Dynamic | DangerRule::Unreadable)
+        {
+            self.add(finding.rule, &finding.piece);
+        }
     }
 
     fn add(&mut self, rule: DangerRule, piece: &str) {

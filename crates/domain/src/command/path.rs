@@ -96,10 +96,10 @@ pub(super) fn tidy(text: &str, folder: Option<&str>) -> String {
     for part in rest.split('/') {
         match part {
             "" | "." => {}
-            ".." if !parts.is_empty() && parts.last() != Some(&"..") => {
+            // Which folder a way up leads to is not known; it may be the home.
+            ".." => {
                 parts.pop();
             }
-            ".." if start == "/" => {}
             part => parts.push(part),
         }
     }
@@ -138,8 +138,7 @@ fn absolute(path: &str, parts: &[&str], arg: &Arg) -> Place {
         };
     }
     if !arg.is_known {
-        let below = SYSTEM.iter().any(|system| path.starts_with(&format!("{system}/")));
-        return if below { Place::System } else { Place::Ordinary };
+        return if is_system(path) { Place::System } else { Place::Ordinary };
     }
     match parts {
         [] | [""] => Place::Whole,
@@ -149,11 +148,15 @@ fn absolute(path: &str, parts: &[&str], arg: &Arg) -> Place {
         }
         [one, two] if TOP.contains(one) && is_pattern(two) => Place::Whole,
         ["home" | "Users", _] | ["home" | "Users", _, _] => Place::Whole,
-        _ if SYSTEM.iter().any(|it| path.strip_prefix(it).is_some_and(|r| r.starts_with('/'))) => {
-            Place::System
-        }
+        _ if is_system(path) => Place::System,
         _ => Place::Ordinary,
     }
+}
+
+/// Whether it is a folder of the system, or below one.
+fn is_system(path: &str) -> bool {
+    let below = |rest: &str| rest.is_empty() || rest.starts_with('/');
+    SYSTEM.iter().any(|system| path.strip_prefix(system).is_some_and(below))
 }
 
 /// Below a home folder.

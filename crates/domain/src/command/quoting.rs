@@ -29,7 +29,8 @@ impl Reader<'_> {
         while let Some(next) = self.peek(0) {
             match next {
                 ' ' | '\t' | '\r' | '\n' | ';' | '&' | '|' | ')' => break,
-                '<' | '>' if self.peek(1) == Some('(') && text.is_empty() && pieces.is_empty() => {
+                '<' | '>' if self.peek(1) == Some('(') => {
+                    flush(&mut text, &mut pieces);
                     self.at += 2;
                     self.nested(Some(')'))?;
                     pieces.push(Piece::Unknown { is_quoted: true });
@@ -137,7 +138,6 @@ impl Reader<'_> {
                         Some('\n') => {}
                         Some(it @ ('$' | '`' | '"' | '\\')) => text.push(it),
                         Some(it) => text.extend(['\\', it]),
-                        None if close.is_none() => text.push('\\'),
                         None => return Err(UNREADABLE),
                     }
                     self.at += 2;
@@ -211,7 +211,7 @@ impl Reader<'_> {
         }
     }
 
-    fn name(&mut self) -> String {
+    pub(super) fn name(&mut self) -> String {
         let rest = self.text[self.at..].iter();
         let name: String =
             rest.take_while(|it| it.is_ascii_alphanumeric() || **it == '_').collect();
@@ -299,7 +299,7 @@ impl Reader<'_> {
     pub(super) fn nested(&mut self, close: Option<char>) -> Result<Option<String>, Stop> {
         let depth = self.around.depth + 1;
         self.spend(self.around.work())?;
-        let inner = Around { depth, is_fed: false, feed: None, ..self.around.clone() };
+        let inner = Around { depth, ..self.around.clone() };
         let outer = std::mem::replace(&mut self.around, inner);
         let read = self.list(close);
         self.around = outer;

@@ -25,7 +25,7 @@ const EXPANDED_MAX: usize = 64 * 1024;
 /// A compound command that has begun.
 struct Group {
     kind: Kind,
-    /// Whether something is piped into it.
+    /// Whether something is piped into it, or into one around it.
     is_fed: bool,
 }
 
@@ -132,6 +132,8 @@ impl<'w> Reader<'w> {
             self.blanks();
             if list.simple.is_empty() {
                 list.start = self.at;
+                // What its words substitute reads what it reads itself.
+                self.around.is_fed = list.is_fed();
             }
             let Some(next) = self.peek(0) else {
                 self.finish(&mut list, End::Other)?;
@@ -200,10 +202,9 @@ impl<'w> Reader<'w> {
             return Ok(());
         }
         self.spend(1 + list.groups.len() + list.functions.len())?;
-        let is_inside_fed = list.groups.iter().any(|group| group.is_fed);
         if !simple.is_empty() {
             simple.source = self.text[list.start..self.at].iter().collect();
-            simple.is_fed = list.is_fed || is_inside_fed;
+            simple.is_fed = list.is_fed();
             simple.feed = list.feed.take();
             let name = simple.args.first().map(|arg| arg.text.clone()).unwrap_or_default();
             let multiplies = matches!(end, End::Pipe | End::Background) || simple.is_fed;
@@ -334,9 +335,13 @@ impl<'w> Reader<'w> {
 
 impl List {
     fn open(&mut self, kind: Kind) {
-        self.groups.push(Group { kind, is_fed: self.is_fed });
+        self.groups.push(Group { kind, is_fed: self.is_fed() });
         (self.is_fed, self.feed) = (false, None);
-        self.count += 1;
+    }
+
+    /// Whether something is piped into the next command, or into a group around it.
+    fn is_fed(&self) -> bool {
+        self.is_fed || self.groups.last().is_some_and(|group| group.is_fed)
     }
 
     fn close_functions(&mut self) {

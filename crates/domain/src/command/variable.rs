@@ -70,7 +70,7 @@ pub(super) fn set(
             // A pager reads what others printed, and so does what stands behind a bar.
             let is_fed = name.ends_with("PAGER") || value.starts_with('|');
             let value = value.trim_start_matches(['|', '-']);
-            script(value, Around { is_fed, feed: None, ..around.inside() }, worst);
+            script(value, Around { is_fed, ..around.inside() }, worst);
         }
         None => worst.add(DangerRule::Dynamic, source),
     }

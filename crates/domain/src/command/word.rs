@@ -38,6 +38,11 @@ impl Arg {
     pub(super) fn known(text: &str) -> Self {
         Self { text: text.to_owned(), is_known: true, ..Self::default() }
     }
+
+    /// As much of it as this text is, known as well as the whole.
+    pub(super) fn but(&self, text: &str) -> Self {
+        Self { text: text.to_owned(), ..self.clone() }
+    }
 }
 
 /// The arguments one word becomes: braces expanded, values split. Takes from `left` the letters

@@ -1,105 +1,14 @@
 //! Commands that run other commands: which one, and what else they mean.
 
+mod interpreter;
+mod table;
+
 use super::judge::{self, Case, quote};
 use super::reader::unknown;
 use super::rule::DangerRule;
 use super::word::Arg;
 use super::{Worst, code, variable};
-
-/// A program that runs the command after its own options.
-struct Wrapper {
-    names: &'static [&'static str],
-    /// Short options without a value, and those with one.
-    flags: &'static str,
-    valued: &'static str,
-    /// Long options with a value in the next word.
-    long: &'static [&'static str],
-    /// Words of its own before the command.
-    operands: usize,
-    rule: Option<DangerRule>,
-}
-
-const fn plain(names: &'static [&'static str], flags: &'static str) -> Wrapper {
-    Wrapper { names, flags, valued: "", long: &[], operands: 0, rule: None }
-}
-
-const PRIVILEGE: Option<DangerRule> = Some(DangerRule::Privilege);
-
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
-        valued: "CDghpRrTtUuc",
-        long: &["user", "group", "host", "prompt", "chdir", "role", "type", "other-user"],
-        rule: PRIVILEGE,
-        ..plain(&["sudo", "doas", "sudoedit"], "ABbEHiKklnPSsVvN")
-    },
-    Wrapper { valued: "", long: &["user"], rule: PRIVILEGE, ..plain(&["pkexec"], "") },
-    Wrapper { valued: "uCS", long: &["unset", "chdir", "split-string"], ..plain(&["env"], "i0v") },
-    Wrapper { valued: "n", long: &["adjustment"], ..plain(&["nice"], "0123456789") },
-    Wrapper { valued: "cnpPu", long: &["class", "classdata"], ..plain(&["ionice"], "t") },
-    plain(&["nohup", "setsid", "unbuffer", "catchsegv", "fakeroot", "caffeinate"], "cfwdims"),
-    plain(&["builtin", "exec", "command", "time", "coproc", "busybox", "toybox"], "apvVlhfoc"),
-    Wrapper {
-        valued: "ks",
-        long: &["kill-after", "signal"],
-        operands: 1,
-        ..plain(&["timeout"], "v")
-    },
-    Wrapper { valued: "ioe", long: &["input", "output", "error"], ..plain(&["stdbuf"], "") },
-    Wrapper {
-        valued: "aEeIOoPSsuXb",
-        long: &["output"],
-        ..plain(&["strace", "ltrace"], "cCdfFhiknqrtTvVwxyzDYZ")
-    },
-    Wrapper {
-        valued: "aEeIiLlnPsdS",
-        long: &[
-            "arg-file",
-            "delimiter",
-            "max-lines",
-            "max-args",
-            "max-procs",
-            "max-chars",
-            "replace",
-            "process-slot-var",
-        ],
-        ..plain(&["xargs", "parallel"], "0oprtxk")
-    },
-    Wrapper { valued: "p", operands: 1, ..plain(&["taskset"], "ac") },
-    Wrapper { valued: "TPD", operands: 1, ..plain(&["chrt"], "abfiorRmpv") },
-    Wrapper {
-        valued: "wEx",
-        long: &["timeout", "wait", "conflict-exit-code"],
-        operands: 1,
-        ..plain(&["flock"], "senoFuc")
-    },
-    Wrapper {
-        valued: "",
-        long: &["userspec", "groups"],
-        operands: 1,
-        rule: PRIVILEGE,
-        ..plain(&["chroot"], "")
-    },
-    Wrapper {
-        valued: "SGRwt",
-        long: &["target", "setuid", "setgid", "root", "wd", "map-user", "map-group"],
-        rule: PRIVILEGE,
-        ..plain(&["unshare", "nsenter", "setpriv", "runcon"], "munipUCTfrcFaZe")
-    },
-    Wrapper {
-        valued: "pMCEH",
-        long: &["property", "unit", "uid", "gid", "slice", "setenv", "machine"],
-        rule: PRIVILEGE,
-        ..plain(&["systemd-run"], "Gdqrt")
-    },
-    Wrapper { operands: 1, ..plain(&["setarch"], "RBFILSTXZv3") },
-    plain(
-        &["linux32", "linux64", "valgrind", "proot", "eatmydata", "torsocks", "proxychains"],
-        "qv",
-    ),
-    plain(&["npx", "bunx", "pipx", "uvx"], "yqc"),
-    // The loader runs the program that it is given.
-    plain(&["ld.so", "ld-linux.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"], ""),
-];
+use table::{WRAPPERS, Wrapper};
 
 /// Shells.
 pub(super) const SHELLS: &[&str] =
@@ -124,7 +33,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         "alias" => {
             for arg in rest {
                 if let Some((_, value)) = arg.text.split_once('=') {
-                    text(&Arg { text: value.to_owned(), ..arg.clone() }, case, worst);
+                    text(&arg.but(value), case, worst);
                 }
             }
         }
@@ -144,7 +53,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         }
         "find" | "fd" | "fdfind" => found(rest, case, worst),
         _ if name.starts_with("python") || code::INTERPRETERS.contains(&name) => {
-            interpreter(name, rest, case, worst);
+            interpreter::judge(name, rest, case, worst);
         }
         "awk" | "gawk" | "mawk" | "nawk" => {
             let is_command = |arg: &&Arg| {
@@ -176,51 +85,67 @@ fn wrapped(name: &str, wrapper: &Wrapper, rest: &[Arg], case: &Case<'_>, worst: 
     if let Some(rule) = wrapper.rule {
         worst.add(rule, source);
     }
-    let (mut at, mut operands) = (0, wrapper.operands);
+    let after = |at: usize| rest.get(at..).unwrap_or_default();
+    let sets_variables = matches!(name, "env" | "time") || wrapper.rule.is_some();
+    let takes_text = matches!(name, "flock" | "npx" | "bunx");
+    let (mut at, mut operands, mut has_options) = (0, wrapper.operands, true);
     while let Some(arg) = rest.get(at) {
         let text = &*arg.text;
-        let is_assignment = name == "env" || wrapper.rule.is_some() || name == "command";
         if !arg.is_known && arg.is_open && text.is_empty() {
             worst.add(DangerRule::Dynamic, source);
             at += 1;
         } else if text == "--" {
+            has_options = false;
             at += 1;
-            break;
-        } else if let Some(long) = text.strip_prefix("--") {
-            if let Some(script) = long.strip_prefix("split-string=") {
-                split(script, &rest[at + 1..], case, worst);
+        } else if let Some(long) = text.strip_prefix("--").filter(|_| has_options) {
+            let (option, inline) = match long.split_once('=') {
+                Some((option, value)) => (option, Some(arg.but(value))),
+                None => (long, None),
+            };
+            if name == "env" && "split-string".starts_with(option) {
+                split(inline, after(at + 1), case, worst);
                 return;
             }
-            at += 1 + usize::from(wrapper.long.contains(&long));
-        } else if text.len() > 1 && text.starts_with('-') {
-            if matches!(name, "command") && text.contains(['v', 'V']) {
+            // In full, or as short as it may be.
+            let takes_next =
+                inline.is_none() && wrapper.long.iter().any(|it| it.starts_with(option));
+            if inline.is_none() && !takes_next {
+                // It may have a value all the same.
+                worst.suspect(|worst| inner(name, after(at + 2 + operands), case, worst));
+            }
+            at += 1 + usize::from(takes_next);
+            if takes_text && matches!(option, "command" | "call") {
+                let script = inline.as_ref().or(rest.get(at));
+                script.into_iter().for_each(|arg| self::text(arg, case, worst));
+            }
+        } else if has_options && text.starts_with('-') {
+            if name == "command" && text.contains(['v', 'V']) {
                 return;
             }
-            let unknown = |it: &char| !wrapper.flags.contains(*it) && !wrapper.valued.contains(*it);
-            let cluster: Vec<char> = text.chars().skip(1).collect();
-            let valued = cluster.iter().position(|it| wrapper.valued.contains(*it));
-            let own = &cluster[..valued.unwrap_or(cluster.len())];
-            if name == "env" && valued.is_some_and(|at| cluster[at] == 'S') {
-                let inline: String = cluster[valued.unwrap_or(0) + 1..].iter().collect();
-                let (script, from) = if inline.is_empty() {
-                    (rest.get(at + 1).map(|arg| arg.text.clone()).unwrap_or_default(), at + 2)
-                } else {
-                    (inline, at + 1)
-                };
-                split(&script, rest.get(from..).unwrap_or_default(), case, worst);
+            let has_value =
+                |it: &char| wrapper.valued.contains(*it) || wrapper.attached.contains(*it);
+            let flags: String = text.chars().skip(1).take_while(|it| !has_value(it)).collect();
+            let (option, inline) = {
+                let mut rest = text[1 + flags.len()..].chars();
+                (rest.next(), rest.as_str())
+            };
+            if name == "env" && option == Some('S') {
+                let has_text = !inline.is_empty() || !arg.is_known;
+                let inline = has_text.then(|| arg.but(inline));
+                split(inline, after(at + 1), case, worst);
                 return;
             }
-            if own.iter().any(unknown) {
+            if flags.chars().any(|it| !wrapper.flags.contains(it)) {
                 // An option nobody here knows: it may have a value, or not.
                 worst.add(DangerRule::Dynamic, source);
-                inner(name, rest.get(at + 2..).unwrap_or_default(), case, worst);
+                inner(name, after(at + 2 + operands), case, worst);
             }
-            let takes_next = valued.is_some_and(|it| it + 1 == cluster.len());
-            at += 1 + usize::from(takes_next);
-            if name == "flock" && text.contains('c') {
+            let is_next = |it: char| inline.is_empty() && wrapper.valued.contains(it);
+            at += 1 + usize::from(option.is_some_and(is_next));
+            if takes_text && flags.contains('c') {
                 rest.get(at).into_iter().for_each(|arg| self::text(arg, case, worst));
             }
-        } else if is_assignment && is_assigned(text) {
+        } else if sets_variables && is_assigned(text) {
             variable::said(arg, case, worst);
             at += 1;
         } else if operands > 0 {
@@ -230,7 +155,7 @@ fn wrapped(name: &str, wrapper: &Wrapper, rest: &[Arg], case: &Case<'_>, worst: 
             break;
         }
     }
-    inner(name, rest.get(at..).unwrap_or_default(), case, worst);
+    inner(name, after(at), case, worst);
 }
 
 fn is_assigned(text: &str) -> bool {
@@ -238,10 +163,18 @@ fn is_assigned(text: &str) -> bool {
     !name.is_empty() && name.chars().all(|it| it.is_ascii_alphanumeric() || it == '_')
 }
 
-/// `env -S`: a text that is split into words, and the words after it.
-fn split(script: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
+/// `env -S`: a text that is split into words, and the words after it. The text is the next word
+/// where it does not stand with the option.
+fn split(inline: Option<Arg>, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
+    let (script, rest) = match (&inline, rest) {
+        (Some(script), rest) | (None, [script, rest @ ..]) => (script, rest),
+        (None, []) => return,
+    };
+    if !script.is_known {
+        worst.add(DangerRule::Dynamic, &case.simple.source);
+    }
     let words: Vec<String> = rest.iter().map(quote).collect();
-    judge::script(&format!("{script} {}", words.join(" ")), case.around.inside(), worst);
+    judge::script(&format!("{} {}", script.text, words.join(" ")), case.around.inside(), worst);
 }
 
 /// Judges the command inside.
@@ -251,7 +184,8 @@ fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         return;
     }
     let around = case.around.inside();
-    if matches!(name, "xargs" | "parallel") && !args.is_empty() {
+    // Without a command one of them prints what it is fed with; the other runs it.
+    if name == "parallel" || name == "xargs" && !args.is_empty() {
         let mut args = args.to_vec();
         if name == "parallel" {
             args.truncate(
@@ -260,11 +194,9 @@ fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             joined(&args, case, worst);
         }
         args.push(unknown());
-        let simple = judge::Simple {
-            source: case.simple.source.clone(),
-            is_fed: false,
-            ..judge::Simple::default()
-        };
+        // What it is fed with are arguments, and nothing is left for the command to read.
+        let simple =
+            judge::Simple { source: case.simple.source.clone(), ..judge::Simple::default() };
         judge::command(&Case { args: &args, simple: &simple, around: &around }, worst);
         return;
     }
@@ -272,7 +204,7 @@ fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
 }
 
 /// Words that become one text, which is read again.
-fn joined(args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
+pub(super) fn joined(args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     if args.iter().any(|arg| !arg.is_known) {
         worst.add(DangerRule::Dynamic, &case.simple.source);
     }
@@ -282,21 +214,23 @@ fn joined(args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
 
 /// The words after which another machine, or a loop, runs the rest.
 fn remote(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
-    let words: Vec<&str> = args.iter().map(|arg| &*arg.text).collect();
-    let is_first_own = matches!(name, "watch" | "entr");
-    let line = words.join(" ");
-    let found = worst.aside(|aside| judge::script(&line, case.around.inside(), aside));
-    // Words that are options or a host read as commands nobody knows; only what is known to
-    // be dangerous counts.
-    if let Some(finding) = found
-        && (is_first_own || !matches!(finding.rule, DangerRule::Dynamic | DangerRule::Unreadable))
-    {
-        worst.add(finding.rule, &finding.piece);
+    let word = |arg: &Arg| match arg.is_known {
+        true => arg.text.clone(),
+        false => format!("{}$unknown", arg.text),
+    };
+    let line = args.iter().map(word).collect::<Vec<_>>().join(" ");
+    let judge = |worst: &mut Worst| judge::script(&line, case.around.inside(), worst);
+    if matches!(name, "watch" | "entr") {
+        let found = worst.aside(judge);
+        found.into_iter().for_each(|finding| worst.add(finding.rule, &finding.piece));
+    } else {
+        // Words that are options or a host read as commands nobody knows.
+        worst.suspect(judge);
     }
 }
 
 /// A text that is read as a command line.
-fn text(arg: &Arg, case: &Case<'_>, worst: &mut Worst) {
+pub(super) fn text(arg: &Arg, case: &Case<'_>, worst: &mut Worst) {
     joined(std::slice::from_ref(arg), case, worst);
 }
 
@@ -308,7 +242,7 @@ fn after_option(rest: &[Arg], options: &[&str], mut judge: impl FnMut(&Arg)) {
         }
         for option in options {
             if let Some(value) = arg.text.strip_prefix(&format!("{option}=")) {
-                judge(&Arg { text: value.to_owned(), ..arg.clone() });
+                judge(&arg.but(value));
             }
         }
     }
@@ -327,16 +261,16 @@ fn shell(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         if !arg.is_known && arg.is_open && text.is_empty() {
             worst.add(DangerRule::Dynamic, source);
             at += 1;
-        } else if text == "--" {
+        } else if matches!(text, "--" | "-") {
             at += 1;
             break;
         } else if let Some(long) = text.strip_prefix("--") {
-            is_text |= long == "command" || long.starts_with("command=");
+            is_text |= long == "command";
             if let Some(script) = long.strip_prefix("command=") {
-                self::text(&Arg::known(script), case, worst);
+                self::text(&arg.but(script), case, worst);
             }
             at += 1 + usize::from(matches!(long, "rcfile" | "init-file"));
-        } else if text.len() > 1 && text.starts_with(['-', '+']) {
+        } else if text.starts_with(['-', '+']) {
             is_text |= text.starts_with('-') && text.contains('c');
             at += 1 + usize::from(text.ends_with(['o', 'O']));
         } else {
@@ -379,67 +313,6 @@ fn fed(case: &Case<'_>, worst: &mut Worst, judge: impl Fn(&str, &mut Worst)) {
         if let Some(feed) = &case.simple.feed {
             judge(feed, worst);
         }
-    }
-}
-
-/// An interpreter: its inline code, or what it is fed with.
-fn interpreter(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
-    let depth = case.around.depth + 1;
-    let (mut has_code, mut operand) = (false, None);
-    let mut at = 0;
-    while let Some(arg) = rest.get(at) {
-        let text = &*arg.text;
-        let short = text.strip_prefix('-').filter(|it| !it.starts_with('-')).unwrap_or_default();
-        let is_code = matches!(text, "--eval" | "--print" | "--execute" | "eval")
-            || (!short.is_empty()
-                && short.len() < 6
-                && short.ends_with(['c', 'e', 'r', 'E', 'p'])
-                && !short.contains('m'))
-            || (name == "perl" && short.contains(['e', 'E']));
-        if is_code {
-            let inline = short.find(['e', 'E', 'c']).map(|at| &short[at + 1..]).unwrap_or_default();
-            if name == "perl" && !inline.is_empty() && inline.len() > 3 {
-                has_code = true;
-                code::judge(name, inline, depth, worst);
-            }
-            if let Some(code) = rest.get(at + 1) {
-                has_code = true;
-                if !code.is_known {
-                    worst.add(DangerRule::Dynamic, &case.simple.source);
-                }
-                code::judge(name, &code.text, depth, worst);
-            }
-            at += 2;
-            continue;
-        }
-        if let Some(code) = text.strip_prefix("--eval=") {
-            has_code = true;
-            code::judge(name, code, depth, worst);
-        }
-        // `-cprint(1)` is code without a blank before it.
-        if let Some(code) = short.strip_prefix('c').filter(|_| name.starts_with("python")) {
-            has_code = true;
-            code::judge(name, code, depth, worst);
-        }
-        if text == "-m" {
-            // It takes code for arguments.
-            if rest.get(at + 1).is_some_and(|module| module.text == "timeit") {
-                rest[at + 2..].iter().for_each(|arg| code::judge(name, &arg.text, depth, worst));
-            }
-            operand = Some(arg);
-            break;
-        }
-        if !text.starts_with('-') || text == "-" {
-            operand = Some(arg);
-            break;
-        }
-        at += 1;
-    }
-    match operand {
-        Some(arg) if !arg.is_known => worst.add(DangerRule::PipedCode, &case.simple.source),
-        Some(arg) if !is_stdin(&arg.text) => {}
-        _ if has_code => {}
-        _ => fed(case, worst, |body, worst| code::judge(name, body, depth, worst)),
     }
 }
 
@@ -490,7 +363,7 @@ fn found(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
                 let found = |arg: &Arg| match whole {
                     _ if !arg.text.contains("{}") => arg.clone(),
                     Some(whole) if arg.text == "{}" => whole.clone(),
-                    _ => Arg { text: arg.text.replace("{}", ""), is_open: true, ..Arg::default() },
+                    _ => Arg { text: arg.text.replace("{}", ""), ..unknown() },
                 };
                 // A text for a shell keeps its braces: they are read where they stand.
                 let args: Vec<Arg> = words

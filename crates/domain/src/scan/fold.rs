@@ -34,10 +34,7 @@ impl Folded {
 
     /// One character of a decomposition. Marks on a letter are left out: `í` reads as `i`.
     fn push_part(&mut self, part: char, at: usize) {
-        if is_mark(part) || is_invisible(part) {
-            return;
-        }
-        let part = if part.is_whitespace() && part != '\n' { ' ' } else { part };
+        let part = if part.is_whitespace() { ' ' } else { part };
         match latin(part) {
             Some(letter) => self.push(letter, at),
             None => part.to_lowercase().filter(|&low| !is_mark(low)).for_each(|low| {

@@ -21,6 +21,8 @@ mod secret;
 mod words;
 
 #[cfg(test)]
+mod edge_tests;
+#[cfg(test)]
 mod scan_tests;
 
 use std::fmt;

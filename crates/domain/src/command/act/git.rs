@@ -4,6 +4,7 @@ use super::super::Worst;
 use super::super::judge::{self, Case};
 use super::super::rule::DangerRule;
 use super::super::word::Arg;
+use super::super::wrapper;
 use super::Act;
 
 /// Parts of the names of settings whose value is run, or says where there is something to run.
@@ -98,17 +99,12 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         "update-ref" | "worktree" => is(&["-d", "remove"]),
         "rebase" => {
             let mut texts = rest.windows(2).filter(|it| matches!(&*it[0].text, "-x" | "--exec"));
-            texts.by_ref().for_each(|it| judge::script(&it[1].text, case.around.inside(), worst));
+            texts.by_ref().for_each(|it| wrapper::text(&it[1], case, worst));
             false
         }
         "submodule" if is(&["foreach"]) => {
-            let words: Vec<&str> = rest
-                .iter()
-                .skip(1)
-                .map(|arg| &*arg.text)
-                .filter(|it| !it.starts_with("--"))
-                .collect();
-            judge::script(&words.join(" "), case.around.inside(), worst);
+            let words = rest.iter().skip(1).filter(|it| !it.text.starts_with("--"));
+            wrapper::joined(&words.cloned().collect::<Vec<_>>(), case, worst);
             false
         }
         "bisect" if is(&["run"]) => {

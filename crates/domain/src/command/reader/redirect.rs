@@ -34,7 +34,6 @@ impl Reader<'_> {
             let texts: Vec<String> = args.into_iter().map(|arg| arg.text).collect();
             list.simple.bodies.push((texts.join(" "), is_known));
         } else {
-            list.simple.reads |= operator.starts_with('<');
             self.spend(self.at - list.start)?;
             let source: String = self.text[list.start..self.at].iter().collect();
             for arg in &args {

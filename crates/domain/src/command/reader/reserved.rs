@@ -6,7 +6,8 @@ impl Reader<'_> {
     /// Follows a reserved word; `false` when it is an ordinary one.
     pub(super) fn reserved(&mut self, list: &mut List, word: &str) -> Result<bool, Stop> {
         match word {
-            "!" | "then" | "else" | "elif" | "do" | "coproc" => {}
+            "!" | "then" | "else" | "elif" | "do" => {}
+            "coproc" => self.coproc_name(),
             "{" | "if" | "while" | "until" => list.open(Kind::Other),
             "}" | "fi" | "done" | "esac" => {
                 list.groups.pop();
@@ -56,6 +57,18 @@ impl Reader<'_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// The name of a coprocess: a word that stands before a compound command.
+    fn coproc_name(&mut self) {
+        let before = self.at;
+        self.blanks();
+        self.name();
+        self.blanks();
+        let begins = ["{", "(", "[[", "if ", "for ", "case ", "while ", "until ", "select "];
+        if !begins.iter().any(|it| self.starts(it)) {
+            self.at = before;
+        }
     }
 
     /// `NAME in words` of a loop. The name has a value only where there is one word.

@@ -81,6 +81,14 @@ fn turns_with(ground: &Ground, words: &str) -> usize {
     prompts.filter(|body| String::from_utf8_lossy(body).contains(words)).count()
 }
 
+/// How many messages are kept of a chat that webhooks speak in.
+fn said_in(ground: &Ground, chat: &str) -> Result<u64> {
+    let all = ground.cli_json(&["sessions", "list", "a"])?;
+    let is_it = |it: &&Value| it["key"].as_str().is_some_and(|key| key.ends_with(chat));
+    let found = all.as_array().and_then(|all| all.iter().find(is_it));
+    Ok(found.and_then(|it| it["messages"].as_u64()).unwrap_or(0))
+}
+
 /// A signed request in a chat of its own: its headers and its body.
 fn event(ground: &Ground, words: &str) -> ([String; 2], String) {
     let tag = ground.puppets.learn(Script::say("heard"));
@@ -92,7 +100,11 @@ fn replayed(ground: &Ground) -> Outcome {
     let (good, body) = event(ground, "replayed");
     let taken = hook(ground, "webhook/ci", &good, &body)?;
     control!(taken.status == 202, "{taken:?}");
-    machine::eventually("it is heard", || Ok(heard(ground, "replayed").then_some(())))?;
+    // A turn that a crash cuts off is begun anew, and asks its model twice without any replay.
+    machine::eventually(
+        "it is answered",
+        || Ok((said_in(ground, "replayed")? == 2).then_some(())),
+    )?;
     for _ in 0..3 {
         let again = hook(ground, "webhook/ci", &good, &body)?;
         hold!(again.status == 409, "{again:?}");
@@ -113,6 +125,8 @@ fn replayed(ground: &Ground) -> Outcome {
     machine::eventually("it is heard", || Ok(heard(ground, "something-new").then_some(())))?;
     let turns = turns_with(ground, "replayed");
     hold!(turns == 1, "it was acted on {turns} times");
+    let said = said_in(ground, "replayed")?;
+    hold!(said == 2, "{said} messages are kept of one and its answer");
     Ok(Verdict::Held)
 }
 
