@@ -2,7 +2,7 @@
 //! others are made, and calls that a crash cut off.
 
 use crate::play::{acts, call, delegate, house, play, say, tell, together};
-use crate::support::{Fixture, end, reply, with_tools};
+use crate::support::{Fixture, end, reply, shown, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
 use insula_runtime::approvals::{Answer, Reach};
@@ -214,8 +214,14 @@ fn a_tool_that_is_not_there_is_told_by_where_it_would_come_from() {
 }
 
 /// Begins a turn of `program` that is cut off, and goes on with it in another process: what it
-/// says at its end. In the first process the model answers `answers` times.
-fn after_a_crash(agents: &'static str, program: &str, answers: usize, is_there: bool) -> String {
+/// says at its end, and what the model was shown by then. In the first process the model answers
+/// `answers` times.
+fn after_a_crash(
+    agents: &'static str,
+    program: &str,
+    answers: usize,
+    is_there: bool,
+) -> (String, Vec<(String, String)>) {
     // Of one thread, so that nothing sees anything else being cut off.
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let first = runtime();
@@ -251,7 +257,8 @@ fn after_a_crash(agents: &'static str, program: &str, answers: usize, is_there: 
             let event = events.recv().await.unwrap();
             if let AgentEvent::Turn { event: TurnEvent::Ended(end), .. } = &*event {
                 let TurnEnd::Replied { text, .. } = end else { panic!("{end:?}") };
-                break text.clone();
+                let last = fixture.upstream().seen().last().map(shown);
+                break (text.clone(), last.unwrap_or_default());
             }
         }
     })
@@ -274,7 +281,8 @@ async fn begun(fixture: &Fixture) -> bool {
 #[test]
 fn a_call_that_had_begun_before_a_crash_is_not_made_again() {
     let run = call("terminal", json!({ "command": "hang" }));
-    let told = after_a_crash("agents:\n  a: {tools: [terminal]}\n", &acts([run, tell()]), 1, true);
+    let (told, _) =
+        after_a_crash("agents:\n  a: {tools: [terminal]}\n", &acts([run, tell()]), 1, true);
     assert!(told.contains("was interrupted and its outcome is unknown"), "{told}");
 }
 
@@ -283,7 +291,7 @@ fn of_several_calls_in_one_answer_a_crash_leaves_none_without_a_result() {
     let done = call("todo", json!({}));
     let cut_off = call("terminal", json!({ "command": "hang" }));
     let program = acts([together([done, cut_off]), tell()]);
-    let told = after_a_crash("agents:\n  a: {tools: [terminal, todo]}\n", &program, 1, true);
+    let (told, _) = after_a_crash("agents:\n  a: {tools: [terminal, todo]}\n", &program, 1, true);
     let results: Vec<&str> = told.split("\n--\n").collect();
     assert_eq!(results.len(), 2, "{told}");
     assert!(!results[0].contains("interrupted"), "{told}");
@@ -291,9 +299,20 @@ fn of_several_calls_in_one_answer_a_crash_leaves_none_without_a_result() {
 }
 
 #[test]
+fn what_a_hook_added_to_a_turn_is_added_once_though_it_was_cut_off() {
+    let agents = "agents:\n  a: {tools: [todo], hooks: {pre_llm_call: [{expr: 'text'}]}}\n";
+    let program = acts([call("todo", json!({})), say("done")]);
+    let (told, shown) = after_a_crash(agents, &program, 1, false);
+    assert_eq!(told, "done");
+    // What was asked, and the hook's repetition of it.
+    let asked = shown.iter().filter(|(_, text)| *text == program).count();
+    assert_eq!(asked, 2, "{shown:?}");
+}
+
+#[test]
 fn children_go_on_after_a_crash() {
     let agents = "agents:\n  a: {tools: [delegate_task, todo]}\n";
     let child = json!({ "goal": acts([say("done by a child")]) });
-    let told = after_a_crash(agents, &acts([delegate([child]), tell()]), 1, false);
+    let (told, _) = after_a_crash(agents, &acts([delegate([child]), tell()]), 1, false);
     assert!(told.contains("done by a child") && !told.contains("interrupted"), "{told}");
 }

@@ -9,7 +9,7 @@ use insula_models::Transport;
 use insula_runtime::house::Purpose;
 use insula_runtime::turn::{Engine, TurnEnd, TurnEvent};
 use insula_runtime::{Home, House};
-use insula_store::FragmentId;
+use insula_store::{FragmentId, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, answer};
 use insula_testkit::{Handles, world};
 use serde_json::{Value, json};
@@ -298,6 +298,49 @@ async fn hooks_of_memory_are_told_scope_lists_and_words_without_secrets() {
         (&write["text"], &write["metadata"]),
         (&json!("one\ntwo"), &json!({ "org_id": "acme" }))
     );
+    fixture.say("a", "one", r#"call memory_search {"query": "tea"}"#).await;
+    let told: Vec<Value> = hooks.seen().iter().map(Seen::json).collect();
+    let search = told.last().unwrap();
+    assert_eq!((&search["operation"], &search["text"]), (&json!("read"), &json!("tea")));
+    assert_eq!(search["extra"]["actions"], json!(["search"]));
+    // A person who asks is told of in the same words.
+    let (inbound, _) = fixture.inbound("a", "one", "");
+    let asking = insula_runtime::memory::Asking {
+        agent: &inbound.agent,
+        session: &inbound.session,
+        at: &inbound.scope,
+        principal: "api:ann",
+    };
+    fixture.house.remembered(&asking).await.unwrap();
+    let told: Vec<Value> = hooks.seen().iter().map(Seen::json).collect();
+    let list = told.last().unwrap();
+    assert_eq!(
+        (&list["scope"], &list["extra"]["actions"]),
+        (&json!("chat:api:token:one"), &json!(["list"]))
+    );
+}
+
+#[tokio::test]
+async fn a_reply_that_no_hook_changed_keeps_what_the_model_thought() {
+    let thinks = |_: &Seen, _: usize| {
+        let delta = json!({ "reasoning_content": "it is four o'clock", "content": "tea" });
+        let delta = json!({ "choices": [{ "index": 0, "delta": delta }] }).to_string();
+        let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+        insula_testkit::upstream::event_stream([&*delta, stop, "[DONE]"])
+    };
+    let agents = "agents:\n  a: {hooks: {transform_llm_output: [{http: 'HOOK'}]}}\n";
+    for (text, kept) in [("tea", true), ("coffee", false)] {
+        let (fixture, ..) = open(agents, thinks, says_json(json!({ "text": text }))).await;
+        let reply = fixture.say("a", "one", "what now?").await;
+        assert_eq!(reply, text);
+        let (inbound, key) = fixture.inbound("a", "one", "");
+        let session = SessionRef::Key(key.to_string().into());
+        let session = inbound.agent.store.session(session).await.unwrap().unwrap();
+        let window = Window { messages: 10, bytes: 1 << 20 };
+        let said = inbound.agent.store.messages_tail(session.id, window).await.unwrap();
+        let thought = format!("{:?}", said.last().unwrap()).contains("four o'clock");
+        assert_eq!(thought, kept, "{said:?}");
+    }
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use insula_domain::{
 use insula_runtime::AgentContext;
 use insula_runtime::memory::{Asking, Forgot, Remembered};
 use insula_runtime::turn::{Acknowledge, Inbound};
-use insula_store::{Content, Part, SessionRef, Window};
+use insula_store::{Content, Part, SessionRef, SessionState, Window};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -221,6 +221,26 @@ async fn what_memory_and_history_show_keeps_its_audience() {
         let both = "telegram:main:-100,telegram:main:7";
         assert_eq!(labels.last(), Some(&both), "{look}: {labels:?}");
     }
+}
+
+#[tokio::test]
+async fn what_a_conversation_of_one_request_sent_outlives_it() {
+    let fixture = open().await;
+    let mut asked = inbound(&fixture, "a", GROUP, &send(GROUP));
+    let mut address = asked.scope.address.clone();
+    address.chat = ChatId::new(asked.agent.one_off_name(&fixture.house.world)).unwrap();
+    asked.session = asked.agent.session_key(&address);
+    let (store, key) = (asked.agent.store.clone(), asked.session.to_string());
+    reply(fixture.engine.submit_once(asked).await.unwrap()).await;
+    loop {
+        fixture.engine.settle().await;
+        let session = store.session(SessionRef::Key(key.as_str().into())).await.unwrap();
+        if session.is_none_or(|session| session.state != SessionState::Current) {
+            break;
+        }
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(outbox(&fixture, "a").await, [(GROUP.to_owned(), "the canary".to_owned())]);
 }
 
 #[tokio::test]
