@@ -9,8 +9,8 @@ mod common;
 
 use common::{agent, agent_db, open};
 use insula_store::{
-    AgentCommand, AgentStore, Entry, Fence, Forget, FragmentId, Frozen, MessageSeq, NewFragment,
-    Origin, Outcome, Remember, SessionId, Source, Store, Target,
+    AgentCommand, AgentStore, DeliveryId, DeliveryState, Entry, Fence, Forget, FragmentId, Frozen,
+    MessageSeq, NewFragment, Origin, Outcome, Remember, SessionId, Source, Store, Target,
 };
 use insula_world::Timestamp;
 use std::fs;
@@ -207,4 +207,20 @@ async fn tampering_with_provenance_or_words_shows() {
         let reason = checked_after(spoil).await.unwrap_or_default();
         assert!(reason.contains(why), "{spoil}: {reason}");
     }
+}
+
+/// These names are read by people and by programs that get them as JSON.
+#[test]
+fn lists_origins_deliveries_and_numbers_have_names() {
+    assert_eq!(Target::ALL.map(Target::as_str), ["memory", "user"]);
+    assert_eq!(Target::ALL.map(|target| Target::parse(target.as_str())), Target::ALL.map(Some));
+    assert_eq!(Target::parse("other"), None);
+    let sources =
+        [Source::Said, Source::Tool, Source::Import, Source::ExternalEdit, Source::Shared];
+    assert_eq!(sources.map(Source::as_str), ["said", "tool", "import", "external edit", "shared"]);
+    assert_eq!(
+        DeliveryState::ALL.map(DeliveryState::as_str),
+        ["waiting", "sending", "uncertain", "sent", "held", "failed"]
+    );
+    assert_eq!((FragmentId(7).to_string(), DeliveryId(8).to_string()), ("7".into(), "8".into()));
 }
