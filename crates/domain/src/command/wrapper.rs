@@ -135,7 +135,8 @@ fn wrapped(name: &str, wrapper: &Wrapper, rest: &[Arg], case: &Case<'_>, worst: 
                 split(inline, after(at + 1), case, worst);
                 return;
             }
-            if flags.chars().any(|it| !wrapper.flags.contains(it)) {
+            let is_cut = !arg.is_known && option.is_none();
+            if is_cut || flags.chars().any(|it| !wrapper.flags.contains(it)) {
                 // An option nobody here knows: it may have a value, or not.
                 worst.add(DangerRule::Dynamic, source);
                 inner(name, after(at + 2 + operands), case, worst);
@@ -261,7 +262,7 @@ fn shell(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         if !arg.is_known && arg.is_open && text.is_empty() {
             worst.add(DangerRule::Dynamic, source);
             at += 1;
-        } else if matches!(text, "--" | "-") {
+        } else if arg.is_known && matches!(text, "--" | "-") {
             at += 1;
             break;
         } else if let Some(long) = text.strip_prefix("--") {
@@ -271,6 +272,9 @@ fn shell(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             }
             at += 1 + usize::from(matches!(long, "rcfile" | "init-file"));
         } else if text.starts_with(['-', '+']) {
+            if !arg.is_known {
+                worst.add(DangerRule::Dynamic, source);
+            }
             is_text |= text.starts_with('-') && text.contains('c');
             at += 1 + usize::from(text.ends_with(['o', 'O']));
         } else {

@@ -20,25 +20,24 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
                 && short.ends_with(['c', 'e', 'r', 'E', 'p'])
                 && !short.contains('m'))
             || (name == "perl" && short.contains(['e', 'E']));
+        let mut run = |code: &Arg| {
+            has_code = true;
+            if !code.is_known {
+                worst.add(DangerRule::Dynamic, &case.simple.source);
+            }
+            code::judge(name, &code.text, depth, worst);
+        };
         if is_code {
             let inline = short.find(['e', 'E', 'c']).map(|at| &short[at + 1..]).unwrap_or_default();
-            if !inline.is_empty() {
-                has_code = true;
-                code::judge(name, inline, depth, worst);
+            if !inline.is_empty() || !arg.is_known {
+                run(&arg.but(inline));
             }
-            if let Some(code) = rest.get(at + 1) {
-                has_code = true;
-                if !code.is_known {
-                    worst.add(DangerRule::Dynamic, &case.simple.source);
-                }
-                code::judge(name, &code.text, depth, worst);
-            }
+            rest.get(at + 1).into_iter().for_each(run);
             at += 2;
             continue;
         }
         if let Some(code) = text.strip_prefix("--eval=") {
-            has_code = true;
-            code::judge(name, code, depth, worst);
+            run(&arg.but(code));
         }
         // `-cprint(1)` is code without a blank before it.
         let letter = match name {
@@ -47,8 +46,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
             _ => 'e',
         };
         if let Some(code) = short.strip_prefix(letter) {
-            has_code = true;
-            code::judge(name, code, depth, worst);
+            run(&arg.but(code));
         }
         if text == "-m" {
             // It takes code for arguments.
