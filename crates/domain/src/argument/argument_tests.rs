@@ -328,6 +328,10 @@ fn a_message_mentions_what_stands_in_it() {
     );
     assert_eq!(mentions(&"a@b.org ".repeat(100_000)).addresses.len(), 1);
     assert_eq!(mentions(&"é".repeat(100_000)), Mentions::default());
+    // A long message is looked through as far as somebody may have written it.
+    let behind = |len: usize| format!("{} a@b.org", "x".repeat(len));
+    assert_eq!(mentions(&behind(60_000)).addresses, ["a@b.org"]);
+    assert_eq!(mentions(&behind(70_000)).addresses, [""; 0]);
 }
 
 #[test]
