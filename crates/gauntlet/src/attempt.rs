@@ -13,6 +13,9 @@ pub enum Verdict {
     Held,
     /// The wall gave way, and how it showed.
     Broken(String),
+    /// A figure is not what was aimed at. That says something of the machine too, and is no
+    /// verdict on a wall.
+    Missed(String),
     /// It could not be tried, for a reason that is known and all right: the feature does not
     /// exist, this machine lacks something. Never for a reason that is not known.
     NotRun(String),

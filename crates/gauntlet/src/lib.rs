@@ -17,3 +17,11 @@ pub mod runner;
 pub mod scoreboard;
 pub mod sections;
 pub mod stage;
+
+/// A number on the command line that has to be at least one: of nothing, nothing is proved.
+pub fn at_least_one(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) | Err(_) => Err("it has to be a number, at least 1".to_owned()),
+        Ok(number) => Ok(number),
+    }
+}

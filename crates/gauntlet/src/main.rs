@@ -2,6 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use clap::{Parser, Subcommand};
+use insula_gauntlet::attempt::{Attempt, Section};
 use insula_gauntlet::dojo::data::Suite;
 use insula_gauntlet::dojo::replay::{Order, replay};
 use insula_gauntlet::dojo::report;
@@ -10,6 +11,7 @@ use insula_gauntlet::sections::SECTIONS;
 use insula_gauntlet::stage::Stage;
 use insula_gauntlet::{matrix, noninterference, scoreboard};
 use insula_world::World;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -25,14 +27,14 @@ struct Arguments {
     /// Only these sections, such as A,B.
     #[arg(long, value_delimiter = ',')]
     section: Vec<String>,
-    /// Only these rows or attempts, such as A3.
+    /// Only these rows, such as A3, or attempts, such as "C9 replayed".
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// What everything random is made from.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// How many daemons are attacked at the same time.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = insula_gauntlet::at_least_one)]
     at_once: usize,
     /// The scoreboard as JSON.
     #[arg(long)]
@@ -82,12 +84,9 @@ fn main() -> ExitCode {
 /// Whether everything held.
 fn run(arguments: &Arguments) -> Result<bool> {
     let choice = Choice { sections: arguments.section.clone(), only: arguments.only.clone() };
+    choice.checked(SECTIONS)?;
     if arguments.list {
-        for section in SECTIONS {
-            for attempt in section.attempts().filter(|it| choice.wants(section, it)) {
-                println!("{} {}", attempt.row, attempt.variant);
-            }
-        }
+        list(&choice, arguments.json);
         return Ok(true);
     }
     let runtime =
@@ -99,8 +98,14 @@ fn run(arguments: &Arguments) -> Result<bool> {
         runtime: runtime.handle().clone(),
         world: World::real()?,
     };
+    let version = insula_gauntlet::ground::version(&stage.insula)?;
+    eprintln!("attacking {version}, seed {}", arguments.seed);
     if arguments.matrix {
-        print!("{}", matrix::print(&stage)?);
+        let text = matrix::print(&stage)?;
+        match arguments.json {
+            true => println!("{:#}", matrix::json(&text)),
+            false => print!("{text}"),
+        }
         return Ok(true);
     }
     if arguments.agentdojo {
@@ -123,6 +128,20 @@ fn run(arguments: &Arguments) -> Result<bool> {
         print!("{}", scoreboard::table(SECTIONS, &reports));
     }
     Ok(!scoreboard::is_lost(SECTIONS, &reports))
+}
+
+/// Says what there is to try.
+fn list(choice: &Choice, json: bool) {
+    let all = SECTIONS.iter().flat_map(|section| {
+        let wanted = section.attempts().filter(move |attempt| choice.wants(section, attempt));
+        wanted.map(move |attempt| (section, attempt))
+    });
+    if json {
+        let row = |(section, it): (&Section, &Attempt)| json!({ "section": section.id, "row": it.row, "variant": it.variant });
+        println!("{:#}", all.map(row).collect::<Value>());
+    } else {
+        all.for_each(|(_, attempt)| println!("{} {}", attempt.row, attempt.variant));
+    }
 }
 
 /// Whether no attacker's call took effect and few of the tasks' were refused.

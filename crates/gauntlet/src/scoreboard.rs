@@ -14,6 +14,8 @@ pub struct Totals {
     pub held: usize,
     /// It gave way.
     pub broken: usize,
+    /// A figure was not what was aimed at.
+    pub missed: usize,
     /// It could not be tried.
     pub not_run: usize,
     /// Of those not run, the ones that went wrong for no reason that is all right.
@@ -29,6 +31,7 @@ impl Totals {
             match &report.result {
                 Ok(Verdict::Held) => totals.held += 1,
                 Ok(Verdict::Broken(_)) => totals.broken += 1,
+                Ok(Verdict::Missed(_)) => totals.missed += 1,
                 Ok(Verdict::NotRun(_)) => totals.not_run += 1,
                 Err(_) => {
                     totals.not_run += 1;
@@ -42,7 +45,7 @@ impl Totals {
     fn json(self) -> Value {
         json!({
             "attempts": self.attempts, "held": self.held, "broken": self.broken,
-            "not_run": self.not_run, "failed": self.failed,
+            "missed": self.missed, "not_run": self.not_run, "failed": self.failed,
         })
     }
 }
@@ -62,6 +65,7 @@ pub fn words(report: &Report) -> (&'static str, &str) {
     match &report.result {
         Ok(Verdict::Held) => ("held", ""),
         Ok(Verdict::Broken(what)) => ("BROKEN", what),
+        Ok(Verdict::Missed(what)) => ("missed", what),
         Ok(Verdict::NotRun(why)) => ("not run", why),
         Err(why) => ("FAILED", why),
     }
@@ -70,13 +74,13 @@ pub fn words(report: &Report) -> (&'static str, &str) {
 /// The scoreboard for people.
 pub fn table(sections: &[Section], reports: &[Report]) -> String {
     let mut text = String::new();
-    let mut line = |cells: [&str; 6]| {
+    let mut line = |cells: [&str; 7]| {
         let [name, rest @ ..] = cells;
         let rest: Vec<String> = rest.iter().map(|cell| format!("{cell:>9}")).collect();
         // Writing to a string can't fail.
         let _ = writeln!(text, "{name:<52}{}", rest.concat());
     };
-    line(["section", "attempts", "held", "broken", "not run", "seconds"]);
+    line(["section", "attempts", "held", "broken", "missed", "not run", "seconds"]);
     let mut counted = |name: &str, some: &[&Report]| {
         let totals = Totals::of(some.iter().copied());
         let seconds: f64 = some.iter().map(|report| report.took.as_secs_f64()).sum();
@@ -85,6 +89,7 @@ pub fn table(sections: &[Section], reports: &[Report]) -> String {
             &totals.attempts.to_string(),
             &totals.held.to_string(),
             &totals.broken.to_string(),
+            &totals.missed.to_string(),
             &totals.not_run.to_string(),
             &format!("{seconds:.1}"),
         ]);
@@ -149,8 +154,10 @@ mod tests {
         assert!(is_lost(&[section], std::slice::from_ref(&broken)));
         let noise = Section { is_fatal: false, ..section };
         assert!(!is_lost(&[noise], std::slice::from_ref(&broken)));
-        let all = [held, absent, failed, broken];
-        let totals = Totals { attempts: 4, held: 1, broken: 1, not_run: 2, failed: 1 };
+        let missed = report(Ok(Verdict::Missed("slower than that".to_owned())));
+        assert!(!is_lost(&[section], std::slice::from_ref(&missed)));
+        let all = [held, absent, failed, broken, missed];
+        let totals = Totals { attempts: 5, held: 1, broken: 1, missed: 1, not_run: 2, failed: 1 };
         assert_eq!(Totals::of(&all), totals);
         assert!(table(&[section], &all).contains("BROKEN   A1 x: it leaked"));
         assert_eq!(json(&[section], &all, 7)["sections"][0]["totals"]["not_run"], 2);

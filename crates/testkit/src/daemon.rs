@@ -261,6 +261,16 @@ pub fn run(binary: impl AsRef<Path>, home: impl AsRef<Path>, args: &[&str]) -> O
     finish(binary.as_ref(), command(binary.as_ref(), home.as_ref()).args(args))
 }
 
+/// The same of a program that may be none.
+pub fn try_run(
+    binary: impl AsRef<Path>,
+    home: impl AsRef<Path>,
+    args: &[&str],
+) -> std::io::Result<Output> {
+    let ended = command(binary.as_ref(), home.as_ref()).args(args).output()?;
+    Ok(outcome(binary.as_ref(), Ok(ended)))
+}
+
 /// The same with `input` on standard input.
 ///
 /// # Panics

@@ -11,7 +11,7 @@ pub mod telegram;
 pub mod upstream;
 pub mod world;
 
-pub use daemon::{Daemon, Output, run, run_bare, run_with_input};
+pub use daemon::{Daemon, Output, run, run_bare, run_with_input, try_run};
 pub use home::Home;
 pub use upstream::Upstream;
 pub use world::{Handles, auto_world, world};

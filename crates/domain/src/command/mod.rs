@@ -33,7 +33,7 @@ mod wrapper_tests;
 #[cfg(test)]
 mod wrapping_tests;
 
-pub use input::runs_its_input;
+pub use input::{classify_input, runs_its_input};
 pub use rule::{DangerRule, Severity};
 pub use said::{Said, said};
 
@@ -88,13 +88,19 @@ impl Assessment {
 
 /// Judges a command line of a POSIX shell or bash.
 pub fn classify(line: &str) -> Assessment {
+    classify_in(line, None)
+}
+
+/// The same of one that begins in a folder which is known.
+pub fn classify_in(line: &str, folder: Option<&str>) -> Assessment {
     assess(|worst| {
         if line.len() > COMMAND_BYTES_MAX {
             worst.add(DangerRule::TooComplex, line);
         } else {
             // A variable that is set twice is dangerous if either reading of it is.
             for twice in [judge::Twice::Unknown, judge::Twice::Latest] {
-                let around = judge::Around { twice, ..judge::Around::default() };
+                let folder = folder.map(str::to_owned);
+                let around = judge::Around { twice, folder, ..judge::Around::default() };
                 judge::script(line, around, worst);
             }
         }

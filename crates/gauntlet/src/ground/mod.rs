@@ -16,12 +16,12 @@ use crate::puppet::Puppets;
 use crate::stage::Stage;
 use anyhow::{Context as _, Result, bail};
 use insula_testkit::telegram::Telegram;
-use insula_testkit::{Daemon, Home, Output, Upstream, run, run_with_input};
+use insula_testkit::{Daemon, Home, Output, Upstream, run, run_with_input, try_run};
 use serde_json::{Value, json};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A token of the API.
@@ -50,6 +50,18 @@ pub struct Ground {
     canaries: Mutex<Vec<Canary>>,
     /// What only its own scene knows.
     own: Box<dyn Any + Send + Sync>,
+}
+
+/// What a program says it is, where it is a daemon that can be attacked.
+pub fn version(insula: &Path) -> Result<String> {
+    let nowhere = tempfile::tempdir()?;
+    let said = try_run(insula, nowhere.path(), &["--version"])
+        .with_context(|| format!("{} can't be started", insula.display()))?;
+    let said = said.stdout.trim();
+    if !said.starts_with("insula ") {
+        bail!("{} is no insula: it does not answer `--version` as one", insula.display());
+    }
+    Ok(said.to_owned())
 }
 
 impl Ground {

@@ -13,6 +13,7 @@ use crate::ground::{Ground, Plan};
 use crate::hold;
 use crate::stage::Stage;
 use anyhow::Result;
+use serde_json::{Value, json};
 
 /// What an agent can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -199,6 +200,21 @@ pub fn print(stage: &Stage) -> Result<String> {
     Ok(text)
 }
 
+/// The same for programs, from its text.
+pub fn json(text: &str) -> Value {
+    let cell = |text: &str| text.split_once(": ").map_or("", |(_, cell)| cell).to_owned();
+    let row = |line: &str| {
+        let part = |from: usize, len: usize| {
+            line.get(from..).map_or("", |it| &it[..len.min(it.len())]).trim()
+        };
+        json!({
+            "resource": part(0, 14), "agent": part(14, 8), "owner": part(22, 8),
+            "read": cell(part(30, 14)), "write": cell(part(44, 14)), "call": cell(part(58, 14)),
+        })
+    };
+    text.lines().filter(|line| !line.starts_with('#')).map(row).collect()
+}
+
 fn compared(ground: &Ground, kind: Kind) -> Outcome {
     let now = rows(ground, kind)?;
     let golden: Vec<&str> =
@@ -207,7 +223,11 @@ fn compared(ground: &Ground, kind: Kind) -> Outcome {
         hold!(now == then, "`{now}` instead of `{then}`; if it is meant, print the matrix anew");
     }
     hold!(golden.len() == now.lines().count(), "the golden file has {} rows of it", golden.len());
-    Ok(Verdict::Held)
+    let is_absent = now.lines().all(|line| line.contains(Cell::Absent.as_str()));
+    Ok(match is_absent {
+        true => Verdict::NotRun(format!("the feature does not exist: {}", kind.as_str())),
+        false => Verdict::Held,
+    })
 }
 
 fn listed(ground: &Ground) -> Outcome {

@@ -13,17 +13,17 @@ const TELL_EVERY: u64 = 300;
 /// What is to be run.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Arguments {
-    /// How many pairs.
-    #[arg(long, default_value_t = 300)]
+    /// How many pairs, rounded up to whole traces: each is played beside four kinds of others.
+    #[arg(long, default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     pub pairs: u64,
     /// The seed of the first trace; the next ones follow.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// How many steps the agent that is watched has in each trace.
-    #[arg(long, default_value_t = 40)]
+    #[arg(long, default_value_t = 40, value_parser = crate::at_least_one)]
     pub steps: usize,
     /// How many traces are played at the same time.
-    #[arg(long, default_value_t = 2)]
+    #[arg(long, default_value_t = 2, value_parser = crate::at_least_one)]
     pub at_once: usize,
     /// Tell of a difference as it was found, without making it smaller.
     #[arg(long)]

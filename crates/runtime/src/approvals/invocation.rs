@@ -1,16 +1,20 @@
-//! What exactly is asked for: one hash for one agent, tool and arguments, however the model
-//! happened to order or space them.
+//! What exactly is asked for: one hash for one agent, tool, arguments and folder, however the
+//! model happened to order or space them.
 
 use insula_domain::AgentId;
 use serde_json::Value;
 
-/// The hash of an invocation.
-pub fn hash(agent: &AgentId, tool: &str, arguments: &Value) -> [u8; 32] {
+/// The hash of an invocation. `place` is the folder it would begin in, where that is not the one
+/// that programs begin in anyway.
+pub fn hash(agent: &AgentId, tool: &str, arguments: &Value, place: Option<&str>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("insula approval invocation 1");
     for part in [agent.as_str(), tool] {
         put(&mut hasher, part.as_bytes());
     }
     walk(&mut hasher, arguments);
+    if let Some(place) = place {
+        put(&mut hasher, place.as_bytes());
+    }
     *hasher.finalize().as_bytes()
 }
 
@@ -65,15 +69,19 @@ mod tests {
         let arguments = json!({ "command": "rm -r x", "timeout": 5 });
         let same: Value =
             serde_json::from_str(r#"{ "timeout":5,   "command":"rm -r x" }"#).unwrap();
-        let one = hash(&a, "terminal", &arguments);
-        assert_eq!(one, hash(&a, "terminal", &same));
+        let hash_of = |agent, tool, arguments: &Value| hash(agent, tool, arguments, None);
+        let one = hash_of(&a, "terminal", &arguments);
+        assert_eq!(one, hash_of(&a, "terminal", &same));
         let others = [
-            hash(&b, "terminal", &arguments),
-            hash(&a, "process", &arguments),
-            hash(&a, "terminal", &json!({ "command": "rm -r  x", "timeout": 5 })),
-            hash(&a, "terminal", &json!({ "command": "rm -r x", "timeout": "5" })),
-            hash(&a, "terminal", &json!({ "command": ["rm", "-r x"], "timeout": 5 })),
+            hash_of(&b, "terminal", &arguments),
+            hash_of(&a, "process", &arguments),
+            hash_of(&a, "terminal", &json!({ "command": "rm -r  x", "timeout": 5 })),
+            hash_of(&a, "terminal", &json!({ "command": "rm -r x", "timeout": "5" })),
+            hash_of(&a, "terminal", &json!({ "command": ["rm", "-r x"], "timeout": 5 })),
+            hash(&a, "terminal", &arguments, Some("/p1")),
+            hash(&a, "terminal", &arguments, Some("/p2")),
         ];
         assert!(others.iter().all(|other| *other != one));
+        assert_ne!(others[5], others[6]);
     }
 }

@@ -121,6 +121,8 @@ pub struct Question<'q> {
     pub tool: &'q str,
     /// Its arguments.
     pub arguments: &'q Value,
+    /// Where it would begin, if not where programs of the conversation begin anyway.
+    pub place: Option<&'q str>,
     /// The rule by which it needs an answer.
     pub rule: &'q str,
     /// What it would do, for people and without secrets.
@@ -132,7 +134,7 @@ pub struct Question<'q> {
 impl Question<'_> {
     /// What exactly is asked for.
     pub fn invocation(&self) -> [u8; 32] {
-        invocation::hash(&self.agent.id, self.tool, self.arguments)
+        invocation::hash(&self.agent.id, self.tool, self.arguments, self.place)
     }
 }
 

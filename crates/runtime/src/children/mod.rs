@@ -166,7 +166,7 @@ impl Children {
     }
 
     /// Where the next command of a conversation begins, if not where they begin anyway.
-    fn place(&self, key: &(AgentId, SessionId)) -> Option<String> {
+    pub(crate) fn place(&self, key: &(AgentId, SessionId)) -> Option<String> {
         self.sessions().get(key)?.place.clone()
     }
 

@@ -1,8 +1,9 @@
 //! The user of the host that an agent's programs run as, where the daemon is root.
 //!
 //! Each agent has its own, which owns nothing else and is never given to another: a process
-//! limit counts by user, and what is left of one agent must not be another's. An ordinary
-//! user's programs run as that user.
+//! limit counts by user, and what is left of one agent must not be another's. Which one it is
+//! is chance: a program sees its own, and numbers in a row would tell it how many others there
+//! are. An ordinary user's programs run as that user.
 
 use crate::error::RuntimeError;
 use crate::house::House;
@@ -10,7 +11,7 @@ use insula_domain::AgentId;
 use insula_sandbox::Owner;
 use insula_store::DaemonCommand;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tokio::sync::Mutex;
 
 /// Where the store keeps them.
@@ -26,12 +27,24 @@ pub(super) struct Owners {
     known: Mutex<Option<Known>>,
 }
 
-#[derive(Default, Clone)]
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct Known {
-    /// The next one to give. None is given twice, so nobody inherits what a deleted agent left.
-    next: u32,
+    /// All that were ever given. None is given twice, so nobody inherits what a deleted agent
+    /// left.
+    given: BTreeSet<u32>,
     agents: BTreeMap<String, u32>,
 }
+
+impl Known {
+    /// One that was never given, by chance; nothing where hardly any is left.
+    fn unused(&self, mut random: impl FnMut() -> u16) -> Option<u32> {
+        let mut tries = (0..TRIES_MAX).map(|_| u32::from(random()));
+        tries.find(|number| !self.given.contains(number))
+    }
+}
+
+/// How often chance is tried. A house that has given half of its numbers misses once in 2^64.
+const TRIES_MAX: usize = 64;
 
 /// Whether programs need a user of their own.
 pub(super) fn are_needed() -> bool {
@@ -46,13 +59,15 @@ impl Owners {
         let number = match now.agents.get(agent.as_str()) {
             Some(number) => *number,
             None => {
-                let number = now.next;
-                if number >> HOUSE_BITS != 0 {
-                    return Err(RuntimeError::Invalid(
+                // How many there were before must not show in what this one draws.
+                let mut random = house.world.random.stream(&["children.user", agent.as_str()]);
+                let number = now.unused(|| u16::from_be_bytes(random.bytes()));
+                let number = number.ok_or_else(|| {
+                    RuntimeError::Invalid(
                         "there are no users left for the programs of new agents".to_owned(),
-                    ));
-                }
-                now.next += 1;
+                    )
+                })?;
+                now.given.insert(number);
                 now.agents.insert(agent.to_string(), number);
                 save(house, &now).await?;
                 *known = Some(now);
@@ -99,15 +114,38 @@ fn parse(text: &str) -> Result<Known, RuntimeError> {
     let number = |value: &Value| value.as_u64().and_then(|number| u32::try_from(number).ok());
     let agents = value["agents"].as_object().ok_or_else(broken)?.iter();
     let agents = agents.map(|(name, id)| Some((name.clone(), number(id)?))).collect::<Option<_>>();
-    Ok(Known {
-        next: number(&value["next"]).ok_or_else(broken)?,
-        agents: agents.ok_or_else(broken)?,
-    })
+    let given = match (&value["given"], number(&value["next"])) {
+        (Value::Array(given), _) => given.iter().map(number).collect::<Option<_>>(),
+        // They were given in a row once.
+        (_, Some(next)) => Some((0..next).collect()),
+        _ => None,
+    };
+    Ok(Known { given: given.ok_or_else(broken)?, agents: agents.ok_or_else(broken)? })
 }
 
 async fn save(house: &House, known: &Known) -> Result<(), RuntimeError> {
-    let value = json!({ "next": known.next, "agents": known.agents }).to_string();
+    let value = json!({ "given": known.given, "agents": known.agents }).to_string();
     let put = DaemonCommand::PutValue { key: KEY.into(), value };
     house.store.daemon().commit(vec![put], &house.fence).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
+    use super::*;
+
+    #[test]
+    fn what_was_given_is_not_given_again_and_how_much_was_does_not_show() {
+        let few = parse(r#"{"given": [7], "agents": {"a": 7}}"#).unwrap();
+        assert_eq!(few.unused(|| 9), Some(9));
+        assert_eq!(few.unused(|| 7), None);
+        let mut drawn = [7, 7, 8].into_iter();
+        assert_eq!(few.unused(|| drawn.next().unwrap()), Some(8));
+        // One that was given in a row is known as that.
+        let row = parse(r#"{"next": 3, "agents": {"a": 1}}"#).unwrap();
+        assert_eq!(row.given, [0, 1, 2].into());
+        assert_eq!(row.unused(|| 9), Some(9));
+        assert!(parse(r#"{"agents": {}}"#).is_err());
+    }
 }

@@ -5,7 +5,7 @@ use super::run::{Broken, Turn};
 use crate::approvals::{Answered, Question, smart};
 use crate::budget::BudgetError;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
-use crate::turn::gate::{Admitted, Denial, Unapproved};
+use crate::turn::gate::{self, Admitted, Denial, Unapproved};
 use insula_domain::ApprovalMode;
 use insula_domain::command::{DangerRule, Finding};
 use insula_store::Usage;
@@ -35,6 +35,14 @@ impl Turn<'_> {
             Risk::Code { text, .. } | Risk::Input { text, .. } => text.into_owned(),
             Risk::ChangeSelf(_) | Risk::None => admitted.arguments.to_string(),
         };
+        // The same words do something else in another folder.
+        let runs =
+            matches!(admitted.tool.risk(&admitted.arguments), Risk::Command(_) | Risk::Code { .. });
+        let place = admitted.place.as_deref().filter(|_| runs);
+        let what = match gate::folder(&admitted.arguments, place).filter(|_| runs) {
+            Some(folder) => format!("{what}\n(in {folder})"),
+            None => what,
+        };
         let (cx, what) = (self.cx, self.redaction().told(what));
         let question = Question {
             agent: &cx.agent,
@@ -43,6 +51,7 @@ impl Turn<'_> {
             call: id,
             tool: name,
             arguments: &admitted.arguments,
+            place,
             rule: finding.rule.as_str(),
             what: &what,
             principal: &cx.principal,

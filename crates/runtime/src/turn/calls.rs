@@ -8,7 +8,7 @@ use crate::subagents::TurnDelegate;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts::InTurn;
-use crate::turn::gate::{Admitted, Denial, count, examine, judge};
+use crate::turn::gate::{Admitted, Beside, Denial, count, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::remember::TurnMemory;
 use crate::turn::send::TurnOutbox;
@@ -119,7 +119,9 @@ impl Turn<'_> {
         };
         let children = &self.shop.house.children;
         let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
-        let mut admitted = match judge(&cx.agent, examined, &running) {
+        let place = children.place(&(cx.agent.id.clone(), cx.session));
+        let beside = Beside { running: &running, place };
+        let mut admitted = match judge(&cx.agent, examined, beside) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };

@@ -10,12 +10,13 @@ use crate::context::AgentContext;
 use crate::turn::facts::{Among, CallFacts, InTurn, Nowhere, Surroundings};
 use insula_domain::argument::Refused;
 use insula_domain::command::{
-    Assessment, DangerRule, Finding, classify, classify_code, runs_its_input,
+    Assessment, DangerRule, Finding, classify_code, classify_in, classify_input, runs_its_input,
 };
 use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
 use std::fmt;
+use std::path::{Component, Path};
 
 /// Largest arguments of a call, in bytes: a file to write fits, a disk image does not.
 pub const ARGUMENTS_BYTES_MAX: usize = 512 * 1024;
@@ -28,6 +29,8 @@ pub struct Admitted {
     pub arguments: Value,
     /// Why somebody has to agree before it runs.
     pub concern: Option<Finding>,
+    /// Where commands of the conversation begin, if one moved from where they begin anyway.
+    pub(super) place: Option<String>,
 }
 
 /// Why a call does not happen.
@@ -218,11 +221,16 @@ pub type Tools = &'static [&'static dyn Tool];
 /// takes nobody's answer: without hooks, and outside of any turn.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
     let examined = examine(insula_tools::BUILT_IN, agent, name, arguments, &Nowhere)?;
-    judge(agent, examined, &|_| None)
+    judge(agent, examined, Beside { running: &|_| None, place: None })
 }
 
-/// The command line of a process of this conversation, by the process's name.
-pub(super) type Running<'r> = &'r (dyn Fn(&str) -> Option<String> + Sync);
+/// What a call is judged beside.
+pub(super) struct Beside<'b> {
+    /// The command line of a process of this conversation, by the process's name.
+    pub(super) running: &'b (dyn Fn(&str) -> Option<String> + Sync),
+    /// Where commands of this conversation begin, if one moved from where they begin anyway.
+    pub(super) place: Option<String>,
+}
 
 /// A call that the tool policy allows.
 pub(super) struct Examined {
@@ -292,13 +300,15 @@ pub(super) fn count(
 pub(super) fn judge(
     agent: &AgentContext,
     examined: Examined,
-    running: Running<'_>,
+    beside: Beside<'_>,
 ) -> Result<Admitted, Denial> {
     let Examined { tool, arguments } = examined;
+    let folder = folder(&arguments, beside.place.as_deref());
     if let Some(effect) = beyond(agent, tool.name()) {
         return Err(Denial::Boundary { name: tool.name().to_owned(), effect });
     }
-    let concern = match assess(&tool.risk(&arguments), running) {
+    let foreign = folder.as_deref().filter(|folder| !is_own(agent, folder));
+    let concern = match assess(&tool.risk(&arguments), foreign, beside.running) {
         Assessment::Harmless => None,
         Assessment::Never(finding) => {
             return Err(Denial::Never { name: tool.name().to_owned(), finding });
@@ -312,17 +322,42 @@ pub(super) fn judge(
         }
         Assessment::NeedsApproval(finding) => Some(finding),
     };
-    Ok(Admitted { tool, arguments, concern })
+    Ok(Admitted { tool, arguments, concern, place: beside.place })
 }
 
-fn assess(risk: &Risk<'_>, running: Running<'_>) -> Assessment {
+/// Where a program would begin that a call starts: where it says, or where the last one ended.
+pub(super) fn folder(arguments: &Value, place: Option<&str>) -> Option<String> {
+    match (arguments.get("workdir").and_then(Value::as_str), place) {
+        (Some(workdir), _) if workdir.starts_with(['/', '~']) => Some(workdir.to_owned()),
+        (Some(workdir), Some(place)) => Some(format!("{place}/{workdir}")),
+        (Some(workdir), None) if workdir.starts_with("..") => Some(workdir.to_owned()),
+        (Some(_), None) => None,
+        (None, place) => place.map(str::to_owned),
+    }
+}
+
+/// Whether a folder is one of those that the agent was given: a name in it is no file of the
+/// system, wherever its operator keeps it.
+fn is_own(agent: &AgentContext, folder: &str) -> bool {
+    let shared = agent.boundary.files.shared.iter().map(|shared| Path::new(&*shared.path));
+    let mut own = shared.chain([agent.workspace.path.as_path()]);
+    let folder = Path::new(folder);
+    let goes_up = folder.components().any(|part| part == Component::ParentDir);
+    !goes_up && own.any(|own| folder.starts_with(own))
+}
+
+fn assess(
+    risk: &Risk<'_>,
+    folder: Option<&str>,
+    running: &(dyn Fn(&str) -> Option<String> + Sync),
+) -> Assessment {
     match risk {
         Risk::None => Assessment::Harmless,
-        Risk::Command(line) => classify(line),
+        Risk::Command(line) => classify_in(line, folder),
         // Where nothing of that name runs it can't be known what would read it.
         Risk::Input { process, text } => match running(process) {
             Some(command) if !runs_its_input(&command) => Assessment::Harmless,
-            _ => classify(text),
+            command => classify_input(command.as_deref().unwrap_or_default(), text),
         },
         Risk::Code { language, text } => classify_code(language, text),
         Risk::ChangeSelf(what) => Assessment::NeedsApproval(Finding {

@@ -162,6 +162,7 @@ impl Turn<'_> {
             call: id,
             tool: name,
             arguments: &admitted.arguments,
+            place: None,
             rule: GLOBAL_WRITE,
             what: &what,
             principal: &cx.principal,

@@ -187,14 +187,19 @@ fn waiting(stage: &Stage, agent: &str) -> Option<String> {
 }
 
 /// A call that has to wait, and the answer it is given; what came of it.
-fn answered(
+fn answered(stage: &Stage, whose: (&str, &str), call: &Value, answer: &[&str]) -> String {
+    answered_of(stage, whose, ("terminal", call), answer)
+}
+
+/// The same of any tool.
+fn answered_of(
     stage: &Stage,
     (agent, session): (&str, &str),
-    call: &Value,
+    (tool, call): (&str, &Value),
     answer: &[&str],
 ) -> String {
     std::thread::scope(|threads| {
-        let asked = threads.spawn(|| stage.call(agent, session, "terminal", call.clone()));
+        let asked = threads.spawn(|| stage.call(agent, session, tool, call.clone()));
         let id = eventually("a call that waits", || {
             assert!(!asked.is_finished(), "{agent} in {session} did not have to ask");
             waiting(stage, agent)
@@ -244,7 +249,50 @@ fn a8_a_grant_of_one_is_none_of_another(level: Level) {
     assert!(said.contains("an admin denied it"), "{said}");
 }
 
+/// The same words do something else in another folder, so a yes holds in the one it was given for.
+fn a_grant_holds_in_its_folder(level: Level) {
+    let config = "approvals: {mode: manual, timeout: 10m}\nagents: {a: {tools: coding}}\n";
+    let stage = Stage::open(House::new(level, config), &["a"]);
+    let (whose, remove) = (("a", "s"), json!({ "command": "rm -r build; mkdir build" }));
+    stage.sh("a", "s", "mkdir -p build p2/build");
+    let said = answered(&stage, whose, &remove, &["approve", "--session"]);
+    assert!(!said.contains("refused"), "{said}");
+    stage.sh("a", "s", "cd p2");
+    let said = answered(&stage, whose, &remove, &["deny"]);
+    assert!(said.contains("an admin denied it"), "{said}");
+    stage.sh("a", "s", "cd ..");
+    // A folder of the system is that, however a command comes to begin there.
+    let write = json!({ "command": "echo x > hosts" });
+    let there = json!({ "command": "echo x > hosts", "workdir": "/etc" });
+    assert!(!stage.call("a", "s", "terminal", write.clone()).contains("refused"));
+    let said = answered(&stage, whose, &there, &["deny"]);
+    assert!(said.contains("an admin denied it"), "{said}");
+    stage.sh("a", "s", "cd /etc");
+    let said = answered(&stage, whose, &write, &["deny"]);
+    assert!(said.contains("an admin denied it"), "{said}");
+}
+
+/// What is not a whole line yet means whatever is written behind it.
+fn pieces_of_a_line_are_asked_about(level: Level) {
+    let config = "approvals: {mode: manual, timeout: 10m}\nagents: {a: {tools: coding}}\n";
+    let stage = Stage::open(House::new(level, config), &["a"]);
+    let shell = json!({ "command": "sh", "background": true });
+    let started = stage.call("a", "s", "terminal", shell);
+    assert!(started.contains("p1"), "{started}");
+    let write =
+        |action: &str, data: &str| json!({ "action": action, "session_id": "p1", "data": data });
+    let whole = stage.call("a", "s", "process", write("submit", "mkdir build"));
+    assert!(!whole.contains("refused"), "{whole}");
+    for piece in ["rm", "rm \\\n"] {
+        let piece = write("write", piece);
+        let said = answered_of(&stage, ("a", "s"), ("process", &piece), &["deny"]);
+        assert!(said.contains("an admin denied it"), "{said}");
+    }
+}
+
 at_both_levels!(
+    a_grant_holds_in_its_folder,
+    pieces_of_a_line_are_asked_about,
     a3_no_command_reaches_the_folder_of_another,
     a5_no_environment_but_its_own,
     a7_the_process_of_another_does_not_exist,

@@ -217,7 +217,7 @@ fn hostile_chats_in_a_payload(ground: &Ground) -> Outcome {
             .filter(|it| it.to_string().contains(":webhook:ci:"))
             .map(|it| it["key"].to_string())
             .collect();
-        Ok((of_hooks.len() > taken).then_some(of_hooks))
+        Ok((of_hooks.len() >= taken).then_some(of_hooks))
     })?;
     let mut distinct = sessions.clone();
     distinct.sort();

@@ -97,7 +97,7 @@ fn beside_noise(
     }
     match slow <= may {
         true => Ok(Verdict::Held),
-        false => Ok(Verdict::Broken(format!(
+        false => Ok(Verdict::Missed(format!(
             "p99 {slow:?} beside it and {alone:?} alone, where {may:?} was the aim ({loud})"
         ))),
     }
