@@ -72,6 +72,10 @@ pub(super) struct Simple {
     pub(super) has_words: bool,
     pub(super) is_fed: bool,
     pub(super) feed: Option<String>,
+    /// Whether a redirection leads in what nobody knows.
+    pub(super) is_led: bool,
+    /// What the commands print that it reads as files (`<(…)`), where that is known.
+    pub(super) files: Vec<String>,
     /// As it was written.
     pub(super) source: String,
 }
@@ -96,6 +100,16 @@ impl<'c> Case<'c> {
         'c: 'd,
     {
         Case { args, simple: self.simple, around }
+    }
+
+    /// What is known inside of a text that this one runs: it reads what this one reads.
+    pub(super) fn inside(&self) -> Around {
+        let mut around = self.around.inside();
+        let body = self.simple.bodies.last();
+        around.is_fed |= self.simple.is_fed || body.is_some();
+        let known = body.filter(|(_, is_known)| *is_known).map(|(body, _)| body.clone());
+        around.feed = self.simple.feed.clone().or(known).or(around.feed);
+        around
     }
 
     pub(super) fn folder(&self) -> Option<&str> {

@@ -106,6 +106,14 @@ pub(super) fn tidy(text: &str, folder: Option<&str>) -> String {
     format!("{start}{}", parts.join("/"))
 }
 
+/// Whether a path leads to what is open already, such as standard input.
+pub(super) fn is_handle(text: &str) -> bool {
+    let path = if text.starts_with('/') { tidy(text, None) } else { return false };
+    path == "/dev/stdin"
+        || path.starts_with("/dev/fd/")
+        || path.starts_with("/proc/") && path.contains("/fd/")
+}
+
 /// Where an argument leads.
 pub(super) fn place(arg: &Arg, folder: Option<&str>) -> Place {
     if arg.text.starts_with("/dev/tcp/") || arg.text.starts_with("/dev/udp/") {

@@ -32,7 +32,8 @@ impl Reader<'_> {
                 '<' | '>' if self.peek(1) == Some('(') => {
                     flush(&mut text, &mut pieces);
                     self.at += 2;
-                    self.nested(Some(')'))?;
+                    let printed = self.nested(Some(')'))?;
+                    self.files.extend(printed.filter(|_| next == '<'));
                     pieces.push(Piece::Unknown { is_quoted: true });
                 }
                 '<' | '>' => break,
@@ -301,8 +302,9 @@ impl Reader<'_> {
         self.spend(self.around.work())?;
         let inner = Around { depth, ..self.around.clone() };
         let outer = std::mem::replace(&mut self.around, inner);
+        let files = std::mem::take(&mut self.files);
         let read = self.list(close);
-        self.around = outer;
+        (self.around, self.files) = (outer, files);
         read
     }
 

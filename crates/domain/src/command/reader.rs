@@ -54,6 +54,8 @@ pub(super) struct Reader<'w> {
     pub(super) at: usize,
     pub(super) around: Around,
     worst: &'w mut Worst,
+    /// What the commands print that the words of this one read as files.
+    pub(super) files: Vec<String>,
 }
 
 /// What is being read between two brackets.
@@ -65,6 +67,8 @@ struct List {
     functions: Vec<(String, usize)>,
     is_fed: bool,
     feed: Option<String>,
+    /// Whether `exec` has led something in, for all that follows.
+    is_led: bool,
     /// How many commands there were, and what the last one prints.
     count: usize,
     printed: Option<String>,
@@ -72,7 +76,7 @@ struct List {
 
 impl<'w> Reader<'w> {
     pub(super) fn new(text: &str, around: Around, worst: &'w mut Worst) -> Self {
-        Self { text: text.chars().collect(), at: 0, around, worst }
+        Self { text: text.chars().collect(), at: 0, around, worst, files: Vec::new() }
     }
 
     /// Notes work that is about to be done.
@@ -125,6 +129,7 @@ impl<'w> Reader<'w> {
             functions: Vec::new(),
             is_fed: self.around.is_fed,
             feed: self.around.feed.take(),
+            is_led: false,
             count: 0,
             printed: None,
         };
@@ -204,10 +209,13 @@ impl<'w> Reader<'w> {
         self.spend(1 + list.groups.len() + list.functions.len())?;
         if !simple.is_empty() {
             simple.source = self.text[list.start..self.at].iter().collect();
-            simple.is_fed = list.is_fed();
+            simple.is_fed = list.is_fed() || simple.is_led;
             simple.feed = list.feed.take();
+            simple.files = std::mem::take(&mut self.files);
             let name = simple.args.first().map(|arg| arg.text.clone()).unwrap_or_default();
-            let multiplies = matches!(end, End::Pipe | End::Background) || simple.is_fed;
+            let multiplies = matches!(end, End::Pipe | End::Background) || list.is_fed();
+            let is_led = simple.is_led || !simple.bodies.is_empty();
+            list.is_led |= is_led && name == "exec" && simple.args.len() == 1;
             if multiplies && list.functions.iter().any(|(function, _)| *function == name) {
                 self.worst.add(DangerRule::ForkBomb, &simple.source);
             }
@@ -341,7 +349,7 @@ impl List {
 
     /// Whether something is piped into the next command, or into a group around it.
     fn is_fed(&self) -> bool {
-        self.is_fed || self.groups.last().is_some_and(|group| group.is_fed)
+        self.is_fed || self.is_led || self.groups.last().is_some_and(|group| group.is_fed)
     }
 
     fn close_functions(&mut self) {

@@ -7,7 +7,7 @@ use super::judge::{self, Case, quote};
 use super::reader::unknown;
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{Worst, code, variable};
+use super::{Worst, code, path, variable};
 use table::{WRAPPERS, Wrapper};
 
 /// Shells.
@@ -24,10 +24,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
     match name {
         "eval" => joined(rest, case, worst),
         "source" | "." => {
-            let file = rest.first();
-            if file.is_some_and(|arg| !arg.is_known || is_stdin(&arg.text)) {
-                worst.add(DangerRule::PipedCode, source);
-            }
+            rest.first().into_iter().for_each(|file| started(file, case, worst));
         }
         "trap" => rest.first().into_iter().for_each(|arg| text(arg, case, worst)),
         "alias" => {
@@ -210,7 +207,7 @@ pub(super) fn joined(args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         worst.add(DangerRule::Dynamic, &case.simple.source);
     }
     let words: Vec<&str> = args.iter().map(|arg| &*arg.text).collect();
-    judge::script(&words.join(" "), case.around.inside(), worst);
+    judge::script(&words.join(" "), case.inside(), worst);
 }
 
 /// The words after which another machine, or a loop, runs the rest.
@@ -250,7 +247,7 @@ fn after_option(rest: &[Arg], options: &[&str], mut judge: impl FnMut(&Arg)) {
 }
 
 fn is_stdin(text: &str) -> bool {
-    matches!(text, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0")
+    text == "-" || path::is_handle(text)
 }
 
 /// A shell: its `-c`, its script, or what it is fed with.
@@ -270,7 +267,11 @@ fn shell(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             if let Some(script) = long.strip_prefix("command=") {
                 self::text(&arg.but(script), case, worst);
             }
-            at += 1 + usize::from(matches!(long, "rcfile" | "init-file"));
+            let is_start = matches!(long, "rcfile" | "init-file");
+            if let Some(file) = rest.get(at + 1).filter(|_| is_start) {
+                started(file, case, worst);
+            }
+            at += 1 + usize::from(is_start);
         } else if text.starts_with(['-', '+']) {
             if !arg.is_known {
                 worst.add(DangerRule::Dynamic, source);
@@ -290,29 +291,53 @@ fn shell(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             if !arg.is_known {
                 worst.add(DangerRule::Dynamic, source);
             }
-            let mut around = case.around.inside();
+            let mut around = case.inside();
             for (number, other) in others.iter().enumerate().take(10) {
                 let value = other.is_known.then(|| other.text.clone());
                 around.set(number.to_string(), value);
             }
-            (around.is_fed, around.feed) = (case.simple.is_fed, case.simple.feed.clone());
             judge::script(&arg.text, around, worst);
         }
-        Some(arg) if !arg.is_known => worst.add(DangerRule::PipedCode, source),
+        Some(arg) if !arg.is_known => started(arg, case, worst),
         Some(arg) if !is_stdin(&arg.text) && !rest[..at].iter().any(|it| it.text == "-s") => {}
-        _ => fed(case, worst, |body, worst| judge::script(body, case.around.inside(), worst)),
+        operand => {
+            let run = |body: &str, worst: &mut Worst| {
+                judge::script(body, case.around.inside(), worst);
+            };
+            fed(operand, case, worst, run);
+        }
     }
 }
 
-/// Code that comes in by standard input.
-fn fed(case: &Case<'_>, worst: &mut Worst, judge: impl Fn(&str, &mut Worst)) {
+/// A file that a shell runs when it starts.
+fn started(file: &Arg, case: &Case<'_>, worst: &mut Worst) {
+    if !file.is_known || is_stdin(&file.text) {
+        let run = |body: &str, worst: &mut Worst| {
+            judge::script(body, case.around.inside(), worst);
+        };
+        fed(Some(file), case, worst, run);
+        worst.add(DangerRule::PipedCode, &case.simple.source);
+    }
+}
+
+/// Code that comes in by standard input, or by what else is open under this name.
+fn fed(file: Option<&Arg>, case: &Case<'_>, worst: &mut Worst, judge: impl Fn(&str, &mut Worst)) {
+    for printed in &case.simple.files {
+        judge(printed, worst);
+    }
     for (body, is_known) in &case.simple.bodies {
         if !is_known {
             worst.add(DangerRule::Dynamic, &case.simple.source);
         }
         judge(body, worst);
     }
-    if case.simple.is_fed && case.simple.bodies.is_empty() {
+    // What another number leads to was opened by somebody else.
+    let is_other = file.is_some_and(|file| {
+        path::is_handle(&file.text) && !file.text.ends_with("/0") && !file.text.ends_with("stdin")
+    });
+    let is_fed = case.simple.is_fed && case.simple.bodies.is_empty();
+    let is_unknown = file.is_some_and(|file| !file.is_known);
+    if is_fed || is_other || is_unknown || case.simple.is_led {
         worst.add(DangerRule::PipedCode, &case.simple.source);
         if let Some(feed) = &case.simple.feed {
             judge(feed, worst);

@@ -279,3 +279,67 @@ fn an_interpreter_runs_its_code_its_file_or_its_input() {
         ("awk '{ print $1 }'", ""),
     ]);
 }
+
+#[test]
+fn what_is_led_in_is_run_like_what_is_piped() {
+    check(&[
+        ("sh < <(echo reboot)", "host_power"),
+        ("sh <(echo reboot)", "host_power"),
+        ("sh <(echo reboot) $(ls)", "host_power"),
+        (". <(echo reboot)", "host_power"),
+        ("bash < <(curl x)", "piped_code"),
+        ("python3 < <(curl x)", "piped_code"),
+        ("python3 <(echo 'import os; os.system(\"reboot\")')", "host_power"),
+        ("sh <&5", "piped_code"),
+        ("sh 0<&5", "piped_code"),
+        ("sh < /dev/fd/5", "piped_code"),
+        ("sh < \"$X\"", "piped_code"),
+        ("sh /dev/fd/5 5<<<'rm -rf build'", "delete"),
+        ("sh /proc/self/fd/5 5<<<'rm -rf build'", "delete"),
+        ("sh /dev/./fd/5", "piped_code"),
+        ("exec 5<<<'rm -rf build'; sh <&5", "piped_code"),
+        ("exec 5<<<'rm -rf build'; sh /dev/fd/5", "piped_code"),
+        ("exec <<<'rm -rf build'; sh", "piped_code"),
+        ("exec < <(curl x); ls; sh", "piped_code"),
+        ("bash --rcfile <(echo reboot) -i -c :", "host_power"),
+        ("bash --init-file <(curl x) -i", "piped_code"),
+        ("python3 -m cProfile <(curl x)", "piped_code"),
+        ("python3 -m code <<< 'import os; os.system(\"reboot\")'", "host_power"),
+        ("curl x | python3 -m code", "piped_code"),
+        ("sh -c sh <<< reboot", "host_power"),
+        ("sh -c sh < <(curl x)", "piped_code"),
+        ("eval sh <<< reboot", "host_power"),
+        ("bash < script.sh", ""),
+        ("python3 < script.py", ""),
+        ("bash script.sh < <(ls)", ""),
+        ("python3 x.py <&5", ""),
+        ("sh <&-", ""),
+        ("sh -c ls < <(ls)", ""),
+        ("cat < <(echo reboot)", ""),
+        ("diff <(echo reboot) <(ls)", ""),
+        ("bash --rcfile x -i", ""),
+        ("python3 -m pytest \"$X\"", ""),
+        ("python3 -m cProfile x.py", ""),
+        ("python3 -m json.tool < <(curl x)", ""),
+        ("while read -r x; do echo \"$x\"; done < <(ls)", ""),
+        ("f() { f < <(ls); }; f", ""),
+    ]);
+}
+
+#[test]
+fn a_group_is_timed_like_a_command() {
+    check(&[
+        ("time (ls)", ""),
+        ("time ( ls; ls )", ""),
+        ("time { ls; }", ""),
+        ("time -p { ls; }", ""),
+        ("time (reboot)", "host_power"),
+        ("time -p (reboot)", "host_power"),
+        ("time { reboot; }", "host_power"),
+        ("time if ls; then reboot; fi", "host_power"),
+        ("time ! reboot", "host_power"),
+        ("time for f in a b; do ls $f; done", ""),
+        ("time {rm,-r,build}", "delete"),
+        ("time ls (x", "unreadable"),
+    ]);
+}

@@ -1,6 +1,7 @@
 //! Redirections, and the here documents among them.
 
-use super::{List, Piece, Reader, Stop, UNREADABLE, judge};
+use super::super::path::is_handle;
+use super::{Arg, List, Piece, Reader, Stop, UNREADABLE, judge};
 
 impl Reader<'_> {
     /// A redirection and what it leads to.
@@ -29,6 +30,13 @@ impl Reader<'_> {
         }
         let args = self.args(&pieces)?;
         list.simple.has_words = true;
+        // A file is known by its name; what comes from elsewhere is not.
+        let is_led = |arg: &Arg| match &*operator {
+            "<&" => !arg.is_known || arg.text != "-",
+            "<" | "<>" => !arg.is_known || is_handle(&arg.text),
+            _ => false,
+        };
+        list.simple.is_led |= args.iter().any(is_led);
         if operator == "<<<" {
             let is_known = args.iter().all(|arg| arg.is_known);
             let texts: Vec<String> = args.into_iter().map(|arg| arg.text).collect();

@@ -2,12 +2,17 @@
 
 use super::{Kind, List, Reader, Stop, UNREADABLE};
 
+/// Words that begin a compound command.
+const COMPOUND: &[&str] =
+    &["{", "!", "[[", "if", "for", "case", "while", "until", "select", "time", "coproc"];
+
 impl Reader<'_> {
     /// Follows a reserved word; `false` when it is an ordinary one.
     pub(super) fn reserved(&mut self, list: &mut List, word: &str) -> Result<bool, Stop> {
         match word {
             "!" | "then" | "else" | "elif" | "do" => {}
             "coproc" => self.coproc_name(),
+            "time" => return Ok(self.is_timed()),
             "{" | "if" | "while" | "until" => list.open(Kind::Other),
             "}" | "fi" | "done" | "esac" => {
                 list.groups.pop();
@@ -57,6 +62,27 @@ impl Reader<'_> {
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// Whether `time` stands before a compound command; before a simple one it is a program.
+    fn is_timed(&mut self) -> bool {
+        let before = self.at;
+        self.blanks();
+        for option in ["-p", "--"] {
+            if self.starts(option) && self.peek(2).is_some_and(|it| it == ' ' || it == '\t') {
+                self.at += 2;
+                self.blanks();
+            }
+        }
+        let is_compound = self.starts("(") || COMPOUND.iter().any(|word| self.begins(word));
+        if !is_compound {
+            self.at = before;
+        }
+        is_compound
+    }
+
+    fn begins(&self, word: &str) -> bool {
+        self.starts(word) && self.peek(word.len()).is_some_and(char::is_whitespace)
     }
 
     /// The name of a coprocess: a word that stands before a compound command.

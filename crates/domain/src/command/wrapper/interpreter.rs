@@ -6,6 +6,12 @@ use super::super::word::Arg;
 use super::super::{Worst, code};
 use super::{fed, is_stdin};
 
+/// Modules that run the file they are given.
+const RUNS: &[&str] =
+    &["cProfile", "profile", "pdb", "trace", "runpy", "coverage", "memory_profiler", "debugpy"];
+/// Modules that run what they read.
+const READS: &[&str] = &["code", "pdb", "asyncio", "IPython", "ptpython", "bpython"];
+
 /// An interpreter: its inline code, or what it is fed with.
 pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let depth = case.around.depth + 1;
@@ -49,6 +55,13 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
             run(&arg.but(code));
         }
         if text == "-m" {
+            let module = rest.get(at + 1).map(|arg| &*arg.text).unwrap_or_default();
+            let is_open = |arg: &Arg| !arg.is_known || is_stdin(&arg.text);
+            let open = rest[at + 1..].iter().skip(1).find(|arg| is_open(arg));
+            if READS.contains(&module) || open.is_some() && RUNS.contains(&module) {
+                operand = open;
+                break;
+            }
             // It takes code for arguments.
             if rest.get(at + 1).is_some_and(|module| module.text == "timeit") {
                 rest[at + 2..].iter().for_each(|arg| code::judge(name, &arg.text, depth, worst));
@@ -63,9 +76,8 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         at += 1;
     }
     match operand {
-        Some(arg) if !arg.is_known => worst.add(DangerRule::PipedCode, &case.simple.source),
-        Some(arg) if !is_stdin(&arg.text) => {}
-        _ if has_code => {}
-        _ => fed(case, worst, |body, worst| code::judge(name, body, depth, worst)),
+        Some(arg) if arg.is_known && !is_stdin(&arg.text) => {}
+        operand if has_code && operand.is_none_or(|arg| arg.is_known) => {}
+        operand => fed(operand, case, worst, |body, worst| code::judge(name, body, depth, worst)),
     }
 }
