@@ -35,6 +35,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
             }
         }
         "watch" | "entr" | "ssh" | "mosh" | "rsh" | "tmux" | "screen" => {
+            super::escape::connected(rest, case, worst);
             // Which words are its own depends on its options: every one may be the first.
             for from in 0..rest.len().min(8) {
                 if from == 0 || !rest[from - 1].text.starts_with("--") {
@@ -66,7 +67,13 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
                 code::judge("awk", &arg.text, case.around.depth + 1, worst);
             }
         }
+        "cmake" => cmake(rest, case, worst),
         _ => {
+            if let Some((wrapper, rest)) = table::behind(name, rest) {
+                wrapped(name, wrapper, rest, case, worst);
+                // It has other words and options too.
+                return false;
+            }
             let Some(wrapper) = WRAPPERS.iter().find(|it| it.names.contains(&name)) else {
                 return false;
             };
@@ -74,6 +81,34 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         }
     }
     true
+}
+
+/// `cmake -E`: small programs of its own, each like one that is known.
+const CMAKE: &[(&str, &[&str], usize)] = &[
+    ("rm", &["rm"], 0),
+    ("remove", &["rm"], 0),
+    ("remove_directory", &["rm", "-r"], 0),
+    ("copy", &["cp"], 0),
+    ("copy_if_different", &["cp"], 0),
+    ("copy_directory", &["cp"], 0),
+    ("rename", &["mv"], 0),
+    ("create_symlink", &["ln"], 0),
+    ("touch", &["touch"], 0),
+    ("make_directory", &["mkdir"], 0),
+    ("env", &["env"], 0),
+    ("time", &["env"], 0),
+    ("chdir", &["env"], 1),
+    ("tar", &["tar"], 0),
+];
+
+fn cmake(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
+    after_option(rest, &["-P"], |file| started(file, case, worst));
+    let Some(at) = rest.iter().position(|arg| arg.text == "-E") else { return };
+    let verb = rest.get(at + 1).map(|arg| &*arg.text).unwrap_or_default();
+    let Some((_, words, own)) = CMAKE.iter().find(|(name, ..)| *name == verb) else { return };
+    let mut args: Vec<Arg> = words.iter().map(|word| Arg::known(word)).collect();
+    args.extend(rest.iter().skip(at + 2 + own).cloned());
+    inner("cmake", &args, case, worst);
 }
 
 /// Finds the command behind the options of a wrapper.
@@ -84,7 +119,7 @@ fn wrapped(name: &str, wrapper: &Wrapper, rest: &[Arg], case: &Case<'_>, worst: 
     }
     let after = |at: usize| rest.get(at..).unwrap_or_default();
     let sets_variables = matches!(name, "env" | "time") || wrapper.rule.is_some();
-    let takes_text = matches!(name, "flock" | "npx" | "bunx");
+    let takes_text = matches!(name, "flock" | "npx" | "bunx" | "npm" | "pnpm" | "yarn");
     let (mut at, mut operands, mut has_options) = (0, wrapper.operands, true);
     while let Some(arg) = rest.get(at) {
         let text = &*arg.text;
@@ -191,6 +226,15 @@ fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             );
             joined(&args, case, worst);
         }
+        if let Some(mark) = replaced(case) {
+            // Braces say the same, and are known wherever a line is read.
+            let all = args.iter().map(|arg| arg.text.len()).sum::<usize>();
+            if !worst.spend(all.saturating_mul(4)) {
+                worst.add(DangerRule::TooComplex, &case.simple.source);
+                return;
+            }
+            args.iter_mut().for_each(|arg| arg.text = arg.text.replace(mark, "{}"));
+        }
         args.push(unknown());
         // What it is fed with are arguments, and nothing is left for the command to read.
         let simple =
@@ -199,6 +243,14 @@ fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         return;
     }
     judge::command(&case.with(args, &around), worst);
+}
+
+/// The mark that `xargs -I` puts what it reads in place of.
+fn replaced<'c>(case: &Case<'c>) -> Option<&'c str> {
+    let mut words = case.args.iter().map(|arg| &*arg.text).skip_while(|it| !it.ends_with("xargs"));
+    let mark = words.find_map(|it| it.strip_prefix("-I").or(it.strip_prefix("--replace=")))?;
+    let mark = if mark.is_empty() { words.next()? } else { mark };
+    (!mark.is_empty()).then_some(mark)
 }
 
 /// Words that become one text, which is read again.

@@ -4,7 +4,7 @@ use super::super::Worst;
 use super::super::judge::{self, Case};
 use super::super::rule::DangerRule;
 use super::super::word::Arg;
-use super::super::wrapper;
+use super::super::{escape, wrapper};
 use super::Act;
 
 /// Parts of the names of settings whose value is run, or says where there is something to run.
@@ -98,8 +98,15 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         "gc" => rest.iter().any(|arg| arg.text.starts_with("--prune")),
         "update-ref" | "worktree" => is(&["-d", "remove"]),
         "rebase" => {
-            let mut texts = rest.windows(2).filter(|it| matches!(&*it[0].text, "-x" | "--exec"));
-            texts.by_ref().for_each(|it| wrapper::text(&it[1], case, worst));
+            escape::valued(rest, &["-x"], |text| wrapper::text(&text, case, worst));
+            false
+        }
+        "clone" | "ls-remote" | "fetch-pack" => {
+            escape::valued(rest, &["-u"], |text| wrapper::text(&text, case, worst));
+            false
+        }
+        "difftool" => {
+            escape::valued(rest, &["-x"], |text| wrapper::text(&text, case, worst));
             false
         }
         "submodule" if is(&["foreach"]) => {

@@ -1,6 +1,7 @@
 //! Programs that run the command after their own options, and what these options are.
 
 use super::super::rule::DangerRule;
+use super::super::word::Arg;
 
 /// A program that runs the command after its own options.
 pub(super) struct Wrapper {
@@ -92,11 +93,65 @@ pub(super) const WRAPPERS: &[Wrapper] = &[
         ..plain(&["systemd-run"], "Gdqrt")
     },
     Wrapper { operands: 1, ..plain(&["setarch"], "RBFILSTXZv3") },
+    plain(&["x86_64", "i386", "i486", "i586", "i686", "uname26", "aarch64"], "RBFILSTXZv3"),
+    Wrapper {
+        valued: "po",
+        attached: "cdefilmnqrstuvxy",
+        long: &["pid", "output"],
+        ..plain(&["prlimit"], "")
+    },
+    Wrapper { valued: "pe", ..plain(&["tini", "docker-init", "catatonit"], "sgvwP") },
+    Wrapper { valued: "r", long: &["rewrite"], ..plain(&["dumb-init"], "cv") },
+    Wrapper { operands: 1, rule: PRIVILEGE, ..plain(&["gosu", "su-exec"], "") },
     plain(
         &["linux32", "linux64", "valgrind", "proot", "eatmydata", "torsocks", "proxychains"],
         "qv",
     ),
-    Wrapper { valued: "p", long: &["package"], ..plain(&["npx", "bunx", "pipx", "uvx"], "yqc") },
+    Wrapper {
+        valued: "p",
+        long: &["package", "from", "with", "python"],
+        ..plain(&["npx", "bunx", "pipx", "uvx"], "yqc")
+    },
     // The loader runs the program that it is given.
     plain(&["ld.so", "ld-linux.so.2", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"], ""),
 ];
+
+/// Programs that run the command behind one of their own words, as in `poetry run`.
+pub(super) const BEHIND: &[(&[&str], Wrapper)] = &[
+    (
+        &["run"],
+        Wrapper {
+            valued: "mpwifPC",
+            long: &["with", "python", "extra", "group", "package", "project", "directory"],
+            ..plain(&["uv"], "qvnUsh")
+        },
+    ),
+    (&["run"], plain(&["poetry", "pipenv", "pdm", "hatch", "rye", "pixi"], "qvnh")),
+    (&["exec"], plain(&["bundle", "rbenv", "pyenv", "mise", "asdf", "direnv"], "")),
+    (
+        &["run"],
+        Wrapper {
+            valued: "np",
+            long: &["name", "prefix", "cwd"],
+            ..plain(&["conda", "mamba", "micromamba"], "vh")
+        },
+    ),
+    (
+        &["exec", "x", "dlx", "run"],
+        Wrapper {
+            valued: "pwCF",
+            long: &["package", "workspace", "filter", "dir", "prefix"],
+            ..plain(&["npm", "pnpm", "yarn"], "cyrsqT")
+        },
+    ),
+];
+
+/// The wrapper that this program is by one of its words, and what stands behind that.
+pub(super) fn behind<'a>(name: &str, rest: &'a [Arg]) -> Option<(&'static Wrapper, &'a [Arg])> {
+    let (verbs, wrapper) = BEHIND.iter().find(|(_, it)| it.names.contains(&name))?;
+    let at = rest.iter().position(|arg| verbs.contains(&&*arg.text))?;
+    // Before it only options stand, and their values.
+    let is_option = |at: usize| rest[at].text.starts_with('-');
+    let is_own = |at: usize| is_option(at) || at > 0 && is_option(at - 1);
+    (0..at).all(is_own).then(|| (wrapper, &rest[at + 1..]))
+}
