@@ -2,6 +2,7 @@
 
 mod git;
 mod outward;
+mod sed;
 
 use super::judge::Case;
 use super::path::{self, Place};
@@ -86,23 +87,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
         | "ex" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "fallocate" => {
             written(name, &act, &mut add)
         }
-        "sed" | "gsed" => {
-            if act.short('i') || act.long("in-place") {
-                rest.iter().for_each(|arg| act.written(arg, &mut add));
-            }
-            let runs = |arg: &Arg| {
-                let text = arg.text.trim_end();
-                text.starts_with("e ")
-                    || text.starts_with("1e")
-                    || (text.starts_with('s')
-                        && text.ends_with('e')
-                        && !text.contains(char::is_whitespace)
-                        && text.matches('/').count() == 3)
-            };
-            if rest.iter().any(runs) {
-                add(DangerRule::InlineCode);
-            }
-        }
+        "sed" | "gsed" => sed::judge(&act, case, worst),
         "git" | "hg" | "svn" | "jj" => git::judge(rest, case, worst),
         "nc" | "ncat" | "netcat" | "socat" | "telnet" | "cryptcat" => {
             let runs = act.short('e')

@@ -318,3 +318,43 @@ fn a_variable_that_names_a_command_is_that_command() {
         ("EDITORS=x ls", ""),
     ]);
 }
+
+#[test]
+fn scripts_of_sed_are_read() {
+    check(&[
+        ("sed 's/a b/rm -rf x/e' y", "delete"),
+        ("sed 's/a b/c d/e' y", "inline_code"),
+        ("sed 's|a b|c|ge' y", "inline_code"),
+        ("sed 's,/a,b c,e' y", "inline_code"),
+        ("sed 's/a/b/;s/c d/e f/e' y", "inline_code"),
+        ("sed -e 's/a/b/' -e 's/c d/e/e' y", "inline_code"),
+        ("sed -ne 's/a b/c/e' y", "inline_code"),
+        ("sed -n -es/a/b\\ c/e y", "inline_code"),
+        ("sed --expression='s/a b/c/e' y", "inline_code"),
+        ("sed --exp 's/a b/c/e' y", "inline_code"),
+        ("sed '1e rm -rf x' y", "delete"),
+        ("sed '/a;b/e rm -rf x' y", "delete"),
+        ("sed '\\,a,e reboot' y", "host_power"),
+        ("sed '$!{N;e\n}' y", "inline_code"),
+        ("sed 's/[/]/x y/e' y", "inline_code"),
+        ("sed 's/[[:space:]/]*/x y/e' y", "inline_code"),
+        ("sed 's/[^/]*/x e/' y", ""),
+        ("sed 'w /etc/x' y", "system_file"),
+        ("sed -n '/a/w /etc/x' y", "system_file"),
+        ("sed 's/a/b/w /etc/x' y", "system_file"),
+        ("sed -f <(curl x) y", "piped_code"),
+        ("sed 's/a b/c e/' y", ""),
+        ("sed 's/a/e/g; s/b e/c/' errors.log", ""),
+        ("sed -n '1,5p' e", ""),
+        ("sed -n -e 1p w", ""),
+        ("sed -f x.sed errors", ""),
+        ("sed -i.bake 's/x/y/' z", ""),
+        ("sed '/end/a e rm -rf x' y", ""),
+        ("sed 'w out.txt' y", ""),
+        ("sed 'w /dev/stdout' y", ""),
+        ("sed \"s/$a/$b/g\" y", ""),
+        ("sed -E ':a;N;$!ba;s/\\n/ /g' y", ""),
+        ("sed 'y/abc/dee/' y", ""),
+        ("sed '/^#/d; /^$/d' y", ""),
+    ]);
+}
