@@ -9,6 +9,7 @@ use super::{Worst, code, path, wrapper};
 /// Options whose value is a command line: of which programs, and how they are written.
 const TEXTS: &[(&[&str], &[&str])] = &[
     (&["npm", "pnpm", "yarn"], &["-c", "--call"]),
+    (&["compgen", "complete", "mapfile", "readarray"], &["-C"]),
     (&["man"], &["-P", "--pager"]),
     // How it tests the archive that it made.
     (&["zip"], &["-TT", "--unzip-command"]),

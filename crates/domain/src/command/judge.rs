@@ -5,7 +5,7 @@ use super::path::{self, Place};
 use super::reader::{Reader, Stop};
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{COMMAND_BYTES_MAX, DEPTH_MAX, Worst, variable, wrapper};
+use super::{COMMAND_BYTES_MAX, DEPTH_MAX, Worst, evaluate, variable, wrapper};
 use std::collections::HashMap;
 
 /// What is known at some point of a line.
@@ -19,6 +19,10 @@ pub(super) struct Around {
     pub(super) twice: Twice,
     /// Aliases the line has made.
     pub(super) aliases: HashMap<String, String>,
+    /// Files the line has made from others, by their names alone.
+    pub(super) programs: HashMap<String, String>,
+    /// Whether a name means another, so that nobody knows what is set.
+    pub(super) is_renamed: bool,
     /// The letters of all that was set, for [`Self::work`].
     pub(super) letters: usize,
     /// The working directory, where the line has named it.
@@ -51,13 +55,14 @@ impl Around {
 
     /// Sets a variable.
     pub(super) fn set(&mut self, name: String, value: Option<String>) {
+        let value = value.filter(|_| !self.is_renamed);
         self.letters += name.len() + value.as_ref().map_or(0, String::len);
         self.vars.insert(name, value);
     }
 
     /// What it takes to hand this on to another command: letters are copied many at once.
     pub(super) fn work(&self) -> usize {
-        1 + self.vars.len() + self.aliases.len() + self.letters / 64
+        1 + self.vars.len() + self.aliases.len() + self.programs.len() + self.letters / 64
     }
 }
 
@@ -132,6 +137,18 @@ pub(super) fn script(text: &str, around: Around, worst: &mut Worst) {
     }
 }
 
+/// Judges the commands in a text that is otherwise no command, as in double quotes.
+pub(super) fn substituted(text: &str, around: Around, worst: &mut Worst) {
+    if !worst.spend(SCRIPT_WORK + text.len() + around.work()) {
+        worst.add(DangerRule::TooComplex, text);
+        return;
+    }
+    let mut reader = Reader::new(text, around, worst);
+    if let Err(Stop(rule)) = reader.quoted(None) {
+        worst.add(rule, text);
+    }
+}
+
 /// Judges a command and follows what it does to the ones after it; what it prints, where
 /// that is known.
 pub(super) fn simple(simple: &Simple, around: &mut Around, worst: &mut Worst) -> Option<String> {
@@ -157,6 +174,7 @@ fn assign(name: &str, value: Option<String>, around: &mut Around) {
 fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
     let known = |arg: &Arg| arg.is_known.then(|| arg.text.clone());
     let (first, rest) = simple.args.split_first()?;
+    copied(name_of(&first.text), rest, around);
     match &*first.text {
         "cd" | "pushd" => {
             let to = rest.iter().find(|arg| !arg.text.starts_with('-'));
@@ -175,7 +193,20 @@ fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
                 around.aliases.insert(name.to_owned(), value.to_owned());
             }
         }
+        "hash" if rest.first().is_some_and(|arg| arg.text == "-p") => {
+            let path = rest.get(1).map(|arg| arg.text.clone()).unwrap_or_default();
+            for name in rest.iter().skip(2) {
+                around.letters += name.text.len() + path.len();
+                around.aliases.insert(name.text.clone(), path.clone());
+            }
+        }
         "export" | "declare" | "typeset" | "local" | "readonly" => {
+            let is_name = |arg: &Arg| arg.text.starts_with('-') && arg.text.contains('n');
+            let names = !matches!(&*first.text, "export" | "readonly");
+            if names && !around.is_renamed && rest.iter().any(is_name) {
+                around.is_renamed = true;
+                around.vars.values_mut().for_each(|value| *value = None);
+            }
             for arg in rest {
                 if let Some((name, value)) = arg.text.split_once('=') {
                     assign(name, arg.is_known.then(|| value.to_owned()), around);
@@ -213,6 +244,20 @@ fn follow(simple: &Simple, around: &mut Around) -> Option<String> {
         _ => {}
     }
     None
+}
+
+/// Notes a file that is made from another one: by either name it is the same program.
+fn copied(name: &str, rest: &[Arg], around: &mut Around) {
+    if !matches!(name, "cp" | "ln" | "link" | "mv" | "install") {
+        return;
+    }
+    let words: Vec<&Arg> = rest.iter().filter(|arg| !arg.text.starts_with('-')).collect();
+    let [.., from, to] = words.as_slice() else { return };
+    let (from, to) = (name_of(&from.text), name_of(&to.text));
+    if !from.is_empty() && !to.is_empty() && from != to {
+        around.letters += from.len() + to.len();
+        around.programs.insert(to.to_owned(), from.to_owned());
+    }
 }
 
 fn is_echo_option(arg: &Arg) -> bool {
@@ -268,6 +313,14 @@ pub(super) fn command(case: &Case<'_>, worst: &mut Worst) {
         script(&format!("{value} {}", words.join(" ")), around, worst);
     }
     let name = name_of(&first.text);
+    if let Some(program) = case.around.programs.get(name) {
+        let mut around = case.around.inside();
+        around.programs.remove(name);
+        let mut args = vec![Arg::known(program)];
+        args.extend_from_slice(rest);
+        command(&case.with(&args, &around), worst);
+    }
+    evaluate::judge(name, rest, case, worst);
     if !wrapper::judge(name, rest, case, worst) {
         act::judge(name, rest, case, worst);
     }

@@ -9,6 +9,7 @@
 mod act;
 mod code;
 mod escape;
+mod evaluate;
 mod input;
 mod judge;
 mod path;
@@ -24,6 +25,8 @@ mod wrapper;
 mod act_tests;
 #[cfg(test)]
 mod command_tests;
+#[cfg(test)]
+mod evaluate_tests;
 #[cfg(test)]
 mod limit_tests;
 #[cfg(test)]

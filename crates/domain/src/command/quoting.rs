@@ -243,6 +243,9 @@ impl Reader<'_> {
             match self.peek(0) {
                 None => return Err(UNREADABLE),
                 Some('}') => {
+                    if self.text[..self.at].ends_with(&['@', 'P']) {
+                        self.prompted(&name);
+                    }
                     self.at += 1;
                     return Ok(vec![Piece::Unknown { is_quoted }]);
                 }
@@ -256,7 +259,8 @@ impl Reader<'_> {
                     self.quoted(Some('"'))?;
                 }
                 Some('$' | '`') => {
-                    self.expansion(is_quoted)?;
+                    let pieces = self.expansion(is_quoted)?;
+                    self.calculated(&pieces)?;
                 }
                 Some(_) => self.at += 1,
             }
@@ -284,7 +288,12 @@ impl Reader<'_> {
             match self.peek(0) {
                 None => return Err(UNREADABLE),
                 Some('$' | '`') => {
-                    self.expansion(true)?;
+                    let pieces = self.expansion(true)?;
+                    self.calculated(&pieces)?;
+                    continue;
+                }
+                Some(it) if it.is_ascii_alphabetic() || it == '_' => {
+                    self.calculated_name()?;
                     continue;
                 }
                 Some('(') => level += 1,

@@ -9,7 +9,7 @@ mod reserved;
 use super::judge::{self, Around, Simple};
 use super::rule::DangerRule;
 use super::word::{self, Arg, Piece};
-use super::{DEPTH_MAX, Worst};
+use super::{DEPTH_MAX, Worst, evaluate};
 
 /// Why reading stopped before the end. What was read by then was judged.
 pub(super) struct Stop(pub(super) DangerRule);
@@ -272,12 +272,50 @@ impl<'w> Reader<'w> {
                     self.at += 1;
                 }
                 Some('$' | '`') => {
-                    self.expansion(true)?;
+                    let pieces = self.expansion(true)?;
+                    self.calculated(&pieces)?;
                 }
+                Some(it) if it.is_ascii_alphabetic() || it == '_' => self.calculated_name()?,
                 Some(_) => self.at += 1,
             }
         }
         Ok(())
+    }
+
+    /// Judges a name in a calculation: its value is calculated too.
+    pub(super) fn calculated_name(&mut self) -> Result<(), Stop> {
+        let name = self.name();
+        let Some(Some(value)) = self.around.get(&name) else { return Ok(()) };
+        self.evaluated(&value.to_owned())
+    }
+
+    /// Judges what was substituted in a calculation.
+    pub(super) fn calculated(&mut self, pieces: &[Piece]) -> Result<(), Stop> {
+        for piece in pieces {
+            if let Piece::Text { text, is_value: true, .. } = piece {
+                self.evaluated(text)?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn evaluated(&mut self, text: &str) -> Result<(), Stop> {
+        self.spend(text.len())?;
+        if evaluate::is_run(text) {
+            judge::substituted(text, self.around.inside(), self.worst);
+        }
+        Ok(())
+    }
+
+    /// Judges a text that becomes a prompt.
+    pub(super) fn prompted(&mut self, name: &str) {
+        match self.around.get(name) {
+            Some(Some(text)) => {
+                let text = text.to_owned();
+                judge::substituted(&text, self.around.inside(), self.worst);
+            }
+            _ => self.worst.add(DangerRule::Dynamic, name),
+        }
     }
 
     /// A word: a reserved one, an assignment, or the next argument.

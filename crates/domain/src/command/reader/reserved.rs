@@ -53,15 +53,24 @@ impl Reader<'_> {
                     None => return Err(UNREADABLE),
                     Some('<' | '>' | '&' | '|' | '(' | ')' | ';') => self.at += 1,
                     Some(_) => {
-                        if self.plain_word()? == "]]" {
+                        let word = self.plain_word()?;
+                        if word == "]]" {
                             break;
                         }
+                        self.compared(&word)?;
                     }
                 }
             },
             _ => return Ok(false),
         }
         Ok(true)
+    }
+
+    /// A word between `[[` and `]]`: it may be calculated, and so may its value.
+    fn compared(&mut self, word: &str) -> Result<(), Stop> {
+        self.evaluated(word)?;
+        let value = self.around.get(word).flatten().map(str::to_owned);
+        value.map_or(Ok(()), |value| self.evaluated(&value))
     }
 
     /// Whether `time` stands before a compound command; before a simple one it is a program.
