@@ -1,6 +1,7 @@
 //! What single programs do that should be looked at: the table of dangerous acts.
 
 mod git;
+pub(super) mod output;
 mod outward;
 mod sed;
 
@@ -18,6 +19,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
     let verb = first.map(|arg| &*arg.text).unwrap_or_default();
     escape::judge(name, rest, case, worst);
     let mut add = |rule| worst.add(rule, source);
+    output::judge(name, &act, &mut add);
     match name {
         "rm" | "unlink" | "shred" | "srm" | "rmdir" | "trash" => delete(name, &act, &mut add),
         "dd" => {
@@ -105,15 +107,6 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
                 add(DangerRule::RemoteShell);
             }
         }
-        "curl" | "wget" => {
-            for (at, arg) in rest.iter().enumerate() {
-                if matches!(&*arg.text, "-o" | "-O" | "--output" | "--output-document")
-                    && let Some(to) = rest.get(at + 1)
-                {
-                    act.written(to, &mut add);
-                }
-            }
-        }
         "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlcmd" | "mongosh" | "mongo" | "redis-cli"
         | "clickhouse-client" | "duckdb" => {
             let texts = rest.iter().map(|arg| &*arg.text);
@@ -179,13 +172,18 @@ impl Act<'_> {
 
     /// Judges a file that is written to.
     fn written(&self, arg: &Arg, add: &mut impl FnMut(DangerRule)) {
-        match path::place(arg, self.folder) {
-            Place::Disk => add(DangerRule::WipeDisk),
-            Place::Switch => add(DangerRule::HostPower),
-            Place::System | Place::Whole => add(DangerRule::SystemFile),
-            Place::Socket => add(DangerRule::RemoteShell),
-            Place::Ordinary => {}
-        }
+        rule_of(arg, self.folder).into_iter().for_each(add);
+    }
+}
+
+/// What stands against writing to a file.
+pub(super) fn rule_of(arg: &Arg, folder: Option<&str>) -> Option<DangerRule> {
+    match path::place(arg, folder) {
+        Place::Disk => Some(DangerRule::WipeDisk),
+        Place::Switch => Some(DangerRule::HostPower),
+        Place::System | Place::Whole => Some(DangerRule::SystemFile),
+        Place::Socket => Some(DangerRule::RemoteShell),
+        Place::Ordinary => None,
     }
 }
 

@@ -7,7 +7,7 @@ use super::judge::{self, Case, quote};
 use super::reader::unknown;
 use super::rule::DangerRule;
 use super::word::Arg;
-use super::{Worst, code, path, variable};
+use super::{Worst, act, code, path, variable};
 use table::{WRAPPERS, Wrapper};
 
 /// Shells.
@@ -54,6 +54,7 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
             interpreter::judge(name, rest, case, worst);
         }
         "awk" | "gawk" | "mawk" | "nawk" => {
+            act::output::awk(rest, case, worst);
             let is_command = |arg: &&Arg| {
                 arg.text.contains("system(")
                     || arg.text.contains("system (")
@@ -434,6 +435,11 @@ fn found(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
                 let rule =
                     if whole.is_some() { DangerRule::WipeSystem } else { DangerRule::Delete };
                 worst.add(rule, source);
+            }
+            "-fprint" | "-fprint0" | "-fprintf" | "-fls" => {
+                let file = rest.get(at + 1);
+                let rule = file.and_then(|file| act::rule_of(file, case.folder()));
+                rule.into_iter().for_each(|rule| worst.add(rule, source));
             }
             "-exec" | "-execdir" | "-ok" | "-okdir" | "-x" | "-X" | "--exec" | "--exec-batch" => {
                 let words = rest[at + 1..].iter().take_while(|it| it.text != ";" && it.text != "+");

@@ -5,7 +5,7 @@ use super::super::judge::{self, Case};
 use super::super::rule::DangerRule;
 use super::super::word::Arg;
 use super::super::{escape, wrapper};
-use super::Act;
+use super::{Act, rule_of};
 
 /// Parts of the names of settings whose value is run, or says where there is something to run.
 /// Letters are small: these names are the same in either case.
@@ -34,6 +34,26 @@ const RUNS: &[&str] = &[
     "uploadpack",
 ];
 
+/// Words of `git` that write files into its folder.
+const WRITES: &[&str] = &[
+    "am",
+    "apply",
+    "checkout",
+    "cherry-pick",
+    "clone",
+    "init",
+    "merge",
+    "mv",
+    "pull",
+    "rebase",
+    "reset",
+    "restore",
+    "revert",
+    "rm",
+    "stash",
+    "switch",
+];
+
 fn runs_its_value(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     !key.starts_with('-') && RUNS.iter().any(|it| key.contains(it))
@@ -42,7 +62,7 @@ fn runs_its_value(key: &str) -> bool {
 /// Judges `git` and its like.
 pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let source = &*case.simple.source;
-    let (mut at, mut rule) = (0, None);
+    let (mut at, mut rule, mut place) = (0, None, None);
     while let Some(arg) = rest.get(at).filter(|arg| arg.text.starts_with('-')) {
         let takes_value = matches!(
             &*arg.text,
@@ -60,6 +80,9 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
                 judge::script(value.trim_start_matches('!'), case.around.inside(), worst);
             }
         }
+        if let Some(to) = rest.get(at + 1).filter(|_| arg.text == "-C") {
+            place = rule_of(to, case.folder());
+        }
         // The value is that of a variable, which may have been set anywhere.
         let named = match arg.text.strip_prefix("--config-env=") {
             Some(setting) => Some(setting),
@@ -74,6 +97,14 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let verb = rest.get(at).map(|arg| &*arg.text).unwrap_or_default();
     let rest = rest.get(at + 1..).unwrap_or_default();
     let act = Act { rest, folder: None };
+    // Where it writes to: a folder of its own, or what it is told.
+    let mut written = |arg: &Arg| rule = rule.or(rule_of(arg, case.folder()));
+    match verb {
+        "archive" => escape::valued(rest, &["-o", "--output"], |file| written(&file)),
+        "init" | "clone" => rest.iter().skip(usize::from(verb == "clone")).for_each(written),
+        _ => {}
+    }
+    rule = rule.or(place.filter(|_| WRITES.contains(&verb)));
     let is = |words: &[&str]| act.has(words);
     let found = match verb {
         "push" => {

@@ -3,7 +3,7 @@
 use super::super::judge::Case;
 use super::super::rule::DangerRule;
 use super::super::word::Arg;
-use super::super::{Worst, code};
+use super::super::{Worst, act, code};
 use super::{fed, is_stdin};
 
 /// Modules that run the file they are given.
@@ -15,6 +15,9 @@ const READS: &[&str] = &["code", "pdb", "asyncio", "IPython", "ptpython", "bpyth
 /// An interpreter: its inline code, or what it is fed with.
 pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let depth = case.around.depth + 1;
+    if matches!(name, "perl" | "ruby") {
+        act::output::edited(rest, case, worst);
+    }
     let (mut has_code, mut operand) = (false, None);
     let mut at = 0;
     while let Some(arg) = rest.get(at) {
