@@ -166,8 +166,11 @@ impl Act<'_> {
         self.rest.iter().any(|arg| path::place(arg, self.folder) == place)
     }
 
-    fn is_open(&self) -> bool {
-        self.rest.iter().any(|arg| !arg.is_known && arg.is_open)
+    /// Whether a word may stand for many files, or for each of many in turn.
+    fn is_many(&self) -> bool {
+        let is_open = |arg: &Arg| !arg.is_known && arg.is_open;
+        let is_found = |arg: &Arg| arg.text.contains("{}");
+        self.rest.iter().any(|arg| arg.is_glob || arg.is_many || is_open(arg) || is_found(arg))
     }
 
     /// Judges a file that is written to.
@@ -199,7 +202,7 @@ fn delete(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
         () if act.any(Place::Disk) => add(DangerRule::WipeDisk),
         () if wipes || act.long("no-preserve-root") && recursive => add(DangerRule::WipeSystem),
         () if recursive || name == "shred" || name == "srm" => add(DangerRule::Delete),
-        () if act.rest.iter().any(|arg| arg.is_glob) || act.is_open() => add(DangerRule::Delete),
+        () if act.is_many() => add(DangerRule::Delete),
         () if act.any(Place::System) || act.any(Place::Whole) => add(DangerRule::SystemFile),
         () => {}
     }
@@ -223,6 +226,10 @@ fn kill(rest: &[Arg], add: &mut impl FnMut(DangerRule)) {
     // The first word with a dash is a signal; another is a group, and `-1` is everybody.
     let (mut has_signal, mut takes_value) = (false, false);
     for arg in rest {
+        // Whatever prints them, nobody has named them one by one.
+        if arg.is_printed && !takes_value {
+            add(DangerRule::Kill);
+        }
         match &*arg.text {
             _ if takes_value => takes_value = false,
             "-s" | "-n" | "--signal" => (takes_value, has_signal) = (true, true),
@@ -318,6 +325,11 @@ fn written(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
                 add(DangerRule::InlineCode);
             }
         }
-        _ => act.rest.iter().for_each(|arg| act.written(arg, add)),
+        _ => {
+            act.rest.iter().for_each(|arg| act.written(arg, add));
+            if name == "truncate" && act.is_many() {
+                add(DangerRule::Delete);
+            }
+        }
     }
 }

@@ -40,6 +40,8 @@ const STARTS: &[&str] = &[
     "system",
     "popen",
     "Popen",
+    "create_subprocess_shell",
+    "create_subprocess_exec",
     "subprocess",
     "exec",
     "execl",
@@ -108,6 +110,7 @@ const HIDES: &[&str] = &[
     "__builtins__",
     "builtins",
     "globals",
+    "__dict__",
     "ctypes",
     "cffi",
     "base64",
@@ -147,15 +150,22 @@ pub(super) fn judge(language: &str, text: &str, depth: usize, worst: &mut Worst)
     let starts = uses(STARTS)
         || loaded("child_process")
         || loaded("subprocess")
-        || strings.iter().any(|it| it.is_command);
-    let deletes = uses(DELETES) || text.contains("os.remove") || text.contains("File.delete");
+        || strings.iter().any(|it| it.is_command)
+        || uses(&["open"]) && is_piped(language, &strings);
+    let has_files = loaded("fs") || loaded("fs/promises");
+    let deletes = uses(DELETES)
+        || has_files && uses(&["rm"])
+        || uses(&["remove"]) && imports_remove(text)
+        || text.contains("os.remove")
+        || text.contains("File.delete");
+    let hides = uses(HIDES) || text.contains("vars(");
     if uses(&["fork"])
         && uses(&["while", "loop", "until"])
         && !names.iter().any(|it| it.starts_with("wait"))
     {
         worst.add(DangerRule::ForkBomb, text);
     }
-    if starts || deletes || uses(HIDES) {
+    if starts || deletes || hides {
         worst.add(DangerRule::InlineCode, text);
     }
     let writes = names.iter().any(|it| it.starts_with("write"))
@@ -173,9 +183,27 @@ pub(super) fn judge(language: &str, text: &str, depth: usize, worst: &mut Worst)
             _ => {}
         }
     }
-    if starts || uses(HIDES) {
+    if starts || hides {
         commands(&strings, depth, worst);
     }
+}
+
+/// Whether a name of a file is a command, by the bar before or behind it.
+fn is_piped(language: &str, strings: &[Literal]) -> bool {
+    let is_command = |it: &Literal| {
+        let text = it.text.trim();
+        text.starts_with('|') || text.ends_with('|')
+    };
+    matches!(language, "perl" | "ruby" | "irb") && strings.iter().any(is_command)
+}
+
+/// Whether a text of Python takes the function that deletes by its name alone.
+fn imports_remove(text: &str) -> bool {
+    let mut imported = text.split("from os import").skip(1);
+    imported.any(|rest| {
+        let names = rest.split(['\n', ';']).next().unwrap_or_default();
+        names.contains("remove") || names.contains('*') || names.trim_start().starts_with('(')
+    })
 }
 
 /// Judges strings as the command lines they may be: each alone, and neighbours as one.

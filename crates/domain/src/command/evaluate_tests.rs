@@ -70,3 +70,93 @@ fn a_name_may_mean_another() {
         ("cp /bin/sh foo; ./foo -c ls", ""),
     ]);
 }
+
+#[test]
+fn ids_that_a_command_prints_are_not_named() {
+    check(&[
+        ("kill -9 $(ps -eo pid=)", "kill"),
+        ("kill $(pgrep .)", "kill"),
+        ("kill `pgrep .`", "kill"),
+        ("kill -s KILL \"$(pgrep .)\"", "kill"),
+        ("ps -eo pid= | xargs kill", "kill"),
+        ("ps -eo pid= | xargs -n1 kill -9", "kill"),
+        ("ps | xargs -I% kill -9 %", "kill"),
+        ("kill 1$(ls)", "kill_all"),
+        ("kill $pid", ""),
+        ("kill -9 \"$pid\"", ""),
+        ("kill %1", ""),
+        ("kill \"$!\"", ""),
+        ("kill $$", ""),
+        ("kill $(echo 55)", ""),
+        ("kill -9 55 56", ""),
+        ("kill -l $(ls)", ""),
+    ]);
+}
+
+#[test]
+fn one_of_many_is_many() {
+    check(&[
+        ("for f in build/*; do rm \"$f\"; done", "delete"),
+        ("for f in \"$@\"; do rm \"$f\"; done", "delete"),
+        ("for f; do rm -- \"$f\"; done", "delete"),
+        ("for f in $(ls); do rm \"build/$f\"; done", "delete"),
+        ("for f in *.c; do rm \"${f%.c}.o\"; done", "delete"),
+        ("ls | while read f; do rm \"$f\"; done", "delete"),
+        ("ls | while IFS= read -r f; do if [ -f \"$f\" ]; then rm \"$f\"; fi; done", "delete"),
+        ("while true; do read f; rm \"$f\"; done", "delete"),
+        ("rm \"${a[@]}\"", "delete"),
+        ("rm \"$@\"", "delete"),
+        ("find . -exec sh -c 'rm {}' \\;", "delete"),
+        ("ls | xargs -I% sh -c 'rm %'", "delete"),
+        ("truncate -s 0 build/*", "delete"),
+        ("for f in *; do truncate -s 0 \"$f\"; done", "delete"),
+        ("git rm -r build", "delete"),
+        ("git rm -rf build", "delete"),
+        ("for f in a.txt b.txt; do rm \"$f\"; done", ""),
+        ("for f in \"$X\"; do rm \"$f\"; done", ""),
+        ("for f in *.txt; do cat \"$f\"; done", ""),
+        ("read -r f; rm \"$f\"", ""),
+        ("rm \"${a[0]}\"", ""),
+        ("rm \"${f%.c}.o\"", ""),
+        ("rm \"$1\"", ""),
+        ("echo \"${a[@]}\"", ""),
+        ("truncate -s 0 x", ""),
+        ("git rm x", ""),
+        ("git rm -r --cached x", ""),
+    ]);
+}
+
+#[test]
+fn code_has_more_names_for_the_same() {
+    check(&[
+        ("python3 -c 'asyncio.create_subprocess_shell(\"rm -rf x\")'", "inline_code"),
+        ("python3 -c 'asyncio.create_subprocess_exec(\"reboot\")'", "host_power"),
+        ("node -e 'require(\"fs\").rm(\"x\", {recursive: true})'", "inline_code"),
+        ("node -e 'const {rm} = require(\"node:fs/promises\"); rm(\"x\")'", "inline_code"),
+        ("node -e 'require(\"fs\").rm(\"/\", {recursive: true})'", "wipe_system"),
+        ("perl -MFile::Path -e 'rmtree(\"x\")'", "inline_code"),
+        ("perl -MFile::Path=rmtree -e 'rmtree(\"/\")'", "wipe_system"),
+        ("perl -MList::Util -e 'system(\"reboot\")'", "host_power"),
+        ("perl -Ilib/e -e 'system(\"reboot\")'", "host_power"),
+        ("perl '-Mvars;system(\"reboot\")' -e 1", "host_power"),
+        ("perl -e 'open(F,\"rm -rf x|\")'", "inline_code"),
+        ("perl -e 'open(F,\"|reboot\")'", "host_power"),
+        ("perl -e 'open(F, \"-|\", \"reboot\")'", "host_power"),
+        ("ruby -e 'open(\"|reboot\")'", "host_power"),
+        ("python3 -c 'import os; list(map(os.remove, x))'", "inline_code"),
+        ("python3 -c 'from os import remove as r; r(\"x\")'", "inline_code"),
+        ("python3 -c 'from os import path, remove'", "inline_code"),
+        ("python3 -c 'import os; vars(os)[x](\"reboot\")'", "host_power"),
+        ("python3 -c 'import os; os.__dict__[x](\"reboot\")'", "host_power"),
+        ("node -e 'console.log(require(\"fs\").readFileSync(\"x\"))'", ""),
+        ("node -e 'x.rm()'", ""),
+        ("perl -MList::Util=sum -e 'print sum(1, 2)'", ""),
+        ("perl -MPOSIX -e 'print floor(1.5)'", ""),
+        ("perl -Ilib x.pl", ""),
+        ("perl -e 'open(F, \"<\", \"x\"); print <F>'", ""),
+        ("python3 -c 'print(\"a|\", open(\"x\"))'", ""),
+        ("python3 -c 'import os; x = [1]; x.remove(1)'", ""),
+        ("python3 -c 'from os import path; x.remove(1)'", ""),
+        ("python3 -c 'vars = 1; print(vars)'", ""),
+    ]);
+}

@@ -6,7 +6,7 @@ use super::reader::{Reader, Stop};
 use super::rule::DangerRule;
 use super::word::Arg;
 use super::{COMMAND_BYTES_MAX, DEPTH_MAX, Worst, evaluate, variable, wrapper};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What is known at some point of a line.
 #[derive(Debug, Clone, Default)]
@@ -15,6 +15,8 @@ pub(super) struct Around {
     pub(super) depth: usize,
     /// Variables the line has set; `None` for those with a value nobody knows.
     pub(super) vars: HashMap<String, Option<String>>,
+    /// Variables that are each of many things in turn.
+    pub(super) many: HashSet<String>,
     /// What a variable is that was set twice.
     pub(super) twice: Twice,
     /// Aliases the line has made.
@@ -60,9 +62,20 @@ impl Around {
         self.vars.insert(name, value);
     }
 
+    /// Sets a variable to each of many things.
+    pub(super) fn set_many(&mut self, name: String) {
+        self.letters += name.len();
+        self.many.insert(name.clone());
+        self.set(name, None);
+    }
+
     /// What it takes to hand this on to another command: letters are copied many at once.
     pub(super) fn work(&self) -> usize {
-        1 + self.vars.len() + self.aliases.len() + self.programs.len() + self.letters / 64
+        1 + self.vars.len()
+            + self.aliases.len()
+            + self.programs.len()
+            + self.many.len()
+            + self.letters / 64
     }
 }
 

@@ -3,7 +3,7 @@
 use super::judge::Around;
 use super::reader::{Reader, Stop, VALUE_WORK};
 use super::rule::DangerRule;
-use super::word::{Piece, written};
+use super::word::{Piece, Unknown, written};
 
 const UNREADABLE: Stop = Stop(DangerRule::Unreadable);
 
@@ -34,20 +34,20 @@ impl Reader<'_> {
                     self.at += 2;
                     let printed = self.nested(Some(')'))?;
                     self.files.extend(printed.filter(|_| next == '<'));
-                    pieces.push(Piece::Unknown { is_quoted: true });
+                    pieces.push(Piece::unknown(true));
                 }
                 '<' | '>' => break,
                 '(' if text.ends_with('=') && pieces.is_empty() => {
                     self.at += 1;
                     self.elements()?;
                     flush(&mut text, &mut pieces);
-                    pieces.push(Piece::Unknown { is_quoted: false });
+                    pieces.push(Piece::unknown(false));
                 }
                 '(' if text.ends_with(['?', '*', '+', '@', '!']) => {
                     self.at += 1;
                     self.elements()?;
                     flush(&mut text, &mut pieces);
-                    pieces.push(Piece::Unknown { is_quoted: false });
+                    pieces.push(Piece::unknown(false));
                 }
                 '(' => break,
                 '\\' => {
@@ -163,7 +163,7 @@ impl Reader<'_> {
             self.at += 1;
             return self.backquoted(is_quoted);
         }
-        let unknown = || Ok(vec![Piece::Unknown { is_quoted }]);
+        let unknown = || Ok(vec![Piece::unknown(is_quoted)]);
         match self.peek(1) {
             Some('(') => {
                 self.at += 2;
@@ -177,7 +177,7 @@ impl Reader<'_> {
                         self.spend(text.len().saturating_mul(VALUE_WORK))?;
                         Ok(vec![value(text.trim_end_matches('\n').into(), is_quoted)])
                     }
-                    None => unknown(),
+                    None => Ok(vec![Piece::Unknown { is_quoted, kind: Unknown::Printed }]),
                 }
             }
             Some('{') => {
@@ -201,9 +201,13 @@ impl Reader<'_> {
                 self.at += 2;
                 Ok(vec![self.variable(&it.to_string(), is_quoted)?])
             }
-            Some('@' | '*' | '#' | '?' | '-' | '$' | '!') => {
+            Some('@' | '*') => {
                 self.at += 2;
-                Ok(vec![Piece::Unknown { is_quoted }])
+                Ok(vec![Piece::Unknown { is_quoted, kind: Unknown::Many }])
+            }
+            Some('#' | '?' | '-' | '$' | '!') => {
+                self.at += 2;
+                unknown()
             }
             _ => {
                 self.at += 1;
@@ -226,14 +230,20 @@ impl Reader<'_> {
             (Some(Some(text)), _) => text.to_owned(),
             (None, "IFS") => " ".to_owned(),
             (None, "HOME") => "~".to_owned(),
-            _ => return Ok(Piece::Unknown { is_quoted }),
+            _ => return Ok(Piece::Unknown { is_quoted, kind: self.kind(name) }),
         };
         self.spend(text.len().saturating_mul(VALUE_WORK))?;
         Ok(value(text, is_quoted))
     }
 
+    /// What a variable without a known value is.
+    fn kind(&self, name: &str) -> Unknown {
+        if self.around.many.contains(name) { Unknown::Many } else { Unknown::Plain }
+    }
+
     /// The rest of a `${…}`.
     fn parameter(&mut self, is_quoted: bool) -> Result<Vec<Piece>, Stop> {
+        let from = self.at;
         let name = self.name();
         if self.peek(0) == Some('}') && !name.is_empty() {
             self.at += 1;
@@ -246,8 +256,14 @@ impl Reader<'_> {
                     if self.text[..self.at].ends_with(&['@', 'P']) {
                         self.prompted(&name);
                     }
+                    let text = &self.text[from..self.at];
+                    let is_all = |it: &[char]| it == ['[', '@', ']'] || it == ['[', '*', ']'];
+                    let is_many = text.windows(3).any(is_all) || text.starts_with(&['@']);
+                    let counts = text.starts_with(&['#']);
+                    let kind = if is_many { Unknown::Many } else { self.kind(&name) };
                     self.at += 1;
-                    return Ok(vec![Piece::Unknown { is_quoted }]);
+                    let kind = if counts { Unknown::Plain } else { kind };
+                    return Ok(vec![Piece::Unknown { is_quoted, kind }]);
                 }
                 Some('\\') => self.at += 2,
                 Some('\'') if !is_quoted => {
@@ -341,7 +357,7 @@ impl Reader<'_> {
         }
         self.at += 1;
         self.inner(&text);
-        Ok(vec![Piece::Unknown { is_quoted }])
+        Ok(vec![Piece::Unknown { is_quoted, kind: Unknown::Printed }])
     }
 
     /// The rest of a `$'…'`.

@@ -33,6 +33,7 @@ struct Group {
 enum Kind {
     Paren,
     Case,
+    Loop,
     Other,
 }
 
@@ -218,6 +219,11 @@ impl<'w> Reader<'w> {
             list.is_led |= is_led && name == "exec" && simple.args.len() == 1;
             if multiplies && list.functions.iter().any(|(function, _)| *function == name) {
                 self.worst.add(DangerRule::ForkBomb, &simple.source);
+            }
+            // What a loop reads is another thing each time.
+            if name == "read" && list.groups.iter().any(|it| it.kind == Kind::Loop) {
+                let names = simple.args.iter().skip(1);
+                names.for_each(|arg| self.around.set_many(arg.text.clone()));
             }
             list.count += 1;
             list.printed = judge::simple(&simple, &mut self.around, self.worst);

@@ -17,7 +17,25 @@ pub(super) enum Piece {
     Unknown {
         /// Whether it stands in quotes, and so stays one word.
         is_quoted: bool,
+        kind: Unknown,
     },
+}
+
+/// What is known of something that is only known when it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// Nothing.
+    Plain,
+    /// A command prints it.
+    Printed,
+    /// It is one of many, or all of them.
+    Many,
+}
+
+impl Piece {
+    pub(super) fn unknown(is_quoted: bool) -> Self {
+        Self::Unknown { is_quoted, kind: Unknown::Plain }
+    }
 }
 
 /// One argument, as a program gets it.
@@ -31,6 +49,10 @@ pub(super) struct Arg {
     pub(super) is_open: bool,
     /// Whether it is a pattern for names of files.
     pub(super) is_glob: bool,
+    /// Whether a command prints it.
+    pub(super) is_printed: bool,
+    /// Whether it is one of many, or all of them.
+    pub(super) is_many: bool,
 }
 
 impl Arg {
@@ -41,7 +63,9 @@ impl Arg {
 
     /// As much of it as this text is, known as well as the whole.
     pub(super) fn but(&self, text: &str) -> Self {
-        Self { text: text.to_owned(), ..self.clone() }
+        // The text is not copied twice: it may be long, and there may be many pieces of it.
+        let Self { text: _, is_known, is_open, is_glob, is_printed, is_many } = *self;
+        Self { text: text.to_owned(), is_known, is_open, is_glob, is_printed, is_many }
     }
 }
 
@@ -133,10 +157,12 @@ fn fields(pieces: &[Piece]) -> Vec<Arg> {
     let mut now: Option<Arg> = None;
     for piece in pieces {
         match piece {
-            Piece::Unknown { is_quoted } => {
+            Piece::Unknown { is_quoted, kind } => {
                 let arg = now.get_or_insert_with(|| Arg::known(""));
                 arg.is_known = false;
                 arg.is_open |= !is_quoted;
+                arg.is_printed |= *kind == Unknown::Printed;
+                arg.is_many |= *kind == Unknown::Many;
             }
             Piece::Text { text, is_quoted, is_value: true } if !is_quoted => {
                 for letter in text.chars() {

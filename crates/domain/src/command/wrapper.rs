@@ -236,7 +236,7 @@ fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             }
             args.iter_mut().for_each(|arg| arg.text = arg.text.replace(mark, "{}"));
         }
-        args.push(unknown());
+        args.push(Arg { is_printed: true, ..unknown() });
         // What it is fed with are arguments, and nothing is left for the command to read.
         let simple =
             judge::Simple { source: case.simple.source.clone(), ..judge::Simple::default() };

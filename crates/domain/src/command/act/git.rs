@@ -161,6 +161,8 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         }
         _ => false,
     };
+    let deletes = verb == "rm" && act.short('r') && !act.long("cached") && !act.short('n');
+    rule = rule.or(deletes.then_some(DangerRule::Delete));
     let rule = if found { Some(DangerRule::History) } else { rule };
     rule.into_iter().for_each(|rule| worst.add(rule, source));
 }

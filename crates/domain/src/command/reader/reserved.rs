@@ -1,6 +1,6 @@
 //! Words that belong to the shell's own language: loops, branches, functions, cases.
 
-use super::{Kind, List, Reader, Stop, UNREADABLE};
+use super::{Arg, Kind, List, Reader, Stop, UNREADABLE};
 
 /// Words that begin a compound command.
 const COMPOUND: &[&str] =
@@ -13,7 +13,8 @@ impl Reader<'_> {
             "!" | "then" | "else" | "elif" | "do" => {}
             "coproc" => self.coproc_name(),
             "time" => return Ok(self.is_timed()),
-            "{" | "if" | "while" | "until" => list.open(Kind::Other),
+            "while" | "until" => list.open(Kind::Loop),
+            "{" | "if" => list.open(Kind::Other),
             "}" | "fi" | "done" | "esac" => {
                 list.groups.pop();
                 list.close_functions();
@@ -126,11 +127,17 @@ impl Reader<'_> {
                 }
             }
         }
-        let value = match values.as_slice() {
-            [one] if one.is_known && !one.is_glob => Some(one.text.clone()),
-            _ => None,
-        };
-        self.around.set(name, value);
+        let is_many = |arg: &Arg| arg.is_glob || arg.is_open || arg.is_many;
+        match values.as_slice() {
+            [one] if one.is_known && !one.is_glob => {
+                self.around.set(name, Some(one.text.clone()));
+            }
+            // Without words it goes through all that it was called with.
+            values if values.is_empty() || values.iter().any(is_many) => {
+                self.around.set_many(name);
+            }
+            _ => self.around.set(name, None),
+        }
         Ok(())
     }
 

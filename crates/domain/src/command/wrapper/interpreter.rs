@@ -6,6 +6,8 @@ use super::super::word::Arg;
 use super::super::{Worst, act, code};
 use super::{fed, is_stdin};
 
+/// Modules of Perl that delete, or run programs.
+const DELETING: &[&str] = &["File::Path", "File::Remove", "IPC::", "ExtUtils::Command"];
 /// Modules that run the file they are given.
 const RUNS: &[&str] =
     &["cProfile", "profile", "pdb", "trace", "runpy", "coverage", "memory_profiler", "debugpy"];
@@ -23,6 +25,18 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
     while let Some(arg) = rest.get(at) {
         let text = &*arg.text;
         let short = text.strip_prefix('-').filter(|it| !it.starts_with('-')).unwrap_or_default();
+        // `-MModule` loads one, and what stands with it is code.
+        if name == "perl" && short.len() > 1 && short.starts_with(['M', 'm', 'I']) {
+            if DELETING.iter().any(|it| short.contains(it)) {
+                worst.add(DangerRule::InlineCode, &case.simple.source);
+            }
+            if !arg.is_known {
+                worst.add(DangerRule::Dynamic, &case.simple.source);
+            }
+            code::judge(name, &short[1..], depth, worst);
+            at += 1;
+            continue;
+        }
         let is_code = matches!(text, "--eval" | "--print" | "--execute" | "eval")
             || (!short.is_empty()
                 && short.len() < 6
