@@ -132,3 +132,43 @@ fn what_is_printed_is_known_as_long_as_it_is_short_enough() {
     let words = "x".repeat(1_000);
     assert_eq!(said(&format!("printf 'reboot # {words} %s' {words} | sh")), "host_power");
 }
+
+/// Each of these is long; whatever is said, it is said soon.
+#[test]
+fn what_is_looked_for_in_long_texts_is_found_soon() {
+    let many = |text: &str| text.repeat(100_000 / text.len());
+    let index = "a[$(ls)]";
+    for (what, line) in [
+        ("files of awk", format!("awk '{}'", many(">\"x"))),
+        ("commands of sed", format!("sed '{}'", many("1e ls\n"))),
+        ("flags of sed", format!("sed 's/a/{}/{}'", "x".repeat(200_000), "e".repeat(200_000))),
+        ("brackets of sed", format!("sed 's/{}/x/'", many("[/]"))),
+        ("names in a sum", format!("x='{index}'; echo $(({}))", many("x+"))),
+        ("long names in a sum", {
+            let value = "x".repeat(200_000);
+            format!("x='{value}'; (({}))", "x+".repeat(100_000))
+        }),
+        ("values of themselves", "x='a[$((x+x))]'; echo $((x))".to_owned()),
+        ("words of let", format!("x='{index}'; let {}", many("x "))),
+        ("copies", many("cp a b; ./b; ")),
+        ("copies of copies", {
+            let copies: String = (0..5_000).map(|at| format!("cp a{at} a{}; ", at + 1)).collect();
+            format!("{copies} ./a5000")
+        }),
+        ("marks of xargs", format!("ls | xargs -Ix echo {}", many("x"))),
+        ("files of substitutions", format!("sh {}", many("<(echo ls) "))),
+        ("texts of make", format!("make --eval='{}'", many("$(shell ls)"))),
+        ("options with texts", format!("git x {}", many("--exec=ls "))),
+        ("elements", format!("rm {}", many("\"${a[@]}\" "))),
+        ("loops", many("while read a b; do rm $a; done; ")),
+        ("bars in code", format!("perl -e 'open(F,{})'", many("\"|\","))),
+        ("texts inside of texts", format!("{} <<< '{}'", "eval ".repeat(30), many("x "))),
+        ("timed", many("time ")),
+        ("timed groups", many("time ( ")),
+    ] {
+        let begun = std::time::Instant::now();
+        said(&line);
+        let took = begun.elapsed();
+        assert!(took.as_secs() < 20, "{what}: {took:?}");
+    }
+}

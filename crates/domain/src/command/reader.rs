@@ -291,8 +291,8 @@ impl<'w> Reader<'w> {
     /// Judges a name in a calculation: its value is calculated too.
     pub(super) fn calculated_name(&mut self) -> Result<(), Stop> {
         let name = self.name();
-        let Some(Some(value)) = self.around.get(&name) else { return Ok(()) };
-        self.evaluated(&value.to_owned())
+        let value = self.around.get(&name).flatten().map(str::to_owned);
+        value.map_or(Ok(()), |value| self.evaluated(&value))
     }
 
     /// Judges what was substituted in a calculation.

@@ -14,6 +14,20 @@ const RUNS: &[&str] =
 /// Modules that run what they read.
 const READS: &[&str] = &["code", "pdb", "asyncio", "IPython", "ptpython", "bpython"];
 
+/// Whether an option has a value in the next word that is no code.
+fn takes_value(name: &str, option: &str) -> bool {
+    match name {
+        "perl" | "ruby" => option == "-I",
+        "node" | "nodejs" => {
+            matches!(option, "--require" | "--import" | "--loader" | "--conditions" | "-C")
+        }
+        "php" => option == "-d",
+        "lua" | "luajit" => option == "-l",
+        _ if name.starts_with("py") => matches!(option, "-W" | "-X"),
+        _ => false,
+    }
+}
+
 /// An interpreter: its inline code, or what it is fed with.
 pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
     let depth = case.around.depth + 1;
@@ -85,6 +99,11 @@ pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst
             }
             operand = Some(arg);
             break;
+        }
+        // The next word is its value, and no file.
+        if takes_value(name, text) && rest.get(at + 1).is_some_and(|value| value.is_known) {
+            at += 2;
+            continue;
         }
         if !text.starts_with('-') || text == "-" {
             operand = Some(arg);
