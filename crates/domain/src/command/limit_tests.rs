@@ -138,37 +138,42 @@ fn what_is_printed_is_known_as_long_as_it_is_short_enough() {
 fn what_is_looked_for_in_long_texts_is_found_soon() {
     let many = |text: &str| text.repeat(100_000 / text.len());
     let index = "a[$(ls)]";
-    for (what, line) in [
-        ("files of awk", format!("awk '{}'", many(">\"x"))),
-        ("commands of sed", format!("sed '{}'", many("1e ls\n"))),
-        ("flags of sed", format!("sed 's/a/{}/{}'", "x".repeat(200_000), "e".repeat(200_000))),
-        ("brackets of sed", format!("sed 's/{}/x/'", many("[/]"))),
-        ("names in a sum", format!("x='{index}'; echo $(({}))", many("x+"))),
-        ("long names in a sum", {
+    for (what, rule, line) in [
+        ("files of awk", "", format!("awk '{}'", many(">\"x"))),
+        ("commands of sed", "too_complex", format!("sed '{}'", many("1e ls\n"))),
+        (
+            "flags of sed",
+            "inline_code",
+            format!("sed 's/a/{}/{}'", "x".repeat(200_000), "e".repeat(200_000)),
+        ),
+        ("brackets of sed", "", format!("sed 's/{}/x/'", many("[/]"))),
+        ("names in a sum", "too_complex", format!("x='{index}'; echo $(({}))", many("x+"))),
+        ("long names in a sum", "too_complex", {
             let value = "x".repeat(200_000);
             format!("x='{value}'; (({}))", "x+".repeat(100_000))
         }),
-        ("values of themselves", "x='a[$((x+x))]'; echo $((x))".to_owned()),
-        ("words of let", format!("x='{index}'; let {}", many("x "))),
-        ("copies", many("cp a b; ./b; ")),
-        ("copies of copies", {
+        ("values of themselves", "too_complex", "x='a[$((x+x))]'; echo $((x))".to_owned()),
+        ("words of let", "too_complex", format!("x='{index}'; let {}", many("x "))),
+        ("copies", "too_complex", many("cp a b; ./b; ")),
+        ("copies of copies", "too_complex", {
             let copies: String = (0..5_000).map(|at| format!("cp a{at} a{}; ", at + 1)).collect();
             format!("{copies} ./a5000")
         }),
-        ("marks of xargs", format!("ls | xargs -Ix echo {}", many("x"))),
-        ("files of substitutions", format!("sh {}", many("<(echo ls) "))),
-        ("texts of make", format!("make --eval='{}'", many("$(shell ls)"))),
-        ("options with texts", format!("git x {}", many("--exec=ls "))),
-        ("elements", format!("rm {}", many("\"${a[@]}\" "))),
-        ("loops", many("while read a b; do rm $a; done; ")),
-        ("bars in code", format!("perl -e 'open(F,{})'", many("\"|\","))),
-        ("texts inside of texts", format!("{} <<< '{}'", "eval ".repeat(30), many("x "))),
-        ("timed", many("time ")),
-        ("timed groups", many("time ( ")),
+        ("marks of xargs", "", format!("ls | xargs -Ix echo {}", many("x"))),
+        ("files of substitutions", "piped_code", format!("sh {}", many("<(echo ls) "))),
+        ("texts of make", "inline_code", format!("make --eval='{}'", many("$(shell ls)"))),
+        ("options with texts", "", format!("git x {}", many("--exec=ls "))),
+        ("elements", "delete", format!("rm {}", many("\"${a[@]}\" "))),
+        ("loops", "delete", many("while read a b; do rm $a; done; ")),
+        ("bars in code", "too_complex", format!("perl -e 'open(F,{})'", many("\"|\","))),
+        (
+            "texts inside of texts",
+            "too_complex",
+            format!("{} <<< '{}'", "eval ".repeat(30), many("x ")),
+        ),
+        ("timed", "", many("time ")),
+        ("timed groups", "", many("time ( ")),
     ] {
-        let begun = std::time::Instant::now();
-        said(&line);
-        let took = begun.elapsed();
-        assert!(took.as_secs() < 20, "{what}: {took:?}");
+        assert_eq!(said(&line), rule, "{what}");
     }
 }

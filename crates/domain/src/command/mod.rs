@@ -144,6 +144,8 @@ pub(super) struct Worst {
     heard: Option<said::Heard>,
     /// The work there was.
     work: usize,
+    /// Whether a shell or an interpreter reads its code from whatever is led into it.
+    is_hungry: bool,
 }
 
 impl Worst {

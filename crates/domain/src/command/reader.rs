@@ -225,6 +225,7 @@ impl<'w> Reader<'w> {
                 let names = simple.args.iter().skip(1);
                 names.for_each(|arg| self.around.set_many(arg.text.clone()));
             }
+            self.led(&simple, is_led);
             list.count += 1;
             list.printed = judge::simple(&simple, &mut self.around, self.worst);
         } else {
@@ -233,6 +234,18 @@ impl<'w> Reader<'w> {
         list.is_fed = end == End::Pipe;
         list.feed = if list.is_fed { list.printed.clone() } else { None };
         Ok(())
+    }
+
+    /// Judges what is led into a group behind its end: a command in it may run that.
+    fn led(&mut self, simple: &Simple, is_led: bool) {
+        if !is_led || !simple.args.is_empty() || !self.worst.is_hungry {
+            return;
+        }
+        let texts = simple.bodies.iter().map(|(body, _)| body).chain(&simple.files);
+        for text in texts {
+            judge::script(text, self.around.inside(), self.worst);
+        }
+        self.worst.add(DangerRule::PipedCode, &simple.source);
     }
 
     /// `(`: a function's, a calculation's, or of a list of commands.

@@ -390,6 +390,7 @@ fn fed(file: Option<&Arg>, case: &Case<'_>, worst: &mut Worst, judge: impl Fn(&s
     });
     let is_fed = case.simple.is_fed && case.simple.bodies.is_empty();
     let is_unknown = file.is_some_and(|file| !file.is_known);
+    worst.is_hungry |= !case.simple.is_fed && case.simple.bodies.is_empty();
     if is_fed || is_other || is_unknown || case.simple.is_led {
         worst.add(DangerRule::PipedCode, &case.simple.source);
         if let Some(feed) = &case.simple.feed {
