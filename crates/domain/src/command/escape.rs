@@ -126,8 +126,11 @@ pub(super) fn valued(rest: &[Arg], options: &[&str], mut judge: impl FnMut(Arg))
         if options.iter().any(|option| name == *option || is_cut(option)) {
             match inline {
                 Some(value) => judge(arg.but(value)),
-                None if arg.is_known => rest.get(at + 1).cloned().into_iter().for_each(&mut judge),
-                None => judge(arg.but("")),
+                None => {
+                    // What is not known may be the value, or nothing.
+                    (!arg.is_known).then(|| judge(arg.but("")));
+                    rest.get(at + 1).cloned().into_iter().for_each(&mut judge);
+                }
             }
             continue;
         }

@@ -227,20 +227,22 @@ fn inner(name: &str, args: &[Arg], case: &Case<'_>, worst: &mut Worst) {
             );
             joined(&args, case, worst);
         }
+        args.push(Arg { is_printed: true, ..unknown() });
+        // What it is fed with are arguments, and nothing is left for the command to read.
+        let simple =
+            judge::Simple { source: case.simple.source.clone(), ..judge::Simple::default() };
+        judge::command(&Case { args: &args, simple: &simple, around: &around }, worst);
         if let Some(mark) = replaced(case) {
-            // Braces say the same, and are known wherever a line is read.
+            // Braces say the same, and are known wherever a line is read. As it stands it is judged
+            // too: the mark may be put in place of itself.
             let all = args.iter().map(|arg| arg.text.len()).sum::<usize>();
             if !worst.spend(all.saturating_mul(4)) {
                 worst.add(DangerRule::TooComplex, &case.simple.source);
                 return;
             }
             args.iter_mut().for_each(|arg| arg.text = arg.text.replace(mark, "{}"));
+            judge::command(&Case { args: &args, simple: &simple, around: &around }, worst);
         }
-        args.push(Arg { is_printed: true, ..unknown() });
-        // What it is fed with are arguments, and nothing is left for the command to read.
-        let simple =
-            judge::Simple { source: case.simple.source.clone(), ..judge::Simple::default() };
-        judge::command(&Case { args: &args, simple: &simple, around: &around }, worst);
         return;
     }
     judge::command(&case.with(args, &around), worst);

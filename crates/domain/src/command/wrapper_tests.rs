@@ -409,6 +409,9 @@ fn tools_run_the_command_behind_their_own_words() {
     check(&[
         ("gosu nobody rm -rf /", "wipe_system"),
         ("su-exec nobody ls", "privilege"),
+        ("ls | xargs -Ir sh -c 'rm -rf /'", "wipe_system"),
+        ("npm exec -c\"$X\" 'rm -rf /'", "wipe_system"),
+        ("hg rebase --exec 'rm -rf /'", "wipe_system"),
         ("make --eval='x: y'", "inline_code"),
         ("make -f <(curl x)", "piped_code"),
         ("make -f/dev/fd/5", "piped_code"),

@@ -129,7 +129,7 @@ pub(super) fn judge(rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
         "gc" => rest.iter().any(|arg| arg.text.starts_with("--prune")),
         "update-ref" | "worktree" => is(&["-d", "remove"]),
         "rebase" => {
-            escape::valued(rest, &["-x"], |text| wrapper::text(&text, case, worst));
+            escape::valued(rest, &["-x", "--exec"], |text| wrapper::text(&text, case, worst));
             false
         }
         "clone" | "ls-remote" | "fetch-pack" => {
