@@ -52,6 +52,9 @@ impl Choice {
     }
 }
 
+/// Attempts that are made, and whether each is reported.
+type Chosen = Vec<(Attempt, bool)>;
+
 /// What came of one attempt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
@@ -75,10 +78,10 @@ pub fn run(
     at_once: usize,
     tell: impl Fn(&Report) + Sync,
 ) -> Vec<Report> {
-    let mut waiting: VecDeque<(Section, Scene, Vec<(Attempt, bool)>)> = VecDeque::new();
+    let mut waiting: VecDeque<(Section, Scene, Chosen)> = VecDeque::new();
     for section in sections {
         for scene in section.scenes {
-            let chosen: Vec<(Attempt, bool)> = scene
+            let chosen: Chosen = scene
                 .attempts
                 .iter()
                 .flat_map(|some| with_what_comes_before(some, |it| choice.wants(section, it)))
@@ -114,10 +117,7 @@ pub fn run(
 
 /// The attempts that are wanted, and with each those before it that are about the same row: they
 /// set its scene. `true` for the ones that are reported.
-fn with_what_comes_before(
-    attempts: &[Attempt],
-    wanted: impl Fn(&Attempt) -> bool,
-) -> Vec<(Attempt, bool)> {
+fn with_what_comes_before(attempts: &[Attempt], wanted: impl Fn(&Attempt) -> bool) -> Chosen {
     let is_needed = |(at, attempt): (usize, &Attempt)| {
         let mut later = attempts[at..].iter().filter(|it| it.row == attempt.row);
         later.any(&wanted).then(|| (*attempt, wanted(attempt)))
