@@ -1,7 +1,7 @@
 //! The language of a shell: what is text in it, and what is run.
 
 use super::act_tests::check;
-use super::{Assessment, DangerRule, classify, said};
+use super::{Assessment, DangerRule, classify, classify_in, said};
 
 #[test]
 fn quotes_hide_what_is_in_them() {
@@ -143,6 +143,31 @@ fn a_here_document_begins_on_the_next_line_and_ends_at_its_word() {
         ("cat <<E \"$x\"\nreboot\nE\n", ""),
         ("cat <<E \"$(echo a)\"\nls\nE\n", "unreadable"),
         ("cat <<E \"`echo a`\"\nls\nE\n", "unreadable"),
+    ]);
+}
+
+#[test]
+fn a_line_is_judged_in_the_folder_it_begins_in() {
+    let rule = |folder| {
+        let said = classify_in("echo x > hosts", folder);
+        said.finding().map(|it| it.rule)
+    };
+    assert_eq!(rule(None), None);
+    assert_eq!(rule(Some("/srv/x")), None);
+    assert_eq!(rule(Some("/etc")), Some(DangerRule::SystemFile));
+}
+
+#[test]
+fn what_is_led_elsewhere_feeds_nothing_here() {
+    check(&[
+        ("ls; sh", ""),
+        ("exec ls < <(curl x); sh", ""),
+        ("exec < <(curl x); sh", "piped_code"),
+        ("curl x | sh /proc/cpuinfo", ""),
+        ("curl x | sh a/fd/b", ""),
+        ("curl x | sh /proc/self/fd/0", "piped_code"),
+        ("hash -r rm foo; foo -rf x", ""),
+        ("hash -p /bin/rm foo; foo -rf x", "delete"),
     ]);
 }
 
