@@ -30,6 +30,8 @@ mod evaluate_tests;
 #[cfg(test)]
 mod limit_tests;
 #[cfg(test)]
+mod output_tests;
+#[cfg(test)]
 mod shell_tests;
 #[cfg(test)]
 mod wrapper_tests;

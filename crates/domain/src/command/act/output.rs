@@ -48,7 +48,8 @@ pub(super) fn judge(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule))
                 valued(act.rest, &["-C", "--directory"], |folder| act.written(&folder, add));
             }
         }
-        "xxd" if act.short('r') => {
+        // With `-r` or without, the second file is the one it writes.
+        "xxd" => {
             let files = act.rest.iter().filter(|arg| !arg.text.starts_with('-'));
             files.skip(1).for_each(|file| act.written(file, add));
         }
