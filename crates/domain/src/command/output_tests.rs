@@ -18,6 +18,8 @@ fn a_script_is_read_to_its_end() {
         ("sed 's/[/a b/e' f", "inline_code"),
         ("sed 's/[]/]/a b/e' f", "inline_code"),
         ("sed 's/[^]/]/a b/e' f", "inline_code"),
+        ("sed 's/[[:alpha:]/]/a b/e' f", "inline_code"),
+        ("sed -- p -e 'p;1e reboot'", ""),
         ("sed '1a 1e reboot' f", ""),
         ("sed '# 1e reboot' f", ""),
         ("sed -f - x", "piped_code"),
