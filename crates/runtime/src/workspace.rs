@@ -79,6 +79,11 @@ impl Workspace {
         }
     }
 
+    /// Whether a folder is the agent's own, in common or of one conversation, in this home.
+    pub(crate) fn holds(&self, home: &Path, folder: &Path) -> bool {
+        folder.starts_with(&self.path) || folder.starts_with(home.join(&self.folder))
+    }
+
     /// The place behind it, for whoever only looks.
     pub(crate) fn place(&self) -> Arc<Place> {
         self.place.clone()

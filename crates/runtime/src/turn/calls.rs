@@ -120,7 +120,8 @@ impl Turn<'_> {
         let children = &self.shop.house.children;
         let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
         let place = children.place(&(cx.agent.id.clone(), cx.session));
-        let beside = Beside { running: &running, place };
+        let home = self.shop.house.home.real_root();
+        let beside = Beside { running: &running, place, home };
         let mut admitted = match judge(&cx.agent, examined, beside) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,

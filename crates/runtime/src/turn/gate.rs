@@ -16,7 +16,7 @@ use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
 use std::fmt;
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 /// Largest arguments of a call, in bytes: a file to write fits, a disk image does not.
 pub const ARGUMENTS_BYTES_MAX: usize = 512 * 1024;
@@ -221,7 +221,11 @@ pub type Tools = &'static [&'static dyn Tool];
 /// takes nobody's answer: without hooks, and outside of any turn.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
     let examined = examine(insula_tools::BUILT_IN, agent, name, arguments, &Nowhere)?;
-    judge(agent, examined, Beside { running: &|_| None, place: None })
+    judge(
+        agent,
+        examined,
+        Beside { running: &|_| None, place: None, home: agent.workspace.path.clone() },
+    )
 }
 
 /// What a call is judged beside.
@@ -230,6 +234,8 @@ pub(super) struct Beside<'b> {
     pub(super) running: &'b (dyn Fn(&str) -> Option<String> + Sync),
     /// Where commands of this conversation begin, if one moved from where they begin anyway.
     pub(super) place: Option<String>,
+    /// The daemon's home, by its real path.
+    pub(super) home: PathBuf,
 }
 
 /// A call that the tool policy allows.
@@ -307,7 +313,7 @@ pub(super) fn judge(
     if let Some(effect) = beyond(agent, tool.name()) {
         return Err(Denial::Boundary { name: tool.name().to_owned(), effect });
     }
-    let foreign = folder.as_deref().filter(|folder| !is_own(agent, folder));
+    let foreign = folder.as_deref().filter(|folder| !is_own(agent, &beside.home, folder));
     let concern = match assess(&tool.risk(&arguments), foreign, beside.running) {
         Assessment::Harmless => None,
         Assessment::Never(finding) => {
@@ -338,12 +344,11 @@ pub(super) fn folder(arguments: &Value, place: Option<&str>) -> Option<String> {
 
 /// Whether a folder is one of those that the agent was given: a name in it is no file of the
 /// system, wherever its operator keeps it.
-fn is_own(agent: &AgentContext, folder: &str) -> bool {
-    let shared = agent.boundary.files.shared.iter().map(|shared| Path::new(&*shared.path));
-    let mut own = shared.chain([agent.workspace.path.as_path()]);
+fn is_own(agent: &AgentContext, home: &Path, folder: &str) -> bool {
+    let mut shared = agent.boundary.files.shared.iter().map(|shared| Path::new(&*shared.path));
     let folder = Path::new(folder);
     let goes_up = folder.components().any(|part| part == Component::ParentDir);
-    !goes_up && own.any(|own| folder.starts_with(own))
+    !goes_up && (agent.workspace.holds(home, folder) || shared.any(|it| folder.starts_with(it)))
 }
 
 fn assess(
