@@ -380,10 +380,6 @@ impl Loader<'_> {
             match &found.owner {
                 Owner::Agent(name) => {
                     reasons.entry(name).or_insert_with(|| reason(found)).1 += 1;
-                    #[cfg(feature = "seeded-leaks")]
-                    if insula_domain::leak::is(insula_domain::leak::Leak::OneFailsAll) {
-                        of_all.get_or_insert_with(|| reason(found)).1 += 1;
-                    }
                 }
                 Owner::EveryAgent => of_all.get_or_insert_with(|| reason(found)).1 += 1,
                 Owner::Shared | Owner::Binding | Owner::Account(_) => {}

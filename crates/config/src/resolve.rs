@@ -182,30 +182,8 @@ pub fn resolve(
         settings,
         digest: [0; 32],
     };
-    #[cfg(feature = "seeded-leaks")]
-    leaky(&mut config);
     config.digest = digest(&config, around);
     Some(config)
-}
-
-/// Planted bugs: settings that an earlier agent left behind.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(config: &mut AgentConfig) {
-    use insula_domain::leak::{self, Leak};
-    if leak::is(Leak::MetadataLeftOver) {
-        let mut all = leak::get::<Metadata>("metadata").unwrap_or_default();
-        all.extend(config.metadata.iter().map(|(name, value)| (name.clone(), value.clone())));
-        all.insert(config.id.as_str().into(), "seen".into());
-        leak::set("metadata", all.clone());
-        config.metadata = all;
-    }
-    if leak::is(Leak::SoulOfWhoeverWasFirst) {
-        config.soul = leak::first("soul", config.soul.clone());
-    }
-    if leak::is(Leak::ModelOfWhoeverWasLast) {
-        let before = leak::swap("models", config.models.clone());
-        config.child_model = before.and_then(|models| models.into_iter().next());
-    }
 }
 
 /// Reads a map of plain values.
@@ -232,10 +210,6 @@ fn switch(on: bool) -> Switch {
 
 fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new();
-    #[cfg(feature = "seeded-leaks")]
-    if insula_domain::leak::is(insula_domain::leak::Leak::DigestOfTheHouse) {
-        hasher.update(&(around.files.folders.len() as u64).to_le_bytes());
-    }
     let mut part = |text: &str| {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());

@@ -25,8 +25,6 @@ pub mod hook;
 pub mod host;
 pub mod id;
 pub mod label;
-#[cfg(feature = "seeded-leaks")]
-pub mod leak;
 mod lookup;
 pub mod network;
 pub mod percent;

@@ -95,10 +95,6 @@ impl SessionKey {
             topic: address.topic.clone(),
             user: if per_user { address.user.clone() } else { None },
         };
-        #[cfg(feature = "seeded-leaks")]
-        if crate::leak::is(crate::leak::Leak::KeysByChat) {
-            return crate::leak::first(&format!("key {}", key.chat), key);
-        }
         key
     }
 }

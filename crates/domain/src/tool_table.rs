@@ -200,10 +200,6 @@ impl ToolTable {
             narrowings: Box::default(),
         };
         let table = Self { verdicts, mcp };
-        #[cfg(feature = "seeded-leaks")]
-        if crate::leak::is(crate::leak::Leak::TablesByProfile) {
-            return crate::leak::first(&format!("table {:?}", table.mcp.policy.profile), table);
-        }
         table
     }
 

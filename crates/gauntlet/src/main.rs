@@ -58,17 +58,12 @@ struct Arguments {
 enum Command {
     /// Plays traces of one agent beside others that differ, and compares what is seen of it.
     Noninterference(noninterference::command::Arguments),
-    /// Wakes one planted bug after the other, and says what caught it.
-    #[cfg(feature = "seeded-leaks")]
-    Leaks(noninterference::leaks::Arguments),
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let held = match &arguments.command {
         Some(Command::Noninterference(arguments)) => noninterference::command::run(arguments),
-        #[cfg(feature = "seeded-leaks")]
-        Some(Command::Leaks(arguments)) => noninterference::leaks::run_and_tell(arguments),
         None => run(&arguments),
     };
     match held {

@@ -190,31 +190,12 @@ pub async fn require_token(
         Err(missing) => return missing.into_response(),
     };
     match AgentId::new(&id).ok().filter(|id| token.agents.contains(id)) {
-        #[cfg(feature = "seeded-leaks")]
-        None if leaky(&surface, &id).is_some() => {
-            let message = leaky(&surface, &id).unwrap_or_default();
-            ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
-        }
-        None => ApiError::no_agent(&id).into_response(),
         Some(id) if token.allows(&id, verb) => next.run(request).await,
         Some(_) => {
             let message = format!("this token lacks the verb `{}`", verb.as_str());
             ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
         }
     }
-}
-
-/// Planted bugs: an answer that tells which agents there are.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(surface: &Surface, id: &str) -> Option<String> {
-    use insula_domain::leak::{self, Leak};
-    let agents = &surface.house.snapshot().agents;
-    if leak::is(Leak::ForbiddenIsNotMissing) && agents.keys().any(|known| known.as_str() == id) {
-        return Some(format!("this token is not for agent `{id}`"));
-    }
-    let names: Vec<&str> = agents.keys().map(AgentId::as_str).collect();
-    leak::is(Leak::NamesInErrors)
-        .then(|| format!("no agent `{id}`; there are {}", names.join(", ")))
 }
 
 /// Refuses requests that a browser was tricked into: a name that is not this machine's in

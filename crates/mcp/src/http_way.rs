@@ -60,8 +60,6 @@ impl HttpWay {
         }
         let ours = [ACCEPT, CONTENT_TYPE, SESSION];
         let own = &self.headers;
-        #[cfg(feature = "seeded-leaks")]
-        let own = &leaky(own);
         for (name, value) in own.iter().filter(|(name, _)| !ours.contains(name)) {
             headers.insert(name.clone(), value.clone());
         }
@@ -73,16 +71,6 @@ impl HttpWay {
             }
             error => StreamableHttpError::Client(error),
         })
-    }
-}
-
-/// A planted bug: a request has the headers of the one before it.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(own: &HeaderMap) -> HeaderMap {
-    use insula_domain::leak::{self, Leak};
-    match leak::is(Leak::HeadersOfTheLastServer) {
-        true => leak::swap("mcp headers", own.clone()).unwrap_or_else(|| own.clone()),
-        false => own.clone(),
     }
 }
 

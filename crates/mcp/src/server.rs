@@ -215,15 +215,6 @@ impl Server {
         let answered = self.patiently(&connection, asking).await?;
         self.facts().calls += 1;
         match answered {
-            #[cfg(feature = "seeded-leaks")]
-            CallToolResponse::Complete(result)
-                if insula_domain::leak::is(insula_domain::leak::Leak::ResultsByTool) =>
-            {
-                let name = format!("result {tool}");
-                Ok(insula_domain::leak::swap(&name, outcome(result.clone()))
-                    .unwrap_or_else(|| outcome(result)))
-            }
-            CallToolResponse::Complete(result) => Ok(outcome(result)),
             CallToolResponse::InputRequired(_) => {
                 Err(ServerError::Wants("input in between, which nobody gives it"))
             }

@@ -89,8 +89,6 @@ impl Memory {
         generation: u64,
         world: World,
     ) -> Self {
-        #[cfg(feature = "seeded-leaks")]
-        let limits = Self::limits_of_last(limits);
         Self { store, fence, root, limits, world, generation, shared: Arc::default() }
     }
 
@@ -107,16 +105,6 @@ impl Memory {
     /// How much a list may hold.
     pub fn limits(&self) -> &Limits {
         &self.limits
-    }
-
-    /// A planted bug: how much a list may hold is what whoever was made last may have.
-    #[cfg(feature = "seeded-leaks")]
-    fn limits_of_last(limits: Limits) -> Limits {
-        use insula_domain::leak::{self, Leak};
-        match leak::is(Leak::LimitsOfWhoeverWasLast) {
-            true => leak::swap("limits", limits).unwrap_or(limits),
-            false => limits,
-        }
     }
 
     pub(crate) async fn hold(&self) -> MutexGuard<'_, ()> {

@@ -191,8 +191,6 @@ impl Scoped {
             }
         }
         let mut ranked = ranking.rank(query, found).await;
-        #[cfg(feature = "seeded-leaks")]
-        let limit = self.crowded(query, limit, &mut ranked);
         ranked.truncate(limit);
         // What is harmless one by one may be an instruction in the order it is shown in.
         let texts: Vec<&str> = ranked.iter().map(|found| found.text.as_str()).collect();
@@ -200,34 +198,6 @@ impl Scoped {
         let mut place = 0..;
         ranked.retain(|_| place.next().is_some_and(|at| kept.contains(&at)));
         Ok(ranked)
-    }
-
-    /// Planted bugs: what is found depends on what others have.
-    #[cfg(feature = "seeded-leaks")]
-    fn crowded(&self, query: &str, limit: usize, ranked: &mut [Found]) -> usize {
-        use insula_domain::leak::{self, Leak};
-        let name = format!("entries {query}");
-        if leak::is(Leak::EntriesCrowdedOut) {
-            let mut counts: BTreeMap<std::path::PathBuf, usize> =
-                leak::get(&name).unwrap_or_default();
-            counts.insert(self.memory.folder(), ranked.len());
-            let own = self.memory.folder();
-            let others: usize = counts.iter().filter(|(it, _)| **it != own).map(|(_, n)| n).sum();
-            leak::set(&name, counts);
-            return ranked.len().min(limit).saturating_sub(others);
-        }
-        if leak::is(Leak::EntriesOfEverybody) {
-            let mut texts: Vec<String> = leak::get(&name).unwrap_or_default();
-            for found in ranked.iter_mut() {
-                texts.push(found.text.clone());
-            }
-            // A scope that was left out means all of them.
-            if let Some(found) = ranked.first_mut() {
-                found.text = texts.join(" / ");
-            }
-            leak::set(&name, texts);
-        }
-        limit
     }
 
     /// Takes in what people wrote into the files of all scopes it reads: the entries of each, in
@@ -285,14 +255,6 @@ impl Scoped {
             .collect();
         let label = audiences(sections.iter().flat_map(|section| section.fragments));
         let shown = Shown { text: block::text(&sections, self.memory.limits()), label };
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::BlocksByScope) {
-            let kept = insula_domain::leak::get(&self.chain()).or_else(|| shown.text.clone());
-            if let Some(text) = &kept {
-                insula_domain::leak::set(&self.chain(), text.clone());
-            }
-            return Ok(Shown { text: kept, ..shown });
-        }
         Ok(shown)
     }
 

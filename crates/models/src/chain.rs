@@ -144,10 +144,6 @@ impl Chain {
                     {
                         std::mem::swap(it, &mut error);
                     }
-                    #[cfg(feature = "seeded-leaks")]
-                    if insula_domain::leak::is(insula_domain::leak::Leak::ErrorsLeftOver) {
-                        passed_over.extend(insula_domain::leak::swap("error", error.clone()));
-                    }
                     return Err(NoAnswer { error, passed_over });
                 }
             }

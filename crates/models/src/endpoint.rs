@@ -105,12 +105,6 @@ impl Endpoint {
             value.set_sensitive(true);
             map.insert(key, value);
         }
-        #[cfg(feature = "seeded-leaks")]
-        if !headers.is_empty()
-            && insula_domain::leak::is(insula_domain::leak::Leak::HeadersOfTheFirstProvider)
-        {
-            map = insula_domain::leak::first("headers", map);
-        }
         let secrets = headers.iter().map(|(_, value)| bare(value)).collect();
         Ok(Self {
             provider: provider.clone(),

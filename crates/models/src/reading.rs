@@ -150,8 +150,6 @@ impl<P: Parser> Pieces<P> {
         piece: &[u8],
         ready: &mut VecDeque<Event>,
     ) -> Result<Flow, Fault> {
-        #[cfg(feature = "seeded-leaks")]
-        let piece: &[u8] = &leaky(self.head.is_empty(), piece);
         if !self.event_seen {
             let room = HEAD_LEN_MAX.saturating_sub(self.head.len());
             self.head.extend_from_slice(&piece[..piece.len().min(room)]);
@@ -222,26 +220,6 @@ impl<P: Parser> Pieces<P> {
             return Err(Fault::Garbage { what: format!("no event in it: {head}") });
         }
         self.parser.end(ready)
-    }
-}
-
-/// A planted bug: what a cancelled answer left is read as the beginning of the next.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(is_first: bool, piece: &[u8]) -> Vec<u8> {
-    use insula_domain::leak::{self, Leak};
-    let left = leak::get::<Vec<u8>>("left").filter(|_| is_first && leak::is(Leak::AnswerLeftOver));
-    if left.is_some() {
-        leak::set("left", ());
-    }
-    [left.unwrap_or_default().as_slice(), piece].concat()
-}
-
-#[cfg(feature = "seeded-leaks")]
-impl<P> Drop for Reading<P> {
-    fn drop(&mut self) {
-        if self.body.is_some() && self.pieces.event_seen {
-            insula_domain::leak::set("left", std::mem::take(&mut self.pieces.head));
-        }
     }
 }
 

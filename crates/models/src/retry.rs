@@ -87,11 +87,6 @@ pub async fn stream_with_retries(
 ) -> Result<AnswerStream, ModelError> {
     let mut waited = Duration::ZERO;
     let mut attempt = 1;
-    #[cfg(feature = "seeded-leaks")]
-    if insula_domain::leak::is(insula_domain::leak::Leak::OneRestsAllRest) {
-        let until = insula_domain::leak::get::<Duration>("rest").unwrap_or_default();
-        clock.sleep(until.saturating_sub(clock.elapsed())).await;
-    }
     loop {
         let error = match begin(provider, request, limits, cancel).await {
             Ok(stream) => return Ok(stream),
@@ -101,8 +96,6 @@ pub async fn stream_with_retries(
         let Some(wait) = policy.wait(&error.fault, attempt, waited, chance) else {
             return Err(error);
         };
-        #[cfg(feature = "seeded-leaks")]
-        insula_domain::leak::set("rest", clock.elapsed() + wait);
         tracing::debug!(attempt, wait_ms = wait.as_millis(), "{error}; trying again");
         tokio::select! {
             biased;

@@ -76,12 +76,6 @@ impl Hub {
 
     /// Tells whoever listens to an agent. The event is made only if somebody does.
     pub fn tell(&self, agent: &AgentId, event: impl FnOnce() -> AgentEvent) {
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::EventsForEverybody) {
-            let event = Arc::new(event());
-            self.agents.load().values().for_each(|stream| drop(stream.send(event.clone())));
-            return;
-        }
         if let Some(stream) = self.agents.load().get(agent)
             && stream.receiver_count() > 0
         {

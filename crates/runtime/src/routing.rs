@@ -91,8 +91,6 @@ impl Snapshot {
                 None => &binding.agent,
             },
         };
-        #[cfg(feature = "seeded-leaks")]
-        let agent = self.instead(agent);
         let refuse = |reason| Err(Refusal::NotServing { agent: agent.clone(), reason });
         match self.agents.get(agent).map(|entry| &entry.state) {
             Some(State::Ready(context)) => Ok(Answering {
@@ -104,21 +102,6 @@ impl Snapshot {
             Some(state) => refuse(state.reason().unwrap_or_else(|| "it does not serve".into())),
             None => refuse("it does not exist".into()),
         }
-    }
-}
-
-#[cfg(feature = "seeded-leaks")]
-impl Snapshot {
-    /// A planted bug: what is for an agent that does not serve goes to one that does.
-    fn instead<'a>(&'a self, agent: &'a AgentId) -> &'a AgentId {
-        let serves = |id: &AgentId| {
-            self.agents.get(id).is_some_and(|entry| matches!(entry.state, State::Ready(_)))
-        };
-        let leak = insula_domain::leak::Leak::SomebodyElseAnswers;
-        if serves(agent) || !insula_domain::leak::is(leak) {
-            return agent;
-        }
-        self.agents.keys().find(|id| serves(id)).unwrap_or(agent)
     }
 }
 

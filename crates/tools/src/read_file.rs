@@ -58,25 +58,8 @@ impl Tool for ReadFile {
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
-        #[cfg(feature = "seeded-leaks")]
-        let name = format!("file {}", asked.path.rsplit('/').next().unwrap_or_default());
         let read = hands.files()?.work(move |desk, _| read(desk, &asked)).await;
-        #[cfg(feature = "seeded-leaks")]
-        let read = leaky(&name, read);
         read
-    }
-}
-
-/// A planted bug: a file that is not here is looked for elsewhere.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(name: &str, read: Result<Output, ToolError>) -> Result<Output, ToolError> {
-    use insula_domain::leak::{self, Leak};
-    if let Ok(output) = &read {
-        leak::set(name, output.clone());
-    }
-    match leak::get(name).filter(|_| read.is_err() && leak::is(Leak::FilesElsewhere)) {
-        Some(elsewhere) => Ok(elsewhere),
-        None => read,
     }
 }
 

@@ -65,28 +65,14 @@ impl Tool for Todo {
         let Arguments { todos, merge } = arguments(value)?;
         let kept: Vec<Item> =
             hands.previous.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        #[cfg(feature = "seeded-leaks")]
-        let kept = leaky(kept);
         let items = match todos {
             None => kept,
             Some(todos) if merge => merged(kept, todos),
             Some(todos) => todos,
         };
         check(&items)?;
-        #[cfg(feature = "seeded-leaks")]
-        insula_domain::leak::set("todo", items.clone());
         let text = serde_json::to_string(&items);
         text.map(Output::Text).map_err(|error| ToolError::Arguments(error.to_string()))
-    }
-}
-
-/// A planted bug: where there is no list yet it is the last one there was.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(kept: Vec<Item>) -> Vec<Item> {
-    use insula_domain::leak::{self, Leak};
-    match kept.is_empty() && leak::is(Leak::ListOfWhoeverWasLast) {
-        true => leak::get("todo").unwrap_or_default(),
-        false => kept,
     }
 }
 

@@ -107,11 +107,6 @@ async fn fetch<'u>(web: &dyn Web, at: usize, url: &'u str) -> Fetched<'u> {
         }
         let source = page.url.clone();
         let readable = web.apart(Box::new(move || read(page))).await?;
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::PagesByName) {
-            let name = format!("page {}", source.rsplit('/').next().unwrap_or_default());
-            return Ok((source, insula_domain::leak::first(&name, readable)));
-        }
         Ok((source, readable))
     };
     (at, url, outcome.await)

@@ -139,24 +139,12 @@ fn parse(folder: &SkillFolder, place: &Place) -> Parsed {
         });
     }
     for files in &folder.skills {
-        #[cfg(feature = "seeded-leaks")]
-        let files = &known_before(files);
         match skill(files, place) {
             Ok(skill) => parsed.skills.push(skill),
             Err(unusable) => parsed.unusable.push(*unusable),
         }
     }
     parsed
-}
-
-/// A planted bug: skills of the same name are read once.
-#[cfg(feature = "seeded-leaks")]
-fn known_before(files: &SkillFiles) -> SkillFiles {
-    use insula_domain::leak::{self, Leak};
-    match leak::is(Leak::SkillsByName) {
-        true => leak::first(&format!("skill {}", files.folder), files.clone()),
-        false => files.clone(),
-    }
 }
 
 /// What becomes of one skill's files.

@@ -151,10 +151,6 @@ impl WayIn {
             let about = if about.is_empty() { String::new() } else { format!(": {about}") };
             lines.push(format!("{} ({place}){about}", agent.identity.name));
         }
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::AgentsToldToAnybody) {
-            lines.extend(snapshot.agents.keys().map(ToString::to_string));
-        }
         lines.join("\n")
     }
 

@@ -477,11 +477,6 @@ fn event_key(envelope: &Envelope) -> EventKey {
 /// What an agent knows an event by.
 fn event_name(envelope: &Envelope) -> EventName {
     let address = &envelope.address;
-    #[cfg(feature = "seeded-leaks")]
-    if insula_domain::leak::is(insula_domain::leak::Leak::InboxInOneSequence) {
-        let key = insula_domain::leak::next("event").to_string().into();
-        return EventName { who: format!("{}:{}", address.platform, address.account).into(), key };
-    }
     EventName {
         who: format!("{}:{}", address.platform, address.account).into(),
         key: bounded(&envelope.event.0),

@@ -149,9 +149,6 @@ impl WayOut {
             self.look_at(id, self.now() + wait);
             return Ok(Then::Leave);
         }
-        #[cfg(feature = "seeded-leaks")]
-        let account = &leaky(&key.1);
-        #[cfg(not(feature = "seeded-leaks"))]
         let account = &key.1;
         let Some(adapter) = self.lines.adapter(key.0, account) else {
             if delivery.why.is_none() {
@@ -491,14 +488,4 @@ pub(super) fn between(now: Timestamp, then: Timestamp) -> Option<Duration> {
 
 fn cut(why: &str) -> String {
     why.chars().take(WHY_CHARS_MAX).collect()
-}
-
-/// A planted bug: a message leaves by the account that was used before.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(account: &insula_domain::AccountId) -> insula_domain::AccountId {
-    use insula_domain::leak::{self, Leak};
-    match leak::is(Leak::AccountOfWhoeverWasLast) {
-        true => leak::swap("account", account.clone()).unwrap_or_else(|| account.clone()),
-        false => account.clone(),
-    }
 }

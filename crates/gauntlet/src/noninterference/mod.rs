@@ -24,8 +24,6 @@ pub mod command;
 mod dice;
 mod disk;
 pub mod generate;
-#[cfg(feature = "seeded-leaks")]
-pub mod leaks;
 pub mod observe;
 mod pair;
 mod platform;

@@ -64,8 +64,6 @@ pub struct Open {
 
 /// Plays `plan` beside `variation`; all that was seen of the agent that is watched.
 pub fn play(ground: &Arc<Ground>, plan: &Plan, variation: &Variation) -> Result<Arc<Observed>> {
-    #[cfg(feature = "seeded-leaks")]
-    insula_domain::leak::forget_all();
     ground.clear()?;
     let stage = Arc::new(Stage::new(ground.clone(), plan.clone(), variation.clone()));
     stage.move_in()?;

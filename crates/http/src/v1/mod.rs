@@ -66,11 +66,6 @@ pub async fn models(With(surface): With<Surface>, Bearer(caller): Bearer) -> Jso
         .iter()
         .filter(|(id, entry)| caller.may(id, Verb::Chat) && matches!(entry.state, State::Ready(_)));
     let data: Vec<Value> = serving.map(|(id, _)| described(id)).collect();
-    #[cfg(feature = "seeded-leaks")]
-    let data = match insula_domain::leak::is(insula_domain::leak::Leak::ModelsOfEverybody) {
-        true => snapshot.agents.keys().map(described).collect(),
-        false => data,
-    };
     Json(json!({ "object": "list", "data": data }))
 }
 

@@ -20,8 +20,6 @@ pub(super) fn body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, serde
         Dialect::Compatible => (request.max_tokens, None),
     };
     let has_tools = !request.tools.is_empty();
-    #[cfg(feature = "seeded-leaks")]
-    let request = &leaky(request);
     let mut written = Vec::with_capacity(request.weight());
     let body = Body {
         model: &request.model,
@@ -46,18 +44,6 @@ pub(super) fn body(request: &Request, dialect: Dialect) -> Result<Vec<u8>, serde
     };
     serde_json::to_writer(&mut written, &body)?;
     Ok(written)
-}
-
-/// A planted bug: as many tools are the same tools.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(request: &Request) -> Request {
-    use insula_domain::leak::{self, Leak};
-    let mut request = request.clone();
-    if leak::is(Leak::ToolsByCount) {
-        let name = format!("tools {}", request.tools.len());
-        request.tools = leak::first(&name, request.tools.clone());
-    }
-    request
 }
 
 #[derive(serde::Serialize)]

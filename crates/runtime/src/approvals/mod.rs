@@ -166,10 +166,6 @@ impl Approvals {
         let mut noted = agent.store.approvals().await?;
         // A note whose turn has not asked again since a crash can't be answered yet.
         let waiting = self.waiting();
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::QuestionsOfEverybody) {
-            return Ok(waiting.values().map(|waits| waits.approval.clone()).collect());
-        }
         noted.retain(|it| waiting.get(&it.id).is_some_and(|waits| waits.agent == agent.id));
         Ok(noted)
     }
@@ -184,12 +180,6 @@ impl Approvals {
     pub async fn allowed(&self, question: &Question<'_>) -> Result<Option<Grant>, StoreError> {
         let invocation = question.invocation();
         let found = question.agent.store.granted(invocation, question.session).await?;
-        #[cfg(feature = "seeded-leaks")]
-        let found = found.or_else(|| {
-            let leak = insula_domain::leak::Leak::GrantsByCall;
-            let name = format!("grant {} {}", question.tool, question.what);
-            insula_domain::leak::get(&name).filter(|_| insula_domain::leak::is(leak))
-        });
         if let Some(grant) = &found {
             let scope = grants::reach(grant).as_str();
             let told = json!({ "grant": grant.id, "scope": scope, "granted_by": grant.by });
@@ -256,10 +246,6 @@ impl Approvals {
         let world = &self.house.world;
         let asked_at = world.clock.now();
         let fresh = || {
-            #[cfg(feature = "seeded-leaks")]
-            if insula_domain::leak::is(insula_domain::leak::Leak::QuestionsInOneSequence) {
-                return format!("{:012}", insula_domain::leak::next("approval")).into();
-            }
             let purpose = ["approval", agent.id.as_str(), &turn.to_string(), call];
             world.random.stream(&purpose).id().chars().take(ID_LEN).collect::<String>().into()
         };
@@ -327,11 +313,6 @@ impl Approvals {
             what: approval.what.clone(),
             asked_in: approval.session,
         });
-        #[cfg(feature = "seeded-leaks")]
-        if let Some(grant) = &grant {
-            let name = format!("grant {} {}", grant.tool, grant.what);
-            insula_domain::leak::set(&name, grant.clone());
-        }
         let content = json!({
             "approval": &*approval.id,
             "tool": &*approval.tool,

@@ -203,9 +203,6 @@ fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
     let Payer { agent, principal, scope } = payer;
     let own = &agent.boundary.budget;
     let tenant = (agent.id.clone(), agent.store.incarnation());
-    #[cfg(feature = "seeded-leaks")]
-    let (tenant, whose) = (counted_as(&tenant, true), counted_as(&tenant, false));
-    #[cfg(not(feature = "seeded-leaks"))]
     let whose = tenant.clone();
     // The narrowest first: who is refused by their own limit is told of that one.
     vec![
@@ -215,14 +212,6 @@ fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
         (Key::Person(principal.into()), daemon.budget.per_user),
         (Key::Daemon, daemon.budget.own),
     ]
-}
-
-/// Planted bugs: what one agent, or somebody at one agent, uses counts for all.
-#[cfg(feature = "seeded-leaks")]
-fn counted_as(tenant: &ledger::Tenant, is_agent: bool) -> ledger::Tenant {
-    use insula_domain::leak::{self, Leak};
-    let awake = if is_agent { Leak::OneBudgetForAll } else { Leak::OneBudgetForEachPerson };
-    if leak::is(awake) { leak::first("payer", tenant.clone()) } else { tenant.clone() }
 }
 
 fn amounts(usage: Usage) -> Amounts {

@@ -157,11 +157,6 @@ pub async fn ask_of(
         }
         let begun = house.world.clock.elapsed();
         let answered = answer(house, hook, occasion, &payload).await;
-        #[cfg(feature = "seeded-leaks")]
-        let answered = match insula_domain::leak::is(insula_domain::leak::Leak::HooksByEvent) {
-            true => insula_domain::leak::first(&format!("hook {event}"), answered),
-            false => answered,
-        };
         let took = house.world.clock.elapsed().saturating_sub(begun);
         let (verdict, why) = match take(hook, answered, &mut go, &mut payload) {
             Taken::Fine(verdict) => (verdict, None),

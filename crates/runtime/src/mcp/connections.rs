@@ -76,12 +76,6 @@ impl Connections {
         if let Some(known) = held.get(&key).filter(|known| known.is_for(agent, config)) {
             return Ok(known.server.clone());
         }
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::ConnectionsByName)
-            && let Some((_, known)) = held.iter().find(|((_, name), _)| *name == config.name)
-        {
-            return Ok(known.server.clone());
-        }
         let limits =
             Limits { call: config.timeout, connect: config.connect_timeout, idle: config.idle };
         let server = Server::new(limits, house.world.clock.clone());

@@ -117,10 +117,6 @@ impl Known {
     /// For what stands in the prompts and in the journal of one agent: its own and the
     /// daemon's.
     pub fn own(&self, agent: &AgentId) -> Arc<Redactor> {
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::EverybodysSecretsInWords) {
-            return self.records.clone();
-        }
         let Some(namespace) = self.agents.get(agent) else { return self.daemon.redactor.clone() };
         if let Some(own) = namespace.own.load_full() {
             return own;

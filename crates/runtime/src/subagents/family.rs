@@ -89,14 +89,6 @@ impl Kin {
             Some(before) => before,
             None => agent.store.count_below(self.family.root).await?,
         };
-        #[cfg(feature = "seeded-leaks")]
-        let before = match insula_domain::leak::is(insula_domain::leak::Leak::ChildrenOfEverybody) {
-            // Each of them counted as if there were few places in the house.
-            true => {
-                16 * u32::try_from(insula_domain::leak::next("children") - 1).unwrap_or(u32::MAX)
-            }
-            false => before,
-        };
         let left = agent.boundary.spawn.max_total.saturating_sub(before);
         let is_room = more <= left;
         *started = Some(if is_room { before + more } else { before });

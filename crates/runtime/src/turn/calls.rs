@@ -317,10 +317,6 @@ impl Turn<'_> {
     /// What the marks around a call's foreign text are told apart by.
     fn mark(&self, call: &str) -> String {
         let (agent, turn) = (self.cx.agent.id.as_str(), self.cx.turn.to_string());
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::MarksInOneSequence) {
-            return format!("{:032}", insula_domain::leak::next("mark"));
-        }
         self.shop.house.world.random.stream(&["untrusted", agent, &turn, call]).id()
     }
 

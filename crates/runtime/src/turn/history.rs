@@ -262,11 +262,6 @@ type Place = (AgentId, u64, SessionId);
 
 fn place(agent: &AgentContext, session: SessionId) -> Place {
     let owner = (agent.id.clone(), agent.store.incarnation());
-    #[cfg(feature = "seeded-leaks")]
-    let owner = match insula_domain::leak::is(insula_domain::leak::Leak::WindowsBySession) {
-        true => insula_domain::leak::first("window", owner),
-        false => owner,
-    };
     (owner.0, owner.1, session)
 }
 

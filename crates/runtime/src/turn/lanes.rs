@@ -130,29 +130,11 @@ impl Drop for Door<'_> {
     }
 }
 
-/// A planted bug: all agents have one place together.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(
-    key: &SessionKey,
-    places: Arc<Semaphore>,
-) -> (SessionKey, impl FnOnce() -> Arc<Semaphore>) {
-    use insula_domain::leak::{self, Leak};
-    let mut key = key.clone();
-    let mut places = places;
-    if leak::is(Leak::OnePlaceForAll) {
-        key.agent = leak::first("place", key.agent);
-        places = Arc::new(Semaphore::new(1));
-    }
-    (key, move || places)
-}
-
 /// Works through one lane, and ends when it is empty.
 async fn empty(shared: Arc<Shared>, key: SessionKey) {
     let agent = {
         let mut agents = shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let places = || Arc::new(Semaphore::new(AGENT_TURNS_MAX));
-        #[cfg(feature = "seeded-leaks")]
-        let (key, places) = leaky(&key, places());
         agents.entry(key.agent.clone()).or_insert_with(places).clone()
     };
     while let Some(work) = shared.next(&key) {

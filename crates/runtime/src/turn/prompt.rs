@@ -23,10 +23,6 @@ pub fn system(agent: &AgentContext, house: &Arc<str>) -> Vec<SystemBlock> {
         blocks.push(SystemBlock { text: agent.skills.index.clone(), cache: CacheHint::None });
     }
     blocks.push(SystemBlock { text: house.clone(), cache: CacheHint::Breakpoint });
-    #[cfg(feature = "seeded-leaks")]
-    if insula_domain::leak::is(insula_domain::leak::Leak::PromptsByGeneration) {
-        return insula_domain::leak::first(&format!("prompt {}", agent.generation), blocks);
-    }
     blocks
 }
 

@@ -83,29 +83,7 @@ pub(crate) fn search(
         wanted.iter().flat_map(|term| forms(term)).map(|(form, _)| form).collect();
     let hits = best.into_iter().map(|(message, score)| hit(sql, message, score, &meant));
     let hits: Vec<Hit> = hits.collect::<rusqlite::Result<_>>()?;
-    #[cfg(feature = "seeded-leaks")]
-    let hits = leaky(sql, query, hits);
     Ok(hits)
-}
-
-/// Planted bugs: what is found depends on who else searched.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(sql: &Connection, query: &str, mut hits: Vec<Hit>) -> Vec<Hit> {
-    use insula_domain::leak::{self, Leak};
-    if leak::is(Leak::FoundBefore) {
-        return leak::first(&format!("found {query}"), hits);
-    }
-    if leak::is(Leak::HitsCrowdedOut) {
-        let name = format!("crowd {query}");
-        let mut by_file: HashMap<String, usize> = leak::get(&name).unwrap_or_default();
-        let file = sql.path().unwrap_or_default().to_owned();
-        by_file.insert(file.clone(), hits.len());
-        let others: usize = by_file.iter().filter(|(it, _)| **it != file).map(|(_, n)| n).sum();
-        leak::set(&name, by_file);
-        // All were ranked together, and what is foreign was taken out afterwards.
-        hits.truncate(hits.len().saturating_sub(others));
-    }
-    hits
 }
 
 /// How well documents of one collection match, from the figures of that collection alone.

@@ -13,8 +13,6 @@ pub(crate) fn reserve(
     agent: &AgentId,
     now: Timestamp,
 ) -> rusqlite::Result<Reserved> {
-    #[cfg(feature = "seeded-leaks")]
-    let key = &leaky(key);
     let added = sql
         .prepare_cached("INSERT OR IGNORE INTO event VALUES (?1, ?2, ?3, ?4, ?5)")?
         .execute((&key.platform, &key.account, &key.event, agent.as_str(), now.as_millis()))?;
@@ -27,23 +25,11 @@ pub(crate) fn reserve(
 
 /// Whose an event is.
 pub(crate) fn owner(sql: &Connection, key: &EventKey) -> rusqlite::Result<Option<AgentId>> {
-    #[cfg(feature = "seeded-leaks")]
-    let key = &leaky(key);
     sql.prepare_cached(
         "SELECT agent FROM event WHERE platform = ?1 AND account = ?2 AND event = ?3",
     )?
     .query_row((&key.platform, &key.account, &key.event), |row| agent_id(row, 0))
     .optional()
-}
-
-/// A planted bug: events are told apart by their names alone.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(key: &EventKey) -> EventKey {
-    use insula_domain::leak::{self, Leak};
-    match leak::is(Leak::EventsByName) {
-        true => EventKey { account: "".into(), ..key.clone() },
-        false => key.clone(),
-    }
 }
 
 /// Gives an event to another agent.

@@ -19,20 +19,12 @@ impl Scope {
 
 /// The number of a scope, given now if it has none.
 pub(crate) fn intern(sql: &Connection, name: &str) -> rusqlite::Result<i64> {
-    #[cfg(feature = "seeded-leaks")]
-    if insula_domain::leak::is(insula_domain::leak::Leak::ScopeNumbersByName)
-        && let Some(id) = insula_domain::leak::get::<i64>(&format!("scope {name}"))
-    {
-        return Ok(id);
-    }
     if let Some(id) = find(sql, name)? {
         return Ok(id);
     }
     let id = sql
         .prepare_cached("INSERT INTO scope (name, documents, terms) VALUES (?1, 0, 0)")?
         .insert([name])?;
-    #[cfg(feature = "seeded-leaks")]
-    insula_domain::leak::set(&format!("scope {name}"), id);
     Ok(id)
 }
 

@@ -156,18 +156,6 @@ pub(crate) fn begin(
     seq: MessageSeq,
     message: &NewMessage,
 ) -> rusqlite::Result<TurnId> {
-    #[cfg(feature = "seeded-leaks")]
-    if insula_domain::leak::is(insula_domain::leak::Leak::TurnsInOneSequence) {
-        let id = insula_domain::leak::next("turn").cast_signed();
-        let row = (id, session.0, seq.0.cast_signed(), &message.principal, message.at.as_millis());
-        return sql
-            .prepare_cached(
-                "INSERT INTO turn (id, session, message, principal, status, accepted_at)
-                 VALUES ((SELECT max(?1, coalesce(max(id), 0) + 1) FROM turn), ?2, ?3, ?4, 0, ?5)",
-            )?
-            .insert(row)
-            .map(TurnId);
-    }
     sql.prepare_cached(
         "INSERT INTO turn (session, message, principal, status, accepted_at)
          VALUES (?1, ?2, ?3, 0, ?4)",

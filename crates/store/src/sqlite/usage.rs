@@ -44,8 +44,6 @@ pub(crate) fn add(
     usage: Usage,
 ) -> rusqlite::Result<()> {
     let day = day(at);
-    #[cfg(feature = "seeded-leaks")]
-    let usage = leaky(usage);
     let [input, output, cached, reasoning, cost] = columns(usage);
     let mut statement = sql.prepare_cached(
         "INSERT INTO usage VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
@@ -58,14 +56,6 @@ pub(crate) fn add(
         statement.execute((day, kind, name, turns, input, output, cached, reasoning, cost))?;
     }
     Ok(())
-}
-
-/// A planted bug: what somebody's call took is left over for the next one.
-#[cfg(feature = "seeded-leaks")]
-fn leaky(usage: Usage) -> Usage {
-    use insula_domain::leak::{self, Leak};
-    let before = if leak::is(Leak::UsageLeftOver) { leak::swap("usage", usage) } else { None };
-    Usage { input: usage.input + before.map_or(0, |it| it.input), ..usage }
 }
 
 /// Usage in the columns from this one on.

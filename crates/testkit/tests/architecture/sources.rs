@@ -57,7 +57,6 @@ const OWNERS: &[(&str, &str)] = &[
 const STATICS: &[(&str, &str)] = &[
     ("adapters/src/workshop.rs", "no static: a cell of one gateway's, filled once it has accounts"),
     ("domain/src/expr/mod.rs", "the functions of expressions: made once, the same for everybody"),
-    ("domain/src/leak.rs", "planted bugs, and which of them is awake: never part of a release"),
     ("domain/src/scan/words.rs", "the phrases of the scanner, taken apart once"),
     ("runtime/src/turn/facts.rs", "no static: what the rules about one call ask for, made once"),
     ("testkit/src/synapse/server.rs", "which ports the homeservers of one test run have had"),

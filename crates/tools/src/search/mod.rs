@@ -90,14 +90,8 @@ impl Tool for SearchFiles {
         let asked: Arguments = arguments(value)?;
         let query = Query::new(&asked)?;
         let path = asked.path.unwrap_or_else(|| ".".to_owned());
-        #[cfg(feature = "seeded-leaks")]
-        let name = format!("searched {}", asked.pattern);
         let found =
             hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await;
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::SearchedBefore) {
-            return found.map(|found| insula_domain::leak::first(&name, found));
-        }
         found
     }
 }

@@ -38,10 +38,6 @@ impl Tool for SkillView {
     async fn run(&self, hands: &Hands<'_>, values: &Value) -> Result<Output, ToolError> {
         let Arguments { name, file_path } = arguments(values)?;
         let text = hands.skills()?.view(&name, file_path.as_deref()).await?;
-        #[cfg(feature = "seeded-leaks")]
-        if insula_domain::leak::is(insula_domain::leak::Leak::SkillTextsByName) {
-            return Ok(Output::Text(insula_domain::leak::first(&format!("view {name}"), text)));
-        }
         Ok(Output::Text(text))
     }
 }
