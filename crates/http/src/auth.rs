@@ -190,6 +190,7 @@ pub async fn require_token(
         Err(missing) => return missing.into_response(),
     };
     match AgentId::new(&id).ok().filter(|id| token.agents.contains(id)) {
+        None => ApiError::no_agent(&id).into_response(),
         Some(id) if token.allows(&id, verb) => next.run(request).await,
         Some(_) => {
             let message = format!("this token lacks the verb `{}`", verb.as_str());

@@ -215,6 +215,7 @@ impl Server {
         let answered = self.patiently(&connection, asking).await?;
         self.facts().calls += 1;
         match answered {
+            CallToolResponse::Complete(result) => Ok(outcome(result)),
             CallToolResponse::InputRequired(_) => {
                 Err(ServerError::Wants("input in between, which nobody gives it"))
             }
