@@ -15,8 +15,8 @@ pub mod approval;
 pub mod audit;
 pub mod backend;
 mod chain;
-#[cfg(any(test, feature = "conformance"))]
-pub mod conformance;
+#[cfg(test)]
+mod conformance;
 pub mod daemon;
 pub mod door;
 pub mod error;

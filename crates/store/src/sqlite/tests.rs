@@ -11,13 +11,34 @@ use super::open::{Absent, open};
 use super::schema::AGENT;
 use super::sql::Db;
 use crate::chain::{Anchor, Chain, Head};
-use crate::conformance::{agent, entry};
+use crate::conformance::{self, Opener, agent, entry};
 use crate::key::AuditKey;
 use crate::store::Durability;
 use crate::{AgentCommand, DaemonCommand, Fence, Store, StoreError, StoreOptions};
+use async_trait::async_trait;
 use insula_world::{Random, World};
 use rusqlite::Connection;
 use rusqlite::types::Value;
+
+/// A folder, where each place of the suite is a home.
+struct Folder(std::path::PathBuf);
+
+#[async_trait]
+impl Opener for Folder {
+    async fn open(&self, place: &str) -> Store {
+        let key = AuditKey::from_bytes([9; 32]);
+        // The process durability: these tests end processes, not machines.
+        let durability = Durability::Process;
+        let options = StoreOptions { durability, ..StoreOptions::new(&self.0.join(place), key) };
+        Store::open(options, World::real().unwrap()).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn sqlite_keeps_every_promise_of_a_backend() {
+    let home = tempfile::tempdir().unwrap();
+    conformance::run(&Folder(home.path().to_owned())).await;
+}
 
 fn chain() -> Chain {
     Chain::of_agent(&AuditKey::from_bytes([9; 32]), "a")

@@ -1,0 +1,12 @@
+//! What the store promises, over real files.
+//!
+//! One program for all of them: a link a crate is what two cores have time for.
+
+mod common;
+mod crash;
+mod damage;
+mod memory;
+mod rule_02;
+mod sessions;
+mod sqlite_backend;
+mod turns_crash;

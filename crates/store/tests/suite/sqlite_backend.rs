@@ -1,0 +1,286 @@
+//! The SQLite backend: what is its own beside the promises of every backend: files, modes, limits.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "a test looks at the files themselves"
+)]
+
+use crate::common::{agent, agent_db, audit, entry, open, options};
+use async_trait::async_trait;
+use insula_store::{
+    AgentCommand, AuditKey, DaemonCommand, EventKey, KeyExposure, Reserved, Store, StoreError,
+    StoreOptions,
+};
+use insula_world::storage::Job;
+use insula_world::{Clock, Random, StorageExecutor, Timestamp, World};
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+#[tokio::test]
+async fn files_are_for_their_owner_only() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    store.agent(&agent("a")).commit(vec![audit("one")], &fence).await.unwrap();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(home.path().join("agents/a")), 0o700);
+    for name in ["agents/a/agent.db", "agents/a/agent.db-wal", "insula.db", "audit.anchor"] {
+        assert_eq!(mode(home.path().join(name)), 0o600, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn reading_creates_nothing_unless_something_waits() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    assert_eq!(a.audit_tail(9).await.unwrap(), []);
+    assert!(a.audit_verify().await.unwrap().ok);
+    assert!(!home.path().join("agents").exists());
+    assert_eq!(store.open_count(), 0);
+    let created = DaemonCommand::QueueAudit(agent("a"), entry("agent.created"));
+    store.daemon().commit(vec![created], &fence).await.unwrap();
+    assert_eq!(a.audit_tail(9).await.unwrap().len(), 1);
+    assert!(agent_db(home.path(), "a").exists());
+}
+
+#[tokio::test]
+async fn a_retired_agent_can_not_create_its_file_again() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    a.commit(vec![audit("one")], &fence).await.unwrap();
+    store.retire(&agent("a")).await;
+    fs::remove_dir_all(home.path().join("agents/a")).unwrap();
+    assert!(a.commit(vec![audit("two")], &fence).await.is_err());
+    assert!(!home.path().join("agents/a").exists());
+}
+
+#[tokio::test]
+async fn a_handle_tells_its_life_and_how_often_something_was_erased() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let first = store.agent(&agent("a"));
+    first.commit(vec![audit("one")], &fence).await.unwrap();
+    let mut seen = first.erasures();
+    for _ in 0..2 {
+        let erase = AgentCommand::EraseAuditContent(1..=1);
+        first.commit(vec![erase], &fence).await.unwrap();
+        assert!(first.erasures() > seen);
+        seen = first.erasures();
+    }
+    // A name that is used again is another agent, whichever handle is asked.
+    let life = first.incarnation();
+    assert_eq!(store.agent(&agent("a")).incarnation(), life);
+    assert_ne!(store.agent(&agent("b")).incarnation(), life);
+    store.retire(&agent("a")).await;
+    assert_ne!(store.agent(&agent("a")).incarnation(), life);
+    assert_eq!(first.incarnation(), life);
+}
+
+#[tokio::test]
+async fn the_daemon_s_records_are_read_from_a_place_on() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    for kind in ["one", "two", "three"] {
+        let record = DaemonCommand::Audit(entry(kind));
+        store.daemon().commit(vec![record], &fence).await.unwrap();
+    }
+    let all = store.daemon().audit_tail(9).await.unwrap();
+    let after = store.daemon().audit_after(all[0].seq, 9).await.unwrap();
+    assert!(all.len() >= 3);
+    assert_eq!(after, all[1..]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn never_more_files_are_open_than_allowed() {
+    let home = tempfile::tempdir().unwrap();
+    let limited = StoreOptions { open_max: 3, ..options(home.path()) };
+    let store = Store::open(limited, World::real().unwrap()).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let mut tasks = Vec::new();
+    for task in 0..24 {
+        let (store, fence) = (store.clone(), fence.clone());
+        tasks.push(tokio::spawn(async move {
+            for round in 0..4 {
+                let a = store.agent(&agent(&format!("a{}", (task + round) % 12)));
+                a.commit(vec![audit("x")], &fence).await.unwrap();
+                assert!(store.open_count() <= 3);
+            }
+        }));
+    }
+    for task in tasks {
+        task.await.unwrap();
+    }
+    for n in 0..12 {
+        let report = store.agent(&agent(&format!("a{n}"))).audit_verify().await.unwrap();
+        assert_eq!((report.ok, report.records), (true, 8));
+    }
+}
+
+struct HandClock(AtomicU64);
+
+#[async_trait]
+impl Clock for HandClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(0)
+    }
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::SeqCst))
+    }
+    async fn sleep(&self, _: Duration) {}
+}
+
+#[tokio::test]
+async fn idle_files_close_and_open_again() {
+    let home = tempfile::tempdir().unwrap();
+    let clock = Arc::new(HandClock(AtomicU64::new(0)));
+    let world = World { clock: clock.clone(), ..World::real().unwrap() };
+    let store = Store::open(options(home.path()), world).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let (a, b) = (store.agent(&agent("a")), store.agent(&agent("b")));
+    a.commit(vec![audit("one")], &fence).await.unwrap();
+    clock.0.store(900, Ordering::SeqCst);
+    b.commit(vec![audit("one")], &fence).await.unwrap();
+    clock.0.store(1_000, Ordering::SeqCst);
+    store.close_idle(Duration::from_secs(1)).await;
+    assert_eq!(store.open_count(), 1);
+    assert!(!home.path().join("agents/a/agent.db-wal").exists());
+    a.commit(vec![audit("two")], &fence).await.unwrap();
+    assert_eq!(a.audit_tail(9).await.unwrap().len(), 2);
+    assert_eq!(store.open_count(), 2);
+}
+
+#[tokio::test]
+async fn a_cancelled_commit_is_whole_and_the_next_goes_on() {
+    let home = tempfile::tempdir().unwrap();
+    let store = open(home.path()).await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let a = store.agent(&agent("a"));
+    for _ in 0..50 {
+        let commit = a.commit(vec![audit("one"), audit("two")], &fence);
+        tokio::select! { biased; _ = commit => {}, () = tokio::task::yield_now() => {} }
+    }
+    a.commit(vec![audit("last")], &fence).await.unwrap();
+    let report = a.audit_verify().await.unwrap();
+    assert!(report.ok && report.records % 2 == 1, "{report:?}");
+}
+
+#[tokio::test]
+async fn a_key_is_made_once_and_a_wrong_one_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let random = World::real().unwrap().random;
+    let path = home.path().join("vault/audit.key");
+    let (key, exposure) = AuditKey::load_or_create(&path, &random).unwrap();
+    assert_eq!(exposure, KeyExposure::Private);
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let again = World::real().unwrap().random;
+    assert_eq!(AuditKey::load_or_create(&path, &again).unwrap(), (key, KeyExposure::Private));
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
+    let (_, exposure) = AuditKey::load_or_create(&path, &random).unwrap();
+    assert_eq!(exposure, KeyExposure::Exposed { mode: 0o644 });
+    for wrong in [&b""[..], b"short", &[1; 33]] {
+        fs::write(&path, wrong).unwrap();
+        let error = AuditKey::load_or_create(&path, &random).unwrap_err();
+        assert!(matches!(error, StoreError::BadKey { .. }));
+        assert!(error.to_string().contains("audit.key"));
+        assert_eq!(fs::read(&path).unwrap(), wrong);
+    }
+}
+
+struct Inline;
+
+impl StorageExecutor for Inline {
+    fn execute(&self, job: Job) {
+        job();
+    }
+}
+
+#[tokio::test]
+async fn two_runs_with_one_seed_write_the_same_bytes() {
+    let mut files = Vec::new();
+    for _ in 0..2 {
+        let home = tempfile::tempdir().unwrap();
+        let world = World {
+            storage: Arc::new(Inline),
+            random: Random::from_seed([5; 32]),
+            ..World::real().unwrap()
+        };
+        let limited = StoreOptions { open_max: 1, ..options(home.path()) };
+        let store = Store::open(limited, world).await.unwrap();
+        let fence = store.daemon().claim("test").await.unwrap();
+        let created = DaemonCommand::QueueAudit(agent("a"), entry("agent.created"));
+        store.daemon().commit(vec![created], &fence).await.unwrap();
+        for name in ["a", "b", "a"] {
+            store.agent(&agent(name)).commit(vec![audit("one")], &fence).await.unwrap();
+        }
+        store.shutdown().await;
+        files.push(["a", "b"].map(|name| fs::read(agent_db(home.path(), name)).unwrap()));
+    }
+    assert_eq!(files[0], files[1]);
+}
+
+/// Runs storage work in order on one thread, and counts it.
+struct Counted {
+    jobs: Arc<AtomicU64>,
+    line: std::sync::mpsc::Sender<Job>,
+}
+
+impl Counted {
+    fn new() -> Self {
+        let (line, jobs) = std::sync::mpsc::channel::<Job>();
+        std::thread::spawn(move || jobs.into_iter().for_each(|job| job()));
+        Self { jobs: Arc::default(), line }
+    }
+}
+
+impl StorageExecutor for Counted {
+    fn execute(&self, job: Job) {
+        self.jobs.fetch_add(1, Ordering::SeqCst);
+        self.line.send(job).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn events_that_come_together_are_reserved_together() {
+    let home = tempfile::tempdir().unwrap();
+    let storage = Counted::new();
+    let jobs = storage.jobs.clone();
+    let world = World { storage: Arc::new(storage), ..World::real().unwrap() };
+    let store = Store::open(options(home.path()), world).await.unwrap();
+    let fence = store.daemon().claim("test").await.unwrap();
+    let before = jobs.load(Ordering::SeqCst);
+    // Two agents want each of a hundred events.
+    let asked: Vec<_> = (0..200)
+        .map(|number| {
+            let (daemon, fence) = (store.daemon().clone(), fence.clone());
+            let owner = agent(["a", "b"][number % 2]);
+            let key = EventKey {
+                platform: "telegram".into(),
+                account: "main".into(),
+                event: (number / 2).to_string().into(),
+            };
+            tokio::spawn(async move { daemon.reserve_event(key, &owner, &fence).await.unwrap() })
+        })
+        .collect();
+    let mut told = Vec::new();
+    for asked in asked {
+        told.push(asked.await.unwrap());
+    }
+    let expected = [Reserved::New, Reserved::Seen(agent("a"))];
+    assert!(told.chunks(2).all(|pair| pair == expected), "{told:?}");
+    let jobs = jobs.load(Ordering::SeqCst) - before;
+    assert!(jobs < 20, "{jobs} commits for 200 reservations");
+    store.daemon().note("where", "here".to_owned(), &fence).await.unwrap();
+    store.shutdown().await;
+    let store = open(home.path()).await;
+    assert_eq!(store.daemon().value("where").await.unwrap().as_deref(), Some("here"));
+}
