@@ -57,3 +57,4 @@ mod tool_rules;
 mod walls;
 mod web;
 mod web_chat;
+mod what_ships;

@@ -92,6 +92,16 @@ fn every_crate_is_a_known_room_with_the_name_of_its_folder() {
     assert!(seen.contains("domain") && seen.contains(TESTKIT), "{seen:?}");
 }
 
+/// What tests build must be what ships, so there is nothing to turn on.
+#[test]
+fn no_crate_has_a_feature() {
+    let metadata = metadata();
+    for package in metadata["packages"].as_array().unwrap() {
+        let features = package["features"].as_object().unwrap();
+        assert!(features.is_empty(), "{} has features: {features:?}", text(package, "name"));
+    }
+}
+
 #[test]
 fn dependencies_point_down_only() {
     let metadata = metadata();
