@@ -71,6 +71,9 @@ fn finding(name: &str, status: Status, detail: impl Into<String>) -> Finding {
 }
 
 fn folder(house: &House) -> Finding {
+    if let Some(refused) = house.home.read_by_programs() {
+        return finding("home", Status::Bad, refused.to_string());
+    }
     let open = house.home.open_to_others();
     if open.is_empty() {
         let path = house.home.root().display();

@@ -9,6 +9,7 @@
 
 use crate::error::RuntimeError;
 use insula_domain::AgentId;
+use insula_sandbox::Hidden;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -55,9 +56,29 @@ impl Home {
         &self.root
     }
 
-    /// Where the folder really is, whatever links lead to it.
+    /// Where the folder really is, or will be, whatever links lead to it.
     pub fn real_root(&self) -> PathBuf {
-        fs::canonicalize(&self.root).unwrap_or_else(|_| self.root.clone())
+        real(&self.root)
+    }
+
+    /// What programs are never shown, whatever they are granted: of the home what nobody granted,
+    /// of its tokens, sockets and keys nothing.
+    pub fn hidden(&self) -> Hidden {
+        let whole = ["run", "vault"].map(|name| real(&self.root.join(name)));
+        Hidden { around: vec![self.real_root()], whole: whole.into() }
+    }
+
+    /// Why programs of every agent could read the home, if they could: the system's folders are
+    /// there for all of them.
+    pub fn read_by_programs(&self) -> Option<RuntimeError> {
+        let Hidden { around, whole } = self.hidden();
+        around.into_iter().chain(whole).find_map(|path| {
+            let system = insula_sandbox::seen_by_all(&path)?;
+            let what = format!(
+                "is seen in {system}, where programs of every agent read, and with it the admin token and the keys of the vault; move the home to a folder of its own, such as ~/.insula or /var/lib/insula, and name it by `--home` or INSULA_HOME"
+            );
+            Some(RuntimeError::File { path, what })
+        })
     }
 
     /// Where the programs of hooks really are, the daemon's or an agent's, if there are any.
@@ -136,6 +157,9 @@ impl Home {
 
     /// Makes the folders of a home, for their owner alone.
     pub fn prepare(&self) -> Result<(), RuntimeError> {
+        if let Some(refused) = self.read_by_programs() {
+            return Err(refused);
+        }
         for folder in
             [self.root.clone(), self.agents(), self.root.join("run"), self.root.join("vault")]
         {
@@ -321,6 +345,17 @@ impl Home {
 pub enum Mode {
     /// Its owner.
     Private,
+}
+
+/// A path without the links in it, as far as it is there.
+fn real(path: &Path) -> PathBuf {
+    match (fs::canonicalize(path), path.parent(), path.file_name()) {
+        (Ok(real), _, _) => real,
+        (Err(_), Some(parent), Some(name)) if !parent.as_os_str().is_empty() => {
+            real(parent).join(name)
+        }
+        _ => path.to_owned(),
+    }
 }
 
 fn file_error(path: &Path, what: &str, error: &io::Error) -> RuntimeError {

@@ -2,7 +2,7 @@
 
 use crate::access::{Rosters, Visits};
 use crate::apply::{self, Record};
-use crate::children::Children;
+use crate::children::{Children, void_here};
 use crate::context::Generation;
 use crate::error::RuntimeError;
 use crate::home::{Home, HomeLock};
@@ -30,6 +30,9 @@ impl House {
         purpose: Purpose,
     ) -> Result<Self, RuntimeError> {
         if purpose != Purpose::Look {
+            if let Some(refused) = home.read_by_programs() {
+                return Err(refused);
+            }
             home.sweep()?;
         }
         let files = read_files(&home, &world).await?;
@@ -70,7 +73,7 @@ impl House {
         let house = Self {
             tokens,
             secrets: Arc::new(secrets),
-            children: Children::new(&world),
+            children: Children::new(&world, home.hidden()),
             outbox: Outbox::default(),
             visits: Visits::default(),
             rosters: Rosters::default(),
@@ -118,6 +121,10 @@ impl House {
         }
         let mut batch = Vec::new();
         if self.purpose == Purpose::Serve {
+            let user_home = self.env.get("HOME").map(String::as_str);
+            for why in void_here(&self.world, &self.home, user_home, &loaded).await {
+                tracing::warn!("{why}");
+            }
             let content = serde_json::json!({ "version": env!("CARGO_PKG_VERSION") });
             let entry = self.entry(&Actor::Daemon, "daemon.started", 0, content);
             batch.push(DaemonCommand::Audit(entry));

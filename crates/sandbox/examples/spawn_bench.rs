@@ -4,7 +4,7 @@
 //! It is its own helper, as a daemon without `insula-confine` beside it is; HELPER is another.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "a measuring program")]
 
-use insula_sandbox::{Helper, Owner, Sandbox, Spec};
+use insula_sandbox::{Helper, Hidden, Owner, Sandbox, Spec};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -24,7 +24,7 @@ fn main() -> ExitCode {
 
 async fn measure(runs: usize, helper: Helper) {
     let world = insula_world::World::real().unwrap();
-    let sandbox = Sandbox::new(world.clock.clone(), helper).unwrap();
+    let sandbox = Sandbox::new(world.clock.clone(), helper, Hidden::default()).unwrap();
     let started = Instant::now();
     let machine = sandbox.machine().await;
     println!("root: {}; machine tried in {:?}", machine.is_root(), started.elapsed());

@@ -16,7 +16,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 /// Messages are short; whatever may be long travels in a descriptor.
 const MESSAGE_BYTES_MAX: usize = 16 * 1024;
 
-/// A plan, a standard input.
+/// A plan, a standard input, a `/dev`.
 const DESCRIPTORS_MAX: usize = 4;
 
 /// A plan larger than this is no plan: environment and arguments are bounded by the kernel.

@@ -21,7 +21,7 @@ const BROKEN: i32 = 42;
 const HELD: i32 = 0;
 
 /// Attempts in the words of a shell: each exits with [`BROKEN`] if it got through.
-const ATTEMPTS: [(&str, &str); 12] = [
+const ATTEMPTS: [(&str, &str); 14] = [
     ("read the machine's passwords", "cat /etc/shadow && exit 42"),
     ("list the homes of people", "ls /home/* /root && exit 42"),
     ("list the daemon's processes", r#"[ "$(ls -d /proc/[0-9]* | wc -l)" -gt 6 ] && exit 42"#),
@@ -31,6 +31,8 @@ const ATTEMPTS: [(&str, &str); 12] = [
     ("change the kernel's settings", "echo x > /proc/sys/kernel/core_pattern && exit 42"),
     ("mount a file system", "mount -t tmpfs none /tmp && exit 42"),
     ("make a namespace", "unshare -Ur true && exit 42"),
+    ("see what the machine does", "grep -q '[1-9]' /proc/vmstat /proc/diskstats /proc/interrupts /proc/zoneinfo && exit 42"),
+    ("find its place among all programs", "grep -q ':/.' /proc/self/cgroup && exit 42"),
     ("find a network", "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ] && exit 42"),
     ("signal the host", "p=20; while [ $p -lt 2000 ]; do kill -0 $p && exit 42; p=$((p+1)); done"),
     ("keep a descriptor of the daemon", "ls /proc/self/fd | grep -qvxE '[0-3]' && exit 42"),

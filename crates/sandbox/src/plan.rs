@@ -42,8 +42,20 @@ pub(crate) struct Assignment {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Attempt {
     Unshare,
+    View,
     Landlock,
     Seccomp,
+}
+
+/// What every child is told of the machine: what of it never changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Facts {
+    /// What `/proc/cpuinfo` says of each processor alike.
+    pub(crate) processor: String,
+    /// How many processors there are.
+    pub(crate) processors: usize,
+    /// When the machine started, in seconds since 1970.
+    pub(crate) booted: u64,
 }
 
 /// For the inner helper: everything else.
@@ -73,6 +85,14 @@ pub(crate) struct InnerPlan {
     pub(crate) ids: (u32, u32),
     /// Whether a descriptor for standard input comes with the plan.
     pub(crate) stdin: bool,
+    /// Whether a `/dev` comes with the plan.
+    pub(crate) devices: bool,
+    /// Of these only what is granted is shown.
+    pub(crate) hidden_around: Vec<OsString>,
+    /// Of these nothing is shown.
+    pub(crate) hidden_whole: Vec<OsString>,
+    /// What is told of the machine.
+    pub(crate) facts: Facts,
 }
 
 /// A path to give.

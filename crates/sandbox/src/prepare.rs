@@ -2,9 +2,9 @@
 
 use crate::egress;
 use crate::error::Error;
-use crate::plan::{Grant, InnerPlan, Layers};
+use crate::plan::{Facts, Grant, InnerPlan, Layers};
 use crate::probe::Machine;
-use crate::spec::{Layer, Network, Owner, Priority, Spec, Stdin, Walls};
+use crate::spec::{Hidden, Layer, Network, Owner, Priority, Spec, Stdin, Walls};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Component, Path};
 
@@ -43,7 +43,10 @@ pub(crate) fn layers(spec: &Spec, machine: &Machine) -> Result<Layers, Error> {
             Layer::UtsNamespace => layers.uts = on,
             Layer::Landlock => layers.landlock = on,
             Layer::Seccomp => layers.seccomp = on,
-            Layer::MemoryCgroup | Layer::PidsCgroup => {}
+            Layer::SystemView
+            | Layer::OwnDevices
+            | Layer::MemoryCgroup
+            | Layer::PidsCgroup => {}
         }
     }
     if !layers.mount && !layers.landlock {
@@ -89,19 +92,42 @@ pub fn never_granted(path: &Path) -> Option<&'static str> {
     }
 }
 
+/// What a plan says beside what its spec does.
+pub(crate) struct Around<'a> {
+    /// Which layers the child gets.
+    pub(crate) layers: Layers,
+    /// The ids it runs as, and whether they are others than the daemon's.
+    pub(crate) owner: (Owner, bool),
+    /// Whether a cgroup counts its memory.
+    pub(crate) counts_memory: bool,
+    /// Whether it gets device nodes of its own.
+    pub(crate) devices: bool,
+    /// What it never sees.
+    pub(crate) hidden: &'a Hidden,
+    /// What it is told of the machine.
+    pub(crate) facts: &'a Facts,
+}
+
+/// Why a path is not given, for what it would show; `None` for others.
+fn shows_hidden(path: &Path, hidden: &Hidden) -> Option<&'static str> {
+    if hidden.around.iter().any(|own| path == own) {
+        Some("it is the daemon's home")
+    } else if hidden.whole.iter().any(|own| path.starts_with(own)) {
+        Some("the daemon's keys and sockets are there")
+    } else {
+        None
+    }
+}
+
 /// Checks what the paths can be checked for without looking at the disk, and writes the plan.
-pub(crate) fn plan(
-    spec: &Spec,
-    layers: Layers,
-    (owner, differs): (Owner, bool),
-    counts_memory: bool,
-) -> Result<InnerPlan, Error> {
+pub(crate) fn plan(spec: &Spec, around: &Around<'_>) -> Result<InnerPlan, Error> {
+    let Around { layers, owner: (owner, differs), counts_memory, .. } = *around;
     for path in [&spec.program, &spec.cwd].into_iter().chain(&spec.executes) {
         check(path)?;
     }
     for path in spec.reads.iter().chain(&spec.writes) {
         check(path)?;
-        if let Some(reason) = never_granted(path) {
+        if let Some(reason) = never_granted(path).or_else(|| shows_hidden(path, around.hidden)) {
             return Err(Error::Grant { path: path.clone(), reason: reason.to_owned() });
         }
     }
@@ -162,6 +188,10 @@ pub(crate) fn plan(
         become_ids: differs.then_some((owner.uid, owner.gid)),
         ids: (owner.uid, owner.gid),
         stdin: spec.stdin != Stdin::Null,
+        devices: around.devices,
+        hidden_around: around.hidden.around.iter().map(|path| path.clone().into()).collect(),
+        hidden_whole: around.hidden.whole.iter().map(|path| path.clone().into()).collect(),
+        facts: around.facts.clone(),
     })
 }
 
@@ -238,8 +268,37 @@ mod tests {
             let mut spec = Spec::new("/bin/true");
             spec.reads.push(path.into());
             let machine = Machine::pretend(Owner { uid: 7, gid: 7 }, &[]);
-            let owner = owner(&spec, &machine).unwrap();
-            assert!(plan(&spec, layers(&spec, &machine).unwrap(), owner, true).is_err(), "{path}");
+            assert!(planned(&spec, &machine).is_err(), "{path}");
+        }
+    }
+
+    fn planned(spec: &Spec, machine: &Machine) -> Result<InnerPlan, Error> {
+        let hidden = Hidden { around: vec!["/home/d".into()], whole: vec!["/home/d/vault".into()] };
+        let around = Around {
+            layers: layers(spec, machine)?,
+            owner: owner(spec, machine)?,
+            counts_memory: true,
+            devices: false,
+            hidden: &hidden,
+            facts: machine.facts(),
+        };
+        plan(spec, &around)
+    }
+
+    #[test]
+    fn the_home_and_its_keys_are_no_grant_and_a_workspace_in_it_is() {
+        let machine = Machine::pretend(Owner { uid: 7, gid: 7 }, &[]);
+        for (path, is_given) in [
+            ("/home/d", false),
+            ("/home/d/vault", false),
+            ("/home/d/vault/key", false),
+            ("/home/d/agents/a/workspace", true),
+            ("/home/d/vaults", true),
+            ("/home", true),
+        ] {
+            let mut spec = Spec::new("/bin/true");
+            spec.reads.push(path.into());
+            assert_eq!(planned(&spec, &machine).is_ok(), is_given, "{path}");
         }
     }
 }

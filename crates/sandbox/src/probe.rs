@@ -1,9 +1,11 @@
 //! What this machine gives, found out by trying each layer in a process of its own.
 
 use crate::cgroup::Hierarchies;
+use crate::devices;
 use crate::error::Error;
+use crate::helper::facts;
 use crate::launcher::{Launcher, own_id};
-use crate::plan::{Attempt, Layers, OuterPlan, Report};
+use crate::plan::{Attempt, Facts, Layers, OuterPlan, Report};
 use crate::spec::{Layer, Owner};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +24,7 @@ pub enum Availability {
 pub struct Machine {
     layers: BTreeMap<Layer, Availability>,
     owner: Owner,
+    facts: Facts,
 }
 
 impl Machine {
@@ -41,6 +44,11 @@ impl Machine {
         self.owner
     }
 
+    /// What every child is told of it.
+    pub(crate) fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
     /// Why a layer can't be had, if it can't.
     pub(crate) fn fault(&self, layer: Layer) -> Option<&str> {
         match self.layers.get(&layer) {
@@ -57,7 +65,8 @@ impl Machine {
             true => Availability::Missing("for the test".to_owned()),
             false => Availability::Enforced,
         };
-        Self { layers: Layer::ALL.map(|layer| (layer, availability(layer))).into(), owner }
+        let layers = Layer::ALL.map(|layer| (layer, availability(layer))).into();
+        Self { layers, owner, facts: Facts::default() }
     }
 
     /// Tries every layer.
@@ -79,16 +88,22 @@ impl Machine {
             (Layer::UtsNamespace, Layers { uts: true, ..base }, Attempt::Unshare),
             (Layer::Landlock, alone, Attempt::Landlock),
             (Layer::Seccomp, alone, Attempt::Seccomp),
+            (Layer::SystemView, Layers { mount: true, ..base }, Attempt::View),
         ] {
             layers.insert(layer, attempt(launcher, wanted, how).await);
         }
+        let devices = match devices::make() {
+            Ok(_) => Availability::Enforced,
+            Err(error) => Availability::Missing(format!("no device node can be made: {error}")),
+        };
+        layers.insert(Layer::OwnDevices, devices);
         let cgroup = |fault: Option<&str>| match fault {
             None => Availability::Enforced,
             Some(reason) => Availability::Missing(reason.to_owned()),
         };
         layers.insert(Layer::MemoryCgroup, cgroup(hierarchies.memory_fault()));
         layers.insert(Layer::PidsCgroup, cgroup(hierarchies.pids_fault()));
-        Self { layers, owner }
+        Self { layers, owner, facts: facts() }
     }
 }
 

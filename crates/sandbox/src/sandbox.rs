@@ -3,14 +3,15 @@
 use crate::cgroup::{Group, Hierarchies};
 use crate::child::{Child, Stream, Tree, refusal, supervise};
 use crate::conversation::Conversation;
+use crate::devices;
 use crate::error::Error;
 use crate::launcher::{Helper, Launcher, Process, own_id, write_maps};
 use crate::output::Capture;
-use crate::plan::{Assignment, Layers, OuterPlan, Report};
-use crate::prepare;
+use crate::plan::{Assignment, OuterPlan, Report};
+use crate::prepare::{self, Around};
 use crate::probe::Machine;
 use crate::seccomp::Filters;
-use crate::spec::{Limits, Network, Output, Owner, Spec, Stdin};
+use crate::spec::{Hidden, Limits, Network, Output, Owner, Spec, Stdin};
 use insula_world::{Clock, Listener};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -37,11 +38,13 @@ struct Shared {
     machine: tokio::sync::Mutex<Option<Arc<Machine>>>,
     without_network: Vec<u8>,
     with_proxy: Vec<u8>,
+    hidden: Hidden,
 }
 
 impl Sandbox {
     /// Starts the launcher. Which layers the machine gives is tried on first use.
-    pub fn new(clock: Arc<dyn Clock>, helper: Helper) -> Result<Self, Error> {
+    /// No child is ever shown what is `hidden`.
+    pub fn new(clock: Arc<dyn Clock>, helper: Helper, hidden: Hidden) -> Result<Self, Error> {
         let hierarchies = Arc::new(Hierarchies::find());
         let launcher = Launcher::start(helper, Arc::clone(&hierarchies))
             .map_err(|error| Error::setup("start the launcher", error))?;
@@ -57,6 +60,7 @@ impl Sandbox {
                 machine: tokio::sync::Mutex::new(None),
                 without_network: filters(false)?,
                 with_proxy: filters(true)?,
+                hidden,
             }),
         })
     }
@@ -77,37 +81,44 @@ impl Sandbox {
         let machine = self.machine().await;
         let layers = prepare::layers(&spec, &machine)?;
         let owner = prepare::owner(&spec, &machine)?;
+        let around = Around {
+            layers,
+            owner,
+            counts_memory: true,
+            devices: false,
+            hidden: &self.shared.hidden,
+            facts: machine.facts(),
+        };
         // Whatever is wrong with the spec is found before a process is started for it.
-        prepare::plan(&spec, layers, owner, true)?;
+        prepare::plan(&spec, &around)?;
         tokio::select! {
-            child = self.start(spec, layers, owner) => child,
+            child = self.start(spec, around) => child,
             () = self.shared.clock.sleep(SETUP_TIMEOUT) => {
                 Err(Error::setup("set up", "it took too long; is a granted path on a share that hangs?"))
             }
         }
     }
 
-    async fn start(
-        &self,
-        spec: Spec,
-        layers: Layers,
-        owner: (Owner, bool),
-    ) -> Result<Child, Error> {
+    async fn start(&self, spec: Spec, mut around: Around<'_>) -> Result<Child, Error> {
+        let Around { layers, owner, .. } = around;
         let failed = |step: &'static str| move |error: std::io::Error| Error::setup(step, error);
         let (stdout, stdout_inside) = output_pipe()?;
         let (stderr, stderr_inside) = output_pipe()?;
         let outer =
             OuterPlan { layers, parent: own_id(), maps_from_parent: owner.1, attempt: None };
         let (process, channel) = self.shared.launcher.launch(outer, Some(spec.limits)).await?;
-        let counts_memory = process.group().is_some_and(Group::counts_memory);
-        let plan = prepare::plan(&spec, layers, owner, counts_memory)?;
+        around.counts_memory = process.group().is_some_and(Group::counts_memory);
+        // Only root can make them; others see the machine's.
+        let devices = if owner.1 && layers.mount { devices::make().ok() } else { None };
+        around.devices = devices.is_some();
+        let plan = prepare::plan(&spec, &around)?;
         let filters = match spec.network {
             Network::None => &self.shared.without_network,
             Network::Proxy { .. } => &self.shared.with_proxy,
         };
         let parcel = crate::channel::parcel(&plan, filters).map_err(failed("write the plan"))?;
         let (stdin, stdin_inside) = input_pipe(&spec.stdin)?;
-        let inside = Inside { parcel, stdin: stdin_inside };
+        let inside = Inside { parcel, stdin: stdin_inside, devices };
         let outputs = [stdout_inside, stderr_inside];
         let met = converse(&channel, &process, owner, layers.user, outputs, inside, &spec).await?;
         self.shared.launcher.have_spare(outer);
@@ -142,6 +153,7 @@ impl Sandbox {
 struct Inside {
     parcel: OwnedFd,
     stdin: Option<OwnedFd>,
+    devices: Option<OwnedFd>,
 }
 
 /// What came out during set-up.
@@ -195,8 +207,8 @@ async fn converse(
                 listener = Some(crate::listener::from_descriptor(door).map_err(failed("listen"))?);
             }
             Report::Ready => match inside.take() {
-                Some(Inside { parcel, stdin }) => {
-                    let descriptors: Vec<_> = [Some(&parcel), stdin.as_ref()]
+                Some(Inside { parcel, stdin, devices }) => {
+                    let descriptors: Vec<_> = [Some(&parcel), stdin.as_ref(), devices.as_ref()]
                         .into_iter()
                         .flatten()
                         .map(|fd| fd.as_fd())

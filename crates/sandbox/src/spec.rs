@@ -71,6 +71,15 @@ impl Spec {
     }
 }
 
+/// What no child is ever shown, whatever it is granted and wherever else it is mounted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// Folders of which a child sees only what was granted by its own path.
+    pub around: Vec<PathBuf>,
+    /// Folders of which a child sees nothing at all.
+    pub whole: Vec<PathBuf>,
+}
+
 /// A private folder in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tmp {
@@ -89,7 +98,7 @@ impl Default for Tmp {
 /// What a child reaches of the network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Network {
-    /// Nothing at all, not even its own loopback.
+    /// Nothing at all.
     None,
     /// One listener on its own loopback, which is handed out with the [`Child`](crate::Child).
     Proxy {
@@ -199,6 +208,10 @@ pub enum Layer {
     Landlock,
     /// A list of the kernel's calls it may use.
     Seccomp,
+    /// The system's files as files of its own, so that nobody sees its locks and watches.
+    SystemView,
+    /// Device nodes of its own.
+    OwnDevices,
     /// A count of memory over the whole tree.
     MemoryCgroup,
     /// A count of processes over the whole tree.
@@ -207,7 +220,7 @@ pub enum Layer {
 
 impl Layer {
     /// Every layer, in the order a report lists them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::UserNamespace,
         Self::PidNamespace,
         Self::MountNamespace,
@@ -216,6 +229,8 @@ impl Layer {
         Self::UtsNamespace,
         Self::Landlock,
         Self::Seccomp,
+        Self::SystemView,
+        Self::OwnDevices,
         Self::MemoryCgroup,
         Self::PidsCgroup,
     ];
@@ -225,7 +240,12 @@ impl Layer {
     pub fn is_required(self) -> bool {
         !matches!(
             self,
-            Self::IpcNamespace | Self::UtsNamespace | Self::MemoryCgroup | Self::PidsCgroup
+            Self::IpcNamespace
+                | Self::UtsNamespace
+                | Self::SystemView
+                | Self::OwnDevices
+                | Self::MemoryCgroup
+                | Self::PidsCgroup
         )
     }
 
@@ -240,6 +260,8 @@ impl Layer {
             Self::UtsNamespace => "uts_namespace",
             Self::Landlock => "landlock",
             Self::Seccomp => "seccomp",
+            Self::SystemView => "system_view",
+            Self::OwnDevices => "own_devices",
             Self::MemoryCgroup => "memory_cgroup",
             Self::PidsCgroup => "pids_cgroup",
         }
@@ -269,6 +291,12 @@ impl Layer {
                 "only the private root keeps children from files that were not granted"
             }
             Self::Seccomp => "children reach every call of the kernel, and so every bug in one",
+            Self::SystemView => {
+                "children may neither watch files nor lock them, since others would see it on the system's files"
+            }
+            Self::OwnDevices => {
+                "children may not watch files, and two that work together can see each other's locks on /dev/null and its like"
+            }
             Self::MemoryCgroup => {
                 "memory is bounded for each process, and for the tree by a watchdog that looks four times a second"
             }
@@ -289,6 +317,10 @@ impl Layer {
             }
             Self::Landlock => "boot Linux 6.12 or later with `landlock` in the lsm= parameter",
             Self::Seccomp => "use a kernel with CONFIG_SECCOMP_FILTER on x86_64 or aarch64",
+            Self::SystemView => {
+                "use a kernel with overlayfs in user namespaces (Linux 5.11 or later), and mount nothing below /usr"
+            }
+            Self::OwnDevices => "run the daemon as root, with the right to make device nodes",
             Self::MemoryCgroup | Self::PidsCgroup => {
                 "run as a service with Delegate=yes, or as root outside of a container"
             }

@@ -45,14 +45,16 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         (true, Some(loaded)) => Some(diff(&baseline(setting).await?, &Applied::of(loaded))),
         _ => None,
     };
+    let unsafe_home = home.read_by_programs().map(|why| format!("`insula up` refuses this home: {why}"));
     let refused = match &loaded {
         Some(loaded) => {
-            let mut refused = refused_here(&setting.world, loaded).await;
+            let mut refused: Vec<String> = unsafe_home.into_iter().collect();
+            refused.extend(refused_here(&setting.world, loaded).await);
             let user_home = setting.environment.variables.get("HOME").map(String::as_str);
             refused.extend(void_here(&setting.world, home, user_home, loaded).await);
             refused
         }
-        None => Vec::new(),
+        None => unsafe_home.into_iter().collect(),
     };
     match setting.answer {
         Answer::Json => {

@@ -8,7 +8,7 @@ use crate::home::Home;
 use crate::workspace::{Workspace, full};
 use insula_config::{Loaded, Outcome};
 use insula_domain::{AgentId, FileGrants};
-use insula_sandbox::never_granted;
+use insula_sandbox::{never_granted, shows};
 use insula_tools::workspace::Folder;
 use insula_world::World;
 use std::path::{Path, PathBuf};
@@ -54,6 +54,11 @@ fn look(
         Err(why) => Some(format!("{why}; make the folder, or correct `files.shared`")),
         Ok(folder) => around_home(real_home, &folder).or_else(|| {
             let path = folder.path.display();
+            if shows(&folder.real, real_home) {
+                return Some(format!(
+                    "in `{path}` the daemon's home, or a part of it, is mounted again; programs find an empty folder there; unmount it, or correct `files.shared`"
+                ));
+            }
             let why = never_granted(&folder.real)?;
             Some(format!(
                 "`{path}` makes every program of this agent refused: {why}; correct `files.shared`"

@@ -2,7 +2,7 @@
 
 use insula_config::{Loaded, Outcome};
 use insula_domain::{Switch, ToolTable};
-use insula_sandbox::{Availability, Error, Helper, Layer, Sandbox};
+use insula_sandbox::{Availability, Error, Helper, Hidden, Layer, Sandbox};
 use insula_world::World;
 
 /// The tools that start programs.
@@ -30,7 +30,8 @@ pub async fn refused_here(world: &World, loaded: &Loaded) -> Vec<String> {
     if confined.is_empty() {
         return Vec::new();
     }
-    let machine = match Sandbox::new(world.clock.clone(), Helper::found()) {
+    // Nothing is started but attempts at each layer, which are shown nothing.
+    let machine = match Sandbox::new(world.clock.clone(), Helper::found(), Hidden::default()) {
         Ok(sandbox) => sandbox.machine().await,
         Err(error) => return vec![format!("no agent can run programs here: {error}")],
     };

@@ -35,7 +35,7 @@ use crate::registry::{Snapshot, State};
 use background::{Background, Running};
 use insula_domain::AgentId;
 use insula_sandbox::egress::{Tls, TlsError};
-use insula_sandbox::{Error, Examination, Helper, Sandbox};
+use insula_sandbox::{Error, Examination, Helper, Hidden, Sandbox};
 use insula_store::SessionId;
 use insula_world::World;
 use owners::Owners;
@@ -55,6 +55,8 @@ const SESSIONS_MAX: usize = 10_000;
 /// The programs of a house.
 pub struct Children {
     world: World,
+    /// What no program is shown.
+    hidden: Hidden,
     /// Opened by the first agent that runs something: a house of talkers pays nothing.
     sandbox: Mutex<Option<Sandbox>>,
     tls: Mutex<Option<Tls>>,
@@ -83,9 +85,10 @@ enum TooMany {
 }
 
 impl Children {
-    pub(crate) fn new(world: &World) -> Self {
+    pub(crate) fn new(world: &World, hidden: Hidden) -> Self {
         Self {
             world: world.clone(),
+            hidden,
             sandbox: Mutex::default(),
             tls: Mutex::default(),
             owners: Owners::default(),
@@ -106,7 +109,8 @@ impl Children {
         if let Some(open) = &*sandbox {
             return Ok(open.clone());
         }
-        let open = Sandbox::new(self.world.clock.clone(), Helper::found())?;
+        let clock = self.world.clock.clone();
+        let open = Sandbox::new(clock, Helper::found(), self.hidden.clone())?;
         Ok(sandbox.insert(open).clone())
     }
 

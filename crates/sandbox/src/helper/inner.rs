@@ -56,12 +56,12 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
     let (plan, filters): (InnerPlan, _) =
         channel::unpack(&parcel).map_err(|error| Failure::setup("plan", error))?;
     drop(parcel);
-    let stdin = descriptors.next().filter(|_| plan.stdin);
+    let stdin = if plan.stdin { descriptors.next() } else { None };
+    let devices = if plan.devices { descriptors.next() } else { None };
 
     if plan.layers.network
         && let Some(port) = plan.proxy_port
     {
-        network::raise_loopback().map_err(failed("raise the loopback"))?;
         let door = network::open_door(port).map_err(failed("listen for the proxy"))?;
         channel::send(channel, &Report::Listener, &[door.as_fd()])
             .map_err(|error| Failure::setup("pass the listener", error))?;
@@ -71,15 +71,19 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
     }
     // The files for this go with the host's root; the effect is on what is started later.
     let priority = start::Priority::open();
-    let sources = if plan.layers.mount { Some(root::Sources::pick_up(&plan)?) } else { None };
+    let sources = match plan.layers.mount {
+        true => Some(root::Sources::pick_up(&plan, devices)?),
+        false => None,
+    };
     if let Some(ids) = plan.become_ids {
         rules::become_ids(ids).map_err(failed("become the child's user"))?;
         // A change of ids takes the death signal off.
         die_with_parent().map_err(failed("die with the parent"))?;
     }
-    if let Some(sources) = sources {
-        sources.build(&plan)?;
-    }
+    let shared = match sources {
+        Some(sources) => sources.build(&plan)?,
+        None => root::Shared::ALL,
+    };
     if !plan.layers.pid {
         let own = rustix::process::getpid();
         rustix::process::set_child_subreaper(Some(own)).map_err(failed("adopt orphans"))?;
@@ -97,6 +101,7 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         let filters = Filters::from_bytes(&filters)
             .ok_or_else(|| Failure::setup("seccomp", io::Error::other("no filters came")))?;
         rules::seccomp(&filters)?;
+        rules::close_shared(shared)?;
     }
     ask(channel, &Report::Ready)?;
 

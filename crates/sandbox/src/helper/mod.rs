@@ -11,11 +11,17 @@
 //! It reads no environment and no files but those of its plan, and knows nothing of agents.
 
 mod inner;
+mod mount;
 mod network;
 mod outer;
+mod proc;
 mod root;
 mod rules;
 mod start;
+mod view;
+
+pub(crate) use proc::facts;
+pub use root::{seen_by_all, shows};
 
 use std::ffi::{OsStr, OsString};
 use std::process::ExitCode;
@@ -32,15 +38,20 @@ pub(crate) const SAME: &str = "__confine-same";
 /// Tells builds apart whose helpers and daemons would not understand each other: a sum over the
 /// sources of everything a helper does.
 pub(crate) const BUILD: u64 = {
-    let sources: [&str; 11] = [
+    let sources: [&str; 16] = [
         include_str!("mod.rs"),
         include_str!("inner.rs"),
+        include_str!("mount.rs"),
         include_str!("network.rs"),
         include_str!("outer.rs"),
+        include_str!("proc.rs"),
         include_str!("root.rs"),
         include_str!("rules.rs"),
         include_str!("start.rs"),
+        include_str!("view.rs"),
         include_str!("../channel.rs"),
+        include_str!("../devices.rs"),
+        include_str!("../mounts.rs"),
         include_str!("../plan.rs"),
         include_str!("../seccomp/mod.rs"),
         include_str!("../seccomp/calls.rs"),

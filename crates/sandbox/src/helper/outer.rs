@@ -1,7 +1,7 @@
 //! The outer helper: leaves the host's namespaces, starts the inner helper in the new ones,
 //! and tells the daemon when all of it is over.
 
-use super::{INNER, inner, network, root, rules, start};
+use super::{INNER, inner, network, proc, root, rules, start, view};
 use crate::channel;
 use crate::plan::{Assignment, Attempt, Failure, Layers, OuterPlan, Report};
 use crate::seccomp::Filters;
@@ -55,18 +55,29 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
             rules::seccomp(&filters)?;
             return Ok(Report::Held);
         }
-        Some(Attempt::Unshare) | None => {}
+        Some(Attempt::Unshare | Attempt::View) | None => {}
     }
 
     let ids = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    nix::sched::unshare(flags(plan.layers))
-        .map_err(|error| Failure::setup("leave the host's namespaces", error))?;
+    let outside = match plan.layers.network {
+        true => leave_network(plan.layers, ids)?,
+        false => ids,
+    };
+    leave(flags(plan.layers))?;
     if plan.layers.user && !plan.maps_from_parent {
-        map_own_ids(ids).map_err(|error| Failure::setup("map ids", error))?;
+        map(ids, outside).map_err(|error| Failure::setup("map ids", error))?;
     }
-    if plan.attempt.is_some() {
-        use_once(plan.layers)?;
-        return Ok(Report::Held);
+    match plan.attempt {
+        None => {}
+        Some(Attempt::View) => {
+            root::try_mount().map_err(|error| Failure::setup("mount in a namespace", error))?;
+            view::attempt()?;
+            return Ok(Report::Held);
+        }
+        Some(_) => {
+            use_once(plan.layers)?;
+            return Ok(Report::Held);
+        }
     }
     let tell = |report: Report| {
         channel::send(channel, &report, &[]).map_err(|error| Failure::setup("report", error))
@@ -79,6 +90,9 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
     take_outputs(outputs).map_err(|error| Failure::setup("open the output", error))?;
     for file in &assignment.join {
         start::join(file).map_err(|error| Failure::setup("join a cgroup", error))?;
+    }
+    if plan.layers.mount {
+        leave_groups()?;
     }
     if plan.layers.user {
         keep_rights_over_exec().map_err(|error| Failure::setup("rights", error))?;
@@ -134,9 +148,6 @@ fn use_once(layers: Layers) -> Result<(), Failure> {
     if layers.mount {
         root::try_mount().map_err(|error| Failure::setup("mount in a namespace", error))?;
     }
-    if layers.network {
-        network::raise_loopback().map_err(|error| Failure::setup("raise a loopback", error))?;
-    }
     if layers.uts {
         rustix::system::sethostname(b"insula").map_err(|error| Failure::setup("name", error))?;
     }
@@ -148,17 +159,52 @@ fn flags(layers: Layers) -> CloneFlags {
     flags.set(CloneFlags::CLONE_NEWUSER, layers.user);
     flags.set(CloneFlags::CLONE_NEWPID, layers.pid);
     flags.set(CloneFlags::CLONE_NEWNS, layers.mount);
-    flags.set(CloneFlags::CLONE_NEWNET, layers.network);
     flags.set(CloneFlags::CLONE_NEWIPC, layers.ipc);
     flags.set(CloneFlags::CLONE_NEWUTS, layers.uts);
     flags
 }
 
-/// Maps the user to itself, the one map an ordinary user may write.
-fn map_own_ids((uid, gid): (u32, u32)) -> io::Result<()> {
+fn leave(flags: CloneFlags) -> Result<(), Failure> {
+    let left = nix::sched::unshare(flags);
+    left.map_err(|error| Failure::setup("leave the host's namespaces", error))
+}
+
+/// Leaves the network for one of its own, of which the child will see its own part alone; the
+/// ids it has afterwards.
+///
+/// The files of a network belong to the user who is 0 where it is made, and only that one can
+/// close them. So an ordinary user becomes that first, in a namespace of users around the
+/// child's. The network is then not the child's to change, and its loopback is raised here.
+fn leave_network(layers: Layers, ids: (u32, u32)) -> Result<(u32, u32), Failure> {
+    let mut outside = ids;
+    if ids.0 != 0 && layers.user {
+        leave(CloneFlags::CLONE_NEWUSER)?;
+        map((0, 0), ids).map_err(|error| Failure::setup("map ids", error))?;
+        outside = (0, 0);
+    }
+    leave(CloneFlags::CLONE_NEWNET)?;
+    proc::close_network_counters()
+        .map_err(|error| Failure::setup("close the counters of the network", error))?;
+    network::raise_loopback().map_err(|error| Failure::setup("raise the loopback", error))?;
+    Ok(outside)
+}
+
+/// Leaves the view of the host's cgroups: their names count the children of the daemon. To be
+/// called once it has joined its own.
+fn leave_groups() -> Result<(), Failure> {
+    match nix::sched::unshare(CloneFlags::CLONE_NEWCGROUP) {
+        // A kernel without cgroups has none to be seen.
+        Ok(()) | Err(nix::errno::Errno::EINVAL) => Ok(()),
+        Err(error) => Err(Failure::setup("leave the host's cgroups", error)),
+    }
+}
+
+/// Maps a user and group of the namespace around to one inside, the one map an ordinary user
+/// may write.
+fn map(inside: (u32, u32), outside: (u32, u32)) -> io::Result<()> {
     start::write("/proc/self/setgroups", "deny")?;
-    start::write("/proc/self/uid_map", &format!("{uid} {uid} 1"))?;
-    start::write("/proc/self/gid_map", &format!("{gid} {gid} 1"))
+    start::write("/proc/self/uid_map", &format!("{} {} 1", inside.0, outside.0))?;
+    start::write("/proc/self/gid_map", &format!("{} {} 1", inside.1, outside.1))
 }
 
 /// The rights over the new namespaces would be lost when the inner helper is executed, since

@@ -8,158 +8,140 @@
     reason = "the file that builds a child's root: looks at mounts and changes the root folder"
 )]
 
-use super::start;
+use super::mount::{self, BASE, Tree, find, hold, link, memory, place, remount, way};
+use super::view::{self, Part};
+use super::{proc, start};
+use crate::devices;
+use crate::mounts::{Given, Table};
 use crate::plan::{Failure, InnerPlan};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::mount::{
-    MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags,
-};
-use std::ffi::{CString, OsStr, OsString};
-use std::os::fd::{AsRawFd as _, OwnedFd};
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Component, Path, PathBuf};
-
-/// Where the new root is put together. It hides the host's folder of that name, from which
-/// whatever was granted has been picked up by then.
-const BASE: &str = "/tmp";
-
-/// Programs and libraries.
-const SYSTEM: [&str; 7] = ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
-
-/// What programs look up in `/etc`, none of it about this machine's people or secrets.
-const ETC: [&str; 20] = [
-    "/etc/alternatives",
-    "/etc/ca-certificates",
-    "/etc/ca-certificates.conf",
-    "/etc/debian_version",
-    "/etc/inputrc",
-    "/etc/ld.so.cache",
-    "/etc/ld.so.conf",
-    "/etc/ld.so.conf.d",
-    "/etc/localtime",
-    "/etc/magic",
-    "/etc/mime.types",
-    "/etc/os-release",
-    "/etc/pki/tls/certs",
-    "/etc/protocols",
-    "/etc/python3",
-    "/etc/services",
-    "/etc/ssl/certs",
-    "/etc/ssl/openssl.cnf",
-    "/etc/terminfo",
-    "/etc/timezone",
-];
+use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
+use std::collections::BTreeSet;
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 /// The devices that are no device of this machine.
 pub(super) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Links that programs expect in `/dev`. Shared memory is files in the private `/tmp`, so
-/// that one limit counts both.
-const DEVICE_LINKS: [(&str, &str); 5] = [
-    ("fd", "/proc/self/fd"),
-    ("stdin", "/proc/self/fd/0"),
-    ("stdout", "/proc/self/fd/1"),
-    ("stderr", "/proc/self/fd/2"),
-    ("shm", "/tmp"),
-];
-
-/// Files of `/proc` that tell about the whole machine, and so about other tenants.
-const MASKED: [&str; 14] = [
-    "buddyinfo",
-    "diskstats",
-    "interrupts",
-    "kallsyms",
-    "kcore",
-    "key-users",
-    "keys",
-    "kmsg",
-    "locks",
-    "schedstat",
-    "slabinfo",
-    "softirqs",
-    "sysrq-trigger",
-    "timer_list",
-];
-
 /// The folders of the root and the files written into it; nothing else lives there.
-const ROOT_OPTIONS: &str = "size=2m,nr_inodes=4096,mode=0755";
+const ROOT_OPTIONS: &str = "size=8m,nr_inodes=4096,mode=0755";
 
-/// Something to mount, picked up but not mounted yet.
-struct Tree {
-    descriptor: OwnedFd,
-    path: PathBuf,
-    folder: bool,
-    flags: MountFlags,
+/// A folder in the place of one that is not shown: room for the places of what is granted in it.
+const MASK_OPTIONS: &str = "size=64k,nr_inodes=1024,mode=0755";
+
+/// What the host's own files were shown for, because no others could be had.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// Files of the system.
+    pub(super) system: bool,
+    /// Device nodes.
+    pub(super) devices: bool,
+}
+
+impl Shared {
+    /// Everything, as without a private root.
+    pub(super) const ALL: Self = Self { system: true, devices: true };
 }
 
 /// Everything that goes into the root.
 pub(super) struct Sources {
-    trees: Vec<Tree>,
+    system: Vec<Part>,
     links: Vec<(PathBuf, CString)>,
-    devices: Vec<Tree>,
+    devices: Devices,
+    trees: Vec<Tree>,
+    masks: Vec<Mask>,
+}
+
+/// Where the device nodes come from.
+enum Devices {
+    /// A `/dev` of the child's own.
+    Own(OwnedFd),
+    /// The host's.
+    Host(Vec<Tree>),
+}
+
+/// A folder that is empty for the child.
+struct Mask {
+    path: PathBuf,
+    /// Whether it stays so although it was granted.
+    is_hidden: bool,
+}
+
+/// What is done at a path, in this order where there are several.
+enum Step<'s> {
+    Withhold(&'s Path),
+    Give(&'s Tree),
+    Hide(&'s Path),
+}
+
+impl Step<'_> {
+    /// A folder inside another comes after it, and so on top of it.
+    fn order(&self) -> (usize, u8) {
+        let (path, turn) = match self {
+            Self::Withhold(path) => (*path, 0),
+            Self::Give(tree) => (tree.path.as_path(), 1),
+            Self::Hide(path) => (*path, 2),
+        };
+        (path.components().count(), turn)
+    }
 }
 
 impl Sources {
     /// Picks up all that the plan gives. Nothing is mounted yet.
-    pub(super) fn pick_up(plan: &InnerPlan) -> Result<Self, Failure> {
+    pub(super) fn pick_up(plan: &InnerPlan, devices: Option<OwnedFd>) -> Result<Self, Failure> {
         rustix::mount::mount_change(
             "/",
             MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
         )
         .map_err(|error| Failure::setup("keep mounts to itself", error))?;
-        let mut sources = Self { trees: vec![], links: vec![], devices: vec![] };
-        let read_only = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
-        for path in SYSTEM {
-            sources.system(path, read_only)?;
-        }
-        for path in ETC {
-            sources.system(path, read_only | MountFlags::NOEXEC)?;
-        }
-        for path in DEVICES {
-            match pick_up(Path::new(path)) {
-                Ok(tree) => sources.devices.push(tree),
-                Err(Errno::NOENT) => {}
-                Err(error) => return Err(Failure::setup(format!("pick up {path}"), error)),
-            }
-        }
-        let mut grants: Vec<_> = plan.grants.iter().collect();
-        // A folder inside another is mounted after it, and so on top of it.
-        grants.sort_by_key(|grant| Path::new(&grant.path).components().count());
-        for grant in grants {
+        let table = start::read(MOUNTS).map_err(|error| Failure::setup("look at mounts", error))?;
+        let table = Table::parse(&table);
+        let (system, links) = view::pick_up()?;
+        let devices = match devices {
+            Some(own) => Devices::Own(own),
+            None => Devices::Host(host_devices()?),
+        };
+        let mut sources = Self { system, links, devices, trees: vec![], masks: vec![] };
+        for grant in &plan.grants {
             let path = Path::new(&grant.path);
-            let mut tree =
-                pick_up(path).map_err(|error| Failure::grant(&grant.path, explain(error)))?;
-            tree.flags = MountFlags::NOSUID | MountFlags::NODEV;
-            tree.flags.set(MountFlags::RDONLY, !grant.write);
+            let mut flags = MountFlags::NOSUID | MountFlags::NODEV;
+            flags.set(MountFlags::RDONLY, !grant.write);
             let executes = plan.executes.iter().any(|executes| {
                 let executes = Path::new(executes);
                 executes.starts_with(path) || path.starts_with(executes)
             });
-            tree.flags.set(MountFlags::NOEXEC, !executes);
+            flags.set(MountFlags::NOEXEC, !executes);
+            let tree =
+                granted(path, flags).map_err(|error| Failure::grant(&grant.path, explain(error)))?;
             sources.trees.push(tree);
         }
+        sources.masks = sources.masks(plan, &table);
         Ok(sources)
     }
 
-    /// Picks up a path of the system: the tree, or the link in its place. Absent ones are
-    /// left out.
-    fn system(&mut self, path: &str, flags: MountFlags) -> Result<(), Failure> {
-        if let Ok(target) = rustix::fs::readlinkat(CWD, path, vec![]) {
-            self.links.push((PathBuf::from(path), target));
-            return Ok(());
+    /// What of all that is given is not shown.
+    fn masks(&self, plan: &InnerPlan, table: &Table) -> Vec<Mask> {
+        let system = self.system.iter().map(|part| Given { path: &part.path, granted: false });
+        let trees = self.trees.iter().map(|tree| Given { path: &tree.path, granted: true });
+        let mut hidden = BTreeSet::new();
+        for given in system.chain(trees) {
+            for path in &plan.hidden_around {
+                hidden.extend(table.shown(given, Path::new(path)));
+            }
+            for path in &plan.hidden_whole {
+                hidden.extend(table.shown(Given { granted: false, ..given }, Path::new(path)));
+            }
         }
-        match pick_up(Path::new(path)) {
-            Ok(tree) => self.trees.push(Tree { flags, ..tree }),
-            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => {}
-            Err(error) => return Err(Failure::setup(format!("pick up {path}"), error)),
-        }
-        Ok(())
+        let withheld = view::WITHHELD.map(|path| Mask { path: path.into(), is_hidden: false });
+        let hidden = hidden.into_iter().map(|path| Mask { path, is_hidden: true });
+        withheld.into_iter().chain(hidden).collect()
     }
 
     /// Builds the root and makes it the root. Afterwards the host's files are gone.
-    pub(super) fn build(self, plan: &InnerPlan) -> Result<(), Failure> {
+    pub(super) fn build(mut self, plan: &InnerPlan) -> Result<Shared, Failure> {
         let failed = |step: &str| {
             let step = step.to_owned();
             move |error: Errno| Failure::setup(step, error)
@@ -172,29 +154,31 @@ impl Sources {
             rustix::fs::mkdirat(&base, folder, Mode::from(0o755))
                 .map_err(failed("make folders"))?;
         }
+        // Below the child's own, which is mounted on it, so it stays empty.
+        let empty = place(&base, Path::new("/tmp"), true).map_err(failed("make folders"))?;
         for (path, target) in &self.links {
             link(&base, path, target).map_err(failed("make links"))?;
         }
         write_etc(&base, plan.ids).map_err(failed("write /etc"))?;
-        for (name, target) in DEVICE_LINKS {
-            link(&base, &Path::new("/dev").join(name), &CString::new(target).unwrap_or_default())
-                .map_err(failed("make links"))?;
+        let mut shared = Shared::default();
+        let mut as_they_are = vec![];
+        for part in &self.system {
+            let shown = part.show(&base, &empty);
+            let shown = shown.map_err(failed(&format!("show {}", part.path.display())))?;
+            shared.system |= shown.is_some();
+            as_they_are.extend(shown);
         }
         let mut tmp = plain;
         let executes = plan.executes.iter().any(|path| Path::new(path) == Path::new("/tmp"));
         tmp.set(MountFlags::NOEXEC, !executes);
         let options = format!("size={},nr_inodes={},mode=0700", plan.tmp_bytes, plan.tmp_files);
         memory(&format!("{BASE}/tmp"), tmp, &options).map_err(failed("mount /tmp"))?;
-        for tree in &self.devices {
-            tree.attach(&base).map_err(failed("mount /dev"))?;
-        }
+        shared.devices = self.devices.show(&base).map_err(failed("mount /dev"))?;
         if plan.layers.pid {
-            processes(&self.devices).map_err(failed("mount /proc"))?;
+            proc::show(plan).map_err(failed("mount /proc"))?;
         }
-        for tree in &self.trees {
-            let attached = tree.attach(&base).and_then(|()| tree.restrict());
-            attached.map_err(|error| Failure::grant(tree.path.as_os_str(), explain(error)))?;
-        }
+        self.give(&base)?;
+        self.trees.splice(0..0, as_they_are);
         self.restrict_below().map_err(|error| Failure::setup("restrict mounts", error))?;
         drop(self);
 
@@ -203,124 +187,125 @@ impl Sources {
         rustix::mount::unmount(".", UnmountFlags::DETACH).map_err(failed("leave the old root"))?;
         rustix::process::chdir("/").map_err(failed("enter the new root"))?;
         rustix::mount::mount_remount("/", plain | MountFlags::BIND | MountFlags::RDONLY, "")
-            .map_err(failed("close the new root"))
+            .map_err(failed("close the new root"))?;
+        Ok(shared)
+    }
+
+    /// Mounts what was granted, and empty folders over what is not shown.
+    fn give(&self, base: &OwnedFd) -> Result<(), Failure> {
+        let masks = self.masks.iter().map(|mask| match mask.is_hidden {
+            true => Step::Hide(&mask.path),
+            false => Step::Withhold(&mask.path),
+        });
+        let mut steps: Vec<Step<'_>> = self.trees.iter().map(Step::Give).chain(masks).collect();
+        steps.sort_by_key(Step::order);
+        let mut masked = vec![];
+        for step in steps {
+            match step {
+                Step::Give(tree) => {
+                    let given = tree.attach(base).and_then(|()| tree.restrict());
+                    given
+                        .map_err(|error| Failure::grant(tree.path.as_os_str(), explain(error)))?;
+                }
+                Step::Withhold(path) | Step::Hide(path) => {
+                    let mask = mask(base, path)
+                        .map_err(|error| Failure::grant(path.as_os_str(), not_hidden(error)))?;
+                    masked.extend(mask);
+                }
+            }
+        }
+        // Now that the places of what is granted inside are made.
+        for mask in masked {
+            let closed = MountFlags::RDONLY | MASK_FLAGS;
+            remount(&mask, closed).map_err(|error| Failure::setup("close a mask", error))?;
+        }
+        Ok(())
     }
 
     /// Mounts that came along below a granted folder get the same restrictions as it.
     fn restrict_below(&self) -> std::io::Result<()> {
-        for line in start::read("/proc/self/mountinfo")?.lines() {
-            let Some(point) = line.split(' ').nth(4).map(unescape) else { continue };
-            let Ok(inside) = Path::new(&point).strip_prefix(BASE) else { continue };
+        let table = Table::parse(&start::read(MOUNTS)?);
+        for point in table.points_below(Path::new(BASE)) {
+            let Ok(inside) = point.strip_prefix(BASE) else { continue };
             let inside = Path::new("/").join(inside);
             let below = |tree: &&Tree| inside.starts_with(&tree.path);
-            let Some(tree) = self.trees.iter().rev().find(below) else { continue };
+            let tree = self.trees.iter().filter(below);
+            let Some(tree) = tree.max_by_key(|it| it.path.components().count()) else { continue };
             if inside != tree.path {
-                remount(Path::new(&point), tree.flags)?;
+                let mount = rustix::fs::open(point, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+                remount(&mount, tree.flags)?;
             }
         }
         Ok(())
     }
 }
 
-impl Tree {
-    /// Mounts it at its own path below `base`.
-    fn attach(&self, base: &OwnedFd) -> rustix::io::Result<()> {
-        let target = place(base, &self.path, self.folder)?;
-        let flags =
-            MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-        rustix::mount::move_mount(&self.descriptor, "", &target, "", flags)
-    }
-
-    /// Takes rights from the mount, by its descriptor: its path may be the child's to change.
-    fn restrict(&self) -> rustix::io::Result<()> {
-        remount(Path::new(&format!("/proc/self/fd/{}", self.descriptor.as_raw_fd())), self.flags)
+impl Devices {
+    /// Puts them into the new root. Whether they are the host's.
+    fn show(&self, base: &OwnedFd) -> rustix::io::Result<bool> {
+        match self {
+            Self::Own(folder) => {
+                mount::attach(folder, &place(base, Path::new("/dev"), true)?)?;
+                Ok(false)
+            }
+            Self::Host(nodes) => {
+                for (name, target) in devices::LINKS {
+                    let target = CString::new(target).unwrap_or_default();
+                    link(base, &Path::new("/dev").join(name), &target)?;
+                }
+                nodes.iter().try_for_each(|node| node.attach(base))?;
+                Ok(true)
+            }
+        }
     }
 }
 
-/// A restriction that a mount came with can't be lifted, and has to be said again.
-fn remount(path: &Path, flags: MountFlags) -> rustix::io::Result<()> {
-    use rustix::fs::StatVfsMountFlags as Has;
-    let has = rustix::fs::statvfs(path)?.f_flag;
-    let mut flags = flags;
-    for (bit, flag) in [
-        (Has::RDONLY, MountFlags::RDONLY),
-        (Has::NOSUID, MountFlags::NOSUID),
-        (Has::NODEV, MountFlags::NODEV),
-        (Has::NOEXEC, MountFlags::NOEXEC),
-    ] {
-        flags |= if has.contains(bit) { flag } else { MountFlags::empty() };
+/// The table of mounts.
+const MOUNTS: &str = "/proc/self/mountinfo";
+
+/// An empty folder holds nothing to run, and no device.
+const MASK_FLAGS: MountFlags =
+    MountFlags::NOSUID.union(MountFlags::NODEV).union(MountFlags::NOEXEC);
+
+/// Puts an empty folder over what is at a path, if there is a folder.
+fn mask(base: &OwnedFd, path: &Path) -> rustix::io::Result<Option<OwnedFd>> {
+    let Some(found) = find(base, path)? else { return Ok(None) };
+    let kind = mount::kind(&found)?;
+    // A link leads to somewhere else in the same root, which is masked by itself.
+    if kind.is_symlink() {
+        return Ok(None);
     }
-    rustix::mount::mount_remount(path, flags | MountFlags::BIND, "")
+    if !kind.is_dir() {
+        return Err(Errno::NOTDIR);
+    }
+    memory(&way(&found), MASK_FLAGS, MASK_OPTIONS)?;
+    find(base, path)
 }
 
-/// Takes hold of a file or folder, and of a copy of its mounts.
-fn pick_up(path: &Path) -> rustix::io::Result<Tree> {
-    let found = rustix::fs::openat2(
-        CWD,
-        path,
-        OFlags::PATH | OFlags::CLOEXEC,
-        Mode::empty(),
-        ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS,
-    )?;
-    let kind = FileType::from_raw_mode(rustix::fs::fstat(&found)?.st_mode);
-    let device = DEVICES.iter().any(|device| path == Path::new(device));
-    if !(kind.is_dir() || kind.is_file() || device) {
+/// The nodes of the host. One that is not there is left out.
+fn host_devices() -> Result<Vec<Tree>, Failure> {
+    let mut nodes = vec![];
+    for path in DEVICES.map(Path::new) {
+        let tree = hold(path).and_then(|found| Tree::copy(&found, path, MountFlags::empty()));
+        match tree {
+            Ok(tree) => nodes.push(tree),
+            Err(Errno::NOENT) => {}
+            Err(error) => {
+                return Err(Failure::setup(format!("pick up {}", path.display()), error));
+            }
+        }
+    }
+    Ok(nodes)
+}
+
+/// Takes hold of a granted file or folder, and of a copy of its mounts.
+fn granted(path: &Path, flags: MountFlags) -> rustix::io::Result<Tree> {
+    let found = hold(path)?;
+    let kind = mount::kind(&found)?;
+    if !(kind.is_dir() || kind.is_file()) {
         return Err(Errno::OPNOTSUPP);
     }
-    let flags = OpenTreeFlags::AT_EMPTY_PATH
-        | OpenTreeFlags::OPEN_TREE_CLONE
-        | OpenTreeFlags::OPEN_TREE_CLOEXEC
-        | OpenTreeFlags::AT_RECURSIVE;
-    let descriptor = rustix::mount::open_tree(&found, "", flags)?;
-    Ok(Tree {
-        descriptor,
-        path: path.to_owned(),
-        folder: kind.is_dir(),
-        flags: MountFlags::empty(),
-    })
-}
-
-/// The place for a mount below `base`, made if it is not there. No link is followed: parts of
-/// the way may be in folders the child has written to before.
-fn place(base: &OwnedFd, path: &Path, folder: bool) -> rustix::io::Result<OwnedFd> {
-    let names: Vec<&OsStr> = path
-        .components()
-        .filter_map(|part| if let Component::Normal(name) = part { Some(name) } else { None })
-        .collect();
-    let hold = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut current = rustix::fs::openat(base, ".", hold, Mode::empty())?;
-    for (index, name) in names.iter().enumerate() {
-        let last = index + 1 == names.len();
-        let next = match rustix::fs::openat(&current, *name, hold, Mode::empty()) {
-            Err(Errno::NOENT) => {
-                if last && !folder {
-                    let new = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                    rustix::fs::openat(&current, *name, new, Mode::from(0o644))?;
-                } else {
-                    rustix::fs::mkdirat(&current, *name, Mode::from(0o755))?;
-                }
-                rustix::fs::openat(&current, *name, hold, Mode::empty())?
-            }
-            opened => opened?,
-        };
-        let kind = FileType::from_raw_mode(rustix::fs::fstat(&next)?.st_mode);
-        if kind.is_symlink() {
-            return Err(Errno::LOOP);
-        }
-        current = next;
-    }
-    Ok(current)
-}
-
-fn link(base: &OwnedFd, path: &Path, target: &CString) -> rustix::io::Result<()> {
-    let parent = path.parent().unwrap_or(Path::new("/"));
-    let folder = place(base, parent, true)?;
-    rustix::fs::symlinkat(target.as_c_str(), &folder, path.file_name().unwrap_or_default())
-}
-
-fn memory(path: &str, flags: MountFlags, options: &str) -> rustix::io::Result<()> {
-    let options = CString::new(options).map_err(|_| Errno::INVAL)?;
-    rustix::mount::mount("tmpfs", path, "tmpfs", flags, options.as_c_str())
+    Tree::copy(&found, path, flags)
 }
 
 /// Mounts something, to see whether that can be done in this namespace.
@@ -330,23 +315,26 @@ pub(super) fn try_mount() -> rustix::io::Result<()> {
     memory(BASE, MountFlags::NOSUID | MountFlags::NODEV, ROOT_OPTIONS)
 }
 
-/// Mounts the view of the child's own processes, without what tells about the machine.
-fn processes(devices: &[Tree]) -> rustix::io::Result<()> {
-    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    let options = c"hidepid=invisible";
-    let path = format!("{BASE}/proc");
-    rustix::mount::mount("proc", path.as_str(), "proc", flags, options)?;
-    let Some(nothing) = devices.iter().find(|device| device.path == Path::new("/dev/null")) else {
-        return Err(Errno::NOENT);
+/// Which folder of the system, that every child sees, would show what is at this real path;
+/// `None` if none does.
+pub fn seen_by_all(path: &Path) -> Option<&'static str> {
+    let table = Table::parse(&start::read(MOUNTS).unwrap_or_default());
+    let shown = view::SYSTEM.into_iter().chain(view::ETC).filter(|system| !is_link(system));
+    let seen = |system: &&str| {
+        !table.shown(Given { path: Path::new(system), granted: false }, path).is_empty()
     };
-    let nothing = format!("/proc/self/fd/{}", nothing.descriptor.as_raw_fd());
-    for name in MASKED {
-        match rustix::mount::mount_bind(nothing.as_str(), format!("{path}/{name}")) {
-            Ok(()) | Err(Errno::NOENT) => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
+    shown.into_iter().find(seen)
+}
+
+/// Whether a child that is given a folder would see what is at another path, both real: in it, or
+/// mounted in it.
+pub fn shows(folder: &Path, path: &Path) -> bool {
+    let table = Table::parse(&start::read(MOUNTS).unwrap_or_default());
+    !table.shown(Given { path: folder, granted: true }, path).is_empty()
+}
+
+fn is_link(path: &str) -> bool {
+    rustix::fs::readlinkat(CWD, path, vec![]).is_ok()
 }
 
 /// Names for the ids inside, and only those; names of hosts, and only its own.
@@ -364,9 +352,7 @@ fn write_etc(base: &OwnedFd, (uid, gid): (u32, u32)) -> rustix::io::Result<()> {
         ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
         ("host.conf", "multi on\n"),
     ] {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = rustix::fs::openat(&etc, name, flags, Mode::from(0o644))?;
-        rustix::io::write(&file, content.as_bytes())?;
+        mount::write(&etc, name.as_ref(), content.as_bytes())?;
     }
     Ok(())
 }
@@ -381,23 +367,14 @@ fn explain(error: Errno) -> String {
     }
 }
 
-/// `mountinfo` writes blanks and backslashes as octal numbers.
-fn unescape(text: &str) -> OsString {
-    let mut bytes = vec![];
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let code = after.get(..3).filter(|_| first == b'\\');
-        let code =
-            code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 8).ok());
-        bytes.push(code.unwrap_or(first));
-        rest = if code.is_some() { after.get(3..).unwrap_or_default() } else { after };
-    }
-    OsStr::from_bytes(&bytes).to_owned()
+/// What to tell about a path that can't be hidden.
+fn not_hidden(error: Errno) -> String {
+    format!("it would show files of the daemon and can't be hidden: {error}; unmount it, or grant folders beside it")
 }
 
 /// What of the system a child may read and execute, for the rules.
 pub(super) fn system() -> impl Iterator<Item = &'static str> {
-    SYSTEM.into_iter().filter(|path| exists(path))
+    view::SYSTEM.into_iter().filter(|path| exists(path))
 }
 
 /// Whether there is something at a path, followed through links.
@@ -409,16 +386,4 @@ pub(super) fn exists(path: &str) -> bool {
 pub(super) fn is_folder(path: &Path) -> bool {
     let stat = rustix::fs::statat(CWD, path, AtFlags::empty());
     stat.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode).is_dir())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::unescape;
-
-    #[test]
-    fn mount_points_with_blanks_are_read_right() {
-        for (text, path) in [("/a", "/a"), ("/a\\040b", "/a b"), ("/a\\134b\\", "/a\\b\\")] {
-            assert_eq!(unescape(text), path);
-        }
-    }
 }

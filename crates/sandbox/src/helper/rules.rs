@@ -1,8 +1,8 @@
 //! The rules a process can't lift: Landlock, the filter of calls, limits, and no rights.
 
-use super::root;
+use super::root::{self, Shared};
 use crate::plan::{Failure, Grant, InnerPlan};
-use crate::seccomp::Filters;
+use crate::seccomp::{self, Filters};
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, NetPort,
     PathBeneath, PathFd, Ruleset, RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _,
@@ -104,6 +104,17 @@ pub(super) fn seccomp(filters: &Filters) -> Result<(), Failure> {
             .map_err(|error| Failure::setup("seccomp", io::Error::other(error)))?;
     }
     Ok(())
+}
+
+/// Takes from the child what would reach others by files that it has in common with them.
+pub(super) fn close_shared(shared: Shared) -> Result<(), Failure> {
+    if shared == Shared::default() {
+        return Ok(());
+    }
+    let filter = seccomp::on_shared_files(shared.system);
+    let filter = filter.map_err(|error| Failure::setup("seccomp", error))?;
+    seccompiler::apply_filter(&filter)
+        .map_err(|error| Failure::setup("seccomp", io::Error::other(error)))
 }
 
 /// Sets the limits the kernel keeps for each process or user.

@@ -16,7 +16,7 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_mknodat, libc::SYS_unlinkat, libc::SYS_renameat2, libc::SYS_linkat,
     libc::SYS_symlinkat, libc::SYS_readlinkat, libc::SYS_faccessat, libc::SYS_faccessat2,
     libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchown, libc::SYS_fchownat,
-    libc::SYS_utimensat, libc::SYS_umask, libc::SYS_statfs, libc::SYS_fstatfs, libc::SYS_flock,
+    libc::SYS_utimensat, libc::SYS_umask, libc::SYS_flock,
     libc::SYS_copy_file_range, libc::SYS_sendfile, libc::SYS_splice, libc::SYS_tee,
     libc::SYS_vmsplice, libc::SYS_pipe2, libc::SYS_ppoll, libc::SYS_pselect6,
     libc::SYS_epoll_create1, libc::SYS_epoll_ctl, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2,
@@ -43,7 +43,7 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_setuid, libc::SYS_setgid, libc::SYS_setreuid, libc::SYS_setregid,
     libc::SYS_setresuid, libc::SYS_setresgid, libc::SYS_setgroups, libc::SYS_setfsuid,
     libc::SYS_setfsgid, libc::SYS_getrlimit, libc::SYS_setrlimit, libc::SYS_prlimit64,
-    libc::SYS_getrusage, libc::SYS_times, libc::SYS_sysinfo, libc::SYS_uname,
+    libc::SYS_getrusage, libc::SYS_times, libc::SYS_uname,
     libc::SYS_getpriority, libc::SYS_setpriority, libc::SYS_sched_yield,
     libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity, libc::SYS_sched_getparam,
     libc::SYS_sched_getscheduler, libc::SYS_sched_getattr, libc::SYS_sched_get_priority_max,
@@ -100,10 +100,31 @@ const FCHMODAT2: i64 = 452;
 
 /// Calls that programs are told do not exist, so that they use the older form: `clone3`
 /// hides its flags from a filter; `memfd_create` makes files that no path rule covers and no
-/// limit of `/tmp` counts; the rest are newer than the list above.
+/// limit of `/tmp` counts; `sysinfo` counts the processes, the load and the memory of all, and
+/// `statfs` the free blocks of a disk that others write to; the rest are newer than the list
+/// above.
 #[rustfmt::skip]
 pub(super) const ABSENT: &[i64] = &[
-    libc::SYS_clone3, libc::SYS_memfd_create,
+    libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_sysinfo, libc::SYS_statfs,
+    libc::SYS_fstatfs,
     448, 450, 451, 453, 454, 455, 456, 457, 458, 459, 460, 461, 462, 463, 464, 465, 466, 467,
     468, 469, 470,
+];
+
+/// Ways to be told of what happens to a file.
+pub(super) const WATCHES: &[i64] = &[
+    libc::SYS_inotify_init1,
+    libc::SYS_inotify_add_watch,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
+];
+
+/// Commands of `fcntl` by which locks are set and seen.
+pub(super) const LOCKS: &[i32] = &[
+    libc::F_GETLK,
+    libc::F_SETLK,
+    libc::F_SETLKW,
+    libc::F_OFD_GETLK,
+    libc::F_OFD_SETLK,
+    libc::F_OFD_SETLKW,
 ];

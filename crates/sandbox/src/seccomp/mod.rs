@@ -87,6 +87,23 @@ impl Filters {
     }
 }
 
+/// A filter more, for a child that has files in common with others: without watches, and where
+/// `locks` are to be refused too, without those. Programs are told that there are none.
+pub(crate) fn on_shared_files(locks: bool) -> io::Result<BpfProgram> {
+    let mut refused: Rules = calls::WATCHES.iter().map(|&call| (call, vec![])).collect();
+    let by_command = |commands: &[i32]| -> Compiled<Vec<SeccompRule>> {
+        let of = |&command: &i32| rule(vec![condition(1, SeccompCmpOp::Eq, command as u64)?]);
+        commands.iter().map(of).collect()
+    };
+    let mut commands = vec![libc::F_NOTIFY];
+    if locks {
+        refused.insert(libc::SYS_flock, vec![]);
+        commands.extend(calls::LOCKS);
+    }
+    refused.insert(libc::SYS_fcntl, by_command(&commands).map_err(io::Error::other)?);
+    filter(refused, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))
+}
+
 fn instruction(bytes: &[u8]) -> Option<sock_filter> {
     let &[code_low, code_high, jt, jf, k0, k1, k2, k3] = bytes else { return None };
     let code = u16::from_le_bytes([code_low, code_high]);

@@ -9,7 +9,7 @@
     reason = "a test looks at processes and ends them"
 )]
 
-use insula_sandbox::{Helper, Owner, Sandbox, Spec};
+use insula_sandbox::{Helper, Hidden, Owner, Sandbox, Spec};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The processes that this one started and that have not ended.
@@ -42,7 +42,7 @@ async fn until(holds: impl Fn(&[i32]) -> bool) -> Vec<i32> {
 async fn a_spare_helper_serves_the_next_child_may_die_and_ends_with_the_sandbox() {
     let world = insula_world::World::real().unwrap();
     let helper = Helper::at(env!("CARGO_BIN_EXE_insula-confine"));
-    let sandbox = Sandbox::new(world.clock.clone(), helper).unwrap();
+    let sandbox = Sandbox::new(world.clock.clone(), helper, Hidden::default()).unwrap();
     let run = async || {
         let mut spec = Spec::new("/bin/true");
         spec.owner = Some(Owner { uid: 65_534, gid: 65_534 });

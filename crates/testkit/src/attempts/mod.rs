@@ -123,7 +123,7 @@ macro_rules! attempts {
                 programs_in_tmp_by_the_loader: "import shutil\nshutil.copy('/bin/true', '/tmp/true')\nloader = [l.split()[-1] for l in open('/proc/self/maps') if 'ld-linux' in l][0]\nheld() if subprocess.run([loader, '/tmp/true']).returncode else got()";
                 programs_in_a_shared_folder: "refused(lambda: subprocess.run([E['SHARED'] + '/readable']))";
                 programs_in_memory (also_unconfined): "refused(lambda: os.memfd_create('program'))";
-                set_uid_programs: "all_quiet = os.statvfs('/usr').f_flag & os.ST_NOSUID and 'NoNewPrivs:\\t1' in open('/proc/self/status').read()\nheld() if all_quiet else got()";
+                set_uid_programs: "usr = [l for l in open('/proc/self/mounts') if l.split()[1] == '/usr']\nall_quiet = 'nosuid' in usr[-1].split()[3].split(',') and 'NoNewPrivs:\\t1' in open('/proc/self/status').read()\nheld() if all_quiet else got()";
                 rights: "text = open('/proc/self/status').read()\nhas = [l for l in text.splitlines() if l.startswith('Cap') and int(l.split()[1], 16)]\ngot(has) if has else held()";
                 the_root_made_writable: "call('mount', 0, ctypes.c_char_p(b'/'), 0, 0x1020, 0)\ncall('mount_setattr', -100, ctypes.c_char_p(b'/'), 0, 0, 0)\nheld()";
             }

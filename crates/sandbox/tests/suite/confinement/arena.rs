@@ -1,7 +1,7 @@
 //! A host with things worth reaching, and a confined process that has a grant for one folder.
 
 use insula_sandbox::{
-    Error, Finished, Helper, Limits, Output, Owner, Priority, Sandbox, Spec, Stdin, give_to,
+    Error, Finished, Helper, Hidden, Limits, Output, Owner, Priority, Sandbox, Spec, Stdin, give_to,
 };
 use insula_testkit::attempts::PRELUDE;
 use std::ffi::OsStr;
@@ -58,8 +58,12 @@ pub fn helper() -> Helper {
 }
 
 pub fn sandbox() -> Sandbox {
+    sandbox_hiding(Hidden::default())
+}
+
+pub fn sandbox_hiding(hidden: Hidden) -> Sandbox {
     let world = insula_world::World::real().unwrap();
-    Sandbox::new(world.clock.clone(), helper()).unwrap()
+    Sandbox::new(world.clock.clone(), helper(), hidden).unwrap()
 }
 
 impl Arena {

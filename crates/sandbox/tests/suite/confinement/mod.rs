@@ -9,5 +9,6 @@
 mod arena;
 mod attempts;
 mod ends;
+mod neighbours;
 mod ordinary_user;
 mod work;

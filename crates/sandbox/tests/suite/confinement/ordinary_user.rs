@@ -44,5 +44,5 @@ fn every_attempt_holds_for_an_ordinary_user() {
 
 #[test]
 fn ends_and_work_are_the_same_for_an_ordinary_user() {
-    as_ordinary_user(&["confinement::ends::", "confinement::work::"]);
+    as_ordinary_user(&["confinement::ends::", "confinement::neighbours::", "confinement::work::"]);
 }

@@ -1,7 +1,7 @@
 //! Ordinary work goes on inside the walls, and refusals say what to do.
 
 use crate::confinement::arena::{Arena, OWNER, is_root, sandbox, text};
-use insula_sandbox::{Error, Finished, Layer, Network, Spec, Stdin, Verdict, give_to};
+use insula_sandbox::{Error, Finished, Hidden, Layer, Network, Spec, Stdin, Verdict, give_to};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -274,7 +274,7 @@ async fn every_layer_that_is_required_is_here_and_the_examination_holds() {
 async fn a_helper_that_is_none_is_a_failure_and_no_hang() {
     let world = insula_world::World::real().unwrap();
     let helper = insula_sandbox::Helper::at("/bin/true");
-    let sandbox = insula_sandbox::Sandbox::new(world.clock.clone(), helper).unwrap();
+    let sandbox = insula_sandbox::Sandbox::new(world.clock.clone(), helper, Hidden::default()).unwrap();
     let mut spec = Spec::new("/bin/true");
     spec.owner = Some(OWNER);
     assert!(matches!(sandbox.spawn(spec).await, Err(Error::Missing { .. })));
