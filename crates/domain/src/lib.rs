@@ -31,6 +31,7 @@ pub mod percent;
 pub mod platform;
 pub mod policy;
 pub mod principal;
+pub mod question;
 pub mod reset;
 pub mod router;
 pub mod scan;
@@ -41,6 +42,7 @@ pub mod send;
 pub mod session_key;
 pub mod tool;
 pub mod tool_table;
+pub mod words;
 
 pub use access::{
     AccessRules, Admission, AllowList, Asker, GroupRule, Heed, Respond, Roster, Unknown,
@@ -70,3 +72,4 @@ pub use send::{FlowGrant, FlowSource, Places, SendGrants, Sending};
 pub use session_key::{DmSessions, GroupSessions, SessionKey, SessionKeyError, SessionRule};
 pub use tool::{Backend, Effect, Grant, Group, ToolSpec, known_names};
 pub use tool_table::{Rule, ToolTable, Verdict};
+pub use words::{Source, Words};

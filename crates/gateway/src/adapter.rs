@@ -5,6 +5,7 @@
 //! and calls [`Adapter::listen`] again, later each time, when it fails.
 
 use crate::envelope::{Attachment, Envelope, MessageId};
+use crate::owner::Owner;
 use crate::post::{Body, FetchError, Post, PostError, Posted, Target};
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -59,6 +60,14 @@ pub trait Adapter: Send + Sync + 'static {
         let (_, _) = (target, message);
     }
 
+    /// Whether a message of a chat came after another one there, by what the platform itself
+    /// tells: by its names for them, or by the order in which it showed them. `None` where it
+    /// does not tell, and times have to do.
+    fn is_after(&self, target: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+        let (_, _, _) = (target, later, earlier);
+        None
+    }
+
     /// Says something to whoever pressed a button, and to nobody else where the platform can.
     async fn acknowledge(&self, press: &str, text: &str) {
         let (_, _) = (press, text);
@@ -71,6 +80,11 @@ pub trait Adapter: Send + Sync + 'static {
     async fn join(&self, target: &Target) -> Result<(), PostError> {
         let _ = target;
         Ok(())
+    }
+
+    /// Lets go of whatever is kept of conversations of anybody else than these.
+    fn keep_only(&self, owners: &std::collections::HashSet<Owner>) {
+        let _ = owners;
     }
 
     /// Offers the commands to people who type, where the platform has a menu for that.

@@ -1,6 +1,6 @@
 //! One inbound event, normalised by an adapter.
 
-use insula_domain::{Address, UserId};
+use insula_domain::{Address, UserId, Words};
 use insula_world::Timestamp;
 
 /// The platform's name for one event. Unique within the account, and the same when the event
@@ -64,10 +64,12 @@ pub enum Happening {
 pub struct Message {
     /// Its name.
     pub id: MessageId,
-    /// What was said, as plain text. A mention of our account is taken out, so that a command
-    /// behind it is found; mentions of others stay.
-    pub text: String,
-    /// Whether our account was addressed: mentioned, or one of its messages replied to.
+    /// What it says, as plain text and piece by piece: what its sender typed as themselves, and
+    /// what came along that they did not. A mention of our account is taken out, so that a
+    /// command behind it is found; mentions of others stay.
+    pub words: Words,
+    /// Whether our account was addressed: mentioned in what the sender typed, or one of its
+    /// messages replied to. Words of others address nobody.
     pub mentions_us: bool,
     /// A command addressed to another bot of the same chat by name is nothing for us.
     pub is_for_another: bool,

@@ -5,12 +5,14 @@ use crate::accounts::{AccountState, Accounts, Takes, Workshop};
 use crate::adapter::{NotTaken, WebAnswer, WebRequest};
 use crate::envelope::Envelope;
 use crate::lines::Lines;
+use crate::owner::Owner;
 use crate::way_in::WayIn;
 use crate::way_out::WayOut;
 use async_trait::async_trait;
 use insula_domain::{AccountId, Platform};
 use insula_runtime::House;
 use insula_runtime::turn::Engine;
+use std::collections::HashSet;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
@@ -42,13 +44,21 @@ impl Gateway {
             tracing::error!(%error, "messages that waited for their turn can't be read");
         }
         let mut changes = self.house.registry.changes();
+        let mut forgotten = self.house.forgotten.changes();
         loop {
             changes.mark_unchanged();
             self.reload();
+            self.let_go();
             self.way_in.wake().await;
-            tokio::select! {
-                () = stop.cancelled() => break,
-                changed = changes.changed() => if changed.is_err() { break },
+            let is_over = loop {
+                tokio::select! {
+                    () = stop.cancelled() => break true,
+                    changed = changes.changed() => break changed.is_err(),
+                    Ok(()) = forgotten.changed() => self.let_go(),
+                }
+            };
+            if is_over {
+                break;
             }
         }
         self.accounts.close().await;
@@ -62,6 +72,22 @@ impl Gateway {
         self.accounts.settle(&self.takes);
         for AccountState { platform, account, .. } in self.accounts.states() {
             self.way_out.account_is_back(platform, &account);
+        }
+    }
+
+    /// Has adapters let go of what they keep of agents that are gone, and of what was forgotten.
+    fn let_go(&self) {
+        let snapshot = self.house.snapshot();
+        let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
+        let owners: HashSet<Owner> = contexts
+            .flat_map(|agent| {
+                [Owner::of(&self.house, agent), Owner::at_the_door(&self.house, agent)]
+            })
+            .collect();
+        for AccountState { platform, account, .. } in self.accounts.states() {
+            if let Some(adapter) = self.accounts.adapter(platform, &account) {
+                adapter.keep_only(&owners);
+            }
         }
     }
 

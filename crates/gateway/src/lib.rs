@@ -10,6 +10,7 @@ mod door;
 mod envelope;
 mod gateway;
 mod lines;
+mod owner;
 mod post;
 mod way_in;
 mod way_out;
@@ -24,6 +25,7 @@ pub use envelope::{
 };
 pub use gateway::Gateway;
 pub use lines::{Lines, OnUncertain};
+pub use owner::Owner;
 pub use post::{Body, Button, FetchError, File, Post, PostError, Posted, Target};
 pub use way_in::{COMMANDS, WayIn, without_notes};
 pub use way_out::{BUTTON_DATA_BYTES_MAX, Choice, Place, SILENT, WayOut, split};

@@ -1,13 +1,16 @@
 //! What goes out to a platform.
 
 use crate::envelope::MessageId;
+use crate::owner::Owner;
 use bytes::Bytes;
 use insula_domain::{ChatId, ChatType, TopicId};
 use std::time::Duration;
 
-/// A place of one account's to send to.
+/// A place of one account's to send to, and whose conversation it is there.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Target {
+    /// Whose words these are. Who keeps something of a chat keeps it by this.
+    pub owner: Owner,
     /// The chat.
     pub chat: ChatId,
     /// What kind of chat.

@@ -8,10 +8,10 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{OriginalUri, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use insula_adapters::webchat::{FRAME_BYTES_MAX, Hub, May, Past, Said, Spoken};
+use insula_adapters::webchat::{FRAME_BYTES_MAX, Hearing, Hub, May, Past, Said, Spoken, Told};
 use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
-use insula_gateway::{SILENT, without_notes};
-use insula_runtime::House;
+use insula_gateway::{Owner, SILENT, without_notes};
+use insula_runtime::{House, State as Serving};
 use insula_runtime::tokens::{Token, Verb};
 use insula_runtime::turn::Engine;
 use insula_runtime::turn::desk::text_of;
@@ -122,35 +122,44 @@ fn is_welcome(surface: &Surface, hub: &Hub, headers: &HeaderMap) -> bool {
         .all(|origin| origin.to_str().is_ok_and(|origin| ours(origin) || hub.welcomes(origin)))
 }
 
-/// Whether the bearer of a token may talk to whoever answers at an address. In a room with others
-/// the agent also has to let them in: what is said there is not for strangers' ears. In their own
-/// they may ask for that.
+/// Whom the bearer of a token may hear at an address: whoever answers there, as things stand when
+/// it is asked. In a room with others the agent also has to let them in: what is said there is
+/// not for strangers' ears. In their own they may ask for that, and hear what is said at the door.
 fn may(house: &Arc<House>, token: &str) -> May {
     let (house, token): (_, Arc<str>) = (house.clone(), token.into());
     Arc::new(move |address: Address| {
         let (house, token) = (house.clone(), token.clone());
-        Box::pin(async move {
-            is_reached(&house, &token, &address)
-                && (address.chat_type == ChatType::Dm || is_let_in(&house, &address).await)
-        })
+        Box::pin(async move { hearing(&house, &token, &address).await })
     })
 }
 
-fn is_reached(house: &House, token: &str, address: &Address) -> bool {
+async fn hearing(house: &House, token: &str, address: &Address) -> Option<Hearing> {
     let snapshot = house.snapshot();
-    let agent: Option<&AgentId> = match snapshot.router.route(address) {
-        Route::Bound { binding, .. } => Some(&binding.agent),
-        Route::Default(agent) => Some(agent),
-        Route::Nobody => None,
+    let agent: &AgentId = match snapshot.router.route(address) {
+        Route::Bound { binding, .. } => &binding.agent,
+        Route::Default(agent) => agent,
+        Route::Nobody => return None,
     };
-    let token = house.tokens.get(token);
-    agent.zip(token).is_some_and(|(agent, token)| token.allows(agent, Verb::Chat))
-}
-
-async fn is_let_in(house: &House, address: &Address) -> bool {
-    let Ok(answering) = house.snapshot().route(address) else { return false };
+    if !house.tokens.get(token)?.allows(agent, Verb::Chat) {
+        return None;
+    }
+    let (agent, is_serving) = match &snapshot.agents.get(agent)?.state {
+        Serving::Ready(agent) => (agent, true),
+        Serving::Paused(agent) => (agent, false),
+        _ => return None,
+    };
     let asker = Asker { address, also: &[], is_bot: false };
-    house.admit(&answering.context, asker).await.is_ok_and(|guest| guest.is_some())
+    let is_let_in = house.admit(agent, asker).await.is_ok_and(|guest| guest.is_some());
+    let is_own = address.chat_type == ChatType::Dm;
+    match (is_let_in, is_serving) {
+        (true, true) => Some(Hearing { owner: Owner::of(house, agent), past: true }),
+        // That it is paused is told them in a room of their own.
+        (true, false) if is_own => Some(Hearing { owner: Owner::of(house, agent), past: false }),
+        (false, _) if is_own => {
+            Some(Hearing { owner: Owner::at_the_door(house, agent), past: false })
+        }
+        _ => None,
+    }
 }
 
 /// What of a conversation a page is told that comes after a restart.
@@ -219,7 +228,7 @@ enum Next {
     Said(Message),
     Gone,
     Unreadable,
-    Tell(Arc<str>),
+    Tell(Told),
     Cut,
     Changed,
     Quiet,
@@ -237,6 +246,7 @@ impl Page {
         };
         let mut tokens = self.house.tokens.changes();
         let mut changes = self.house.registry.changes();
+        let mut forgotten = self.house.forgotten.changes();
         let rights = (may(&self.house, &token.id), past(&self.house, &self.engine));
         let Some((mut visit, mut told)) = hub.enter(&token.id, rights) else {
             return (AGAIN_LATER, "too many pages are open; try again later");
@@ -248,6 +258,7 @@ impl Page {
                 biased;
                 _ = tokens.changed() => Next::Changed,
                 _ = changes.changed() => Next::Changed,
+                _ = forgotten.changed() => Next::Changed,
                 frame = told.recv() => frame.map_or(Next::Cut, Next::Tell),
                 said = self.socket.recv() => match said {
                     Some(Ok(message)) => Next::Said(message),
@@ -263,8 +274,10 @@ impl Page {
                     }
                     visit.recheck().await;
                 }
-                Next::Tell(frame) => {
-                    if !self.send(Message::text(&*frame)).await {
+                Next::Tell(told) => {
+                    if visit.may_hear(&told).await
+                        && !self.send(Message::text(&*told.frame)).await
+                    {
                         return (AWAY, "");
                     }
                 }

@@ -5,6 +5,7 @@ use crate::apply::{self, Applied, Record};
 use crate::children::Children;
 use crate::context::{self, AgentContext};
 use crate::error::RuntimeError;
+use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
 use crate::opening;
 use crate::outbox::Outbox;
@@ -98,6 +99,8 @@ pub struct House {
     pub outbox: Outbox,
     /// How many came to the door of an agent, and what became of them.
     pub visits: Visits,
+    /// How often agents had to forget a conversation.
+    pub forgotten: Forgotten,
     /// Whom people let in.
     pub(crate) rosters: Rosters,
     pub(crate) env: BTreeMap<String, String>,

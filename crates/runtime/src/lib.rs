@@ -16,6 +16,7 @@ pub mod context;
 pub mod doctor;
 mod error;
 pub mod events;
+pub mod forgotten;
 pub mod home;
 pub mod hooks;
 pub mod house;

@@ -5,6 +5,7 @@ use crate::apply::{self, Record};
 use crate::children::{Children, void_here};
 use crate::context::Generation;
 use crate::error::RuntimeError;
+use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
 use crate::house::{Actor, House, Ledger, Purpose, parse, read_files};
 use crate::outbox::Outbox;
@@ -76,6 +77,7 @@ impl House {
             children: Children::new(&world, home.hidden()),
             outbox: Outbox::default(),
             visits: Visits::default(),
+            forgotten: Forgotten::default(),
             rosters: Rosters::default(),
             registry: Registry::new(before(&daemon, loaded.as_ref())),
             home,

@@ -83,8 +83,10 @@ impl Role {
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
-    /// Words. The only kind that search finds.
+    /// Words of whoever the message is by. Search finds them and what stands beside them.
     Text(String),
+    /// Words that stand beside those, and are not their own: a note of ours, something passed on.
+    Beside(String),
     /// A file kept elsewhere, by the hash of its content.
     Attachment {
         /// The hash.

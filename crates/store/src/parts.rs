@@ -20,6 +20,7 @@ const REASONING: u8 = 7;
 const SIGNED_REASONING: u8 = 8;
 const UNTRUSTED_RESULT: u8 = 9;
 const UNTRUSTED_FAILURE: u8 = 10;
+const BESIDE: u8 = 11;
 
 /// The bytes of these parts.
 pub(crate) fn encode(parts: &[Part]) -> Vec<u8> {
@@ -28,6 +29,7 @@ pub(crate) fn encode(parts: &[Part]) -> Vec<u8> {
     for part in parts {
         match part {
             Part::Text(text) => put(&mut out, TEXT, &[text]),
+            Part::Beside(text) => put(&mut out, BESIDE, &[text]),
             Part::Attachment { hash, name, media_type, bytes } => {
                 out.push(ATTACHMENT);
                 out.extend_from_slice(hash);
@@ -59,7 +61,7 @@ pub(crate) fn encode(parts: &[Part]) -> Vec<u8> {
 /// How much content a part has, in bytes; what limits look at.
 pub(crate) fn size(part: &Part) -> usize {
     match part {
-        Part::Text(text) => text.len(),
+        Part::Text(text) | Part::Beside(text) => text.len(),
         Part::Attachment { hash, name, media_type, .. } => {
             hash.len() + name.len() + media_type.len()
         }
@@ -103,6 +105,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<Part>> {
         from.0 = rest;
         parts.push(match tag {
             TEXT => Part::Text(from.text()?.to_owned()),
+            BESIDE => Part::Beside(from.text()?.to_owned()),
             ATTACHMENT => {
                 let hash = from.take(32)?.try_into().ok()?;
                 let bytes = from.number()?;
@@ -142,7 +145,7 @@ pub(crate) fn words(bytes: &[u8], mut word: impl FnMut(&str)) -> Option<()> {
     while let Some((&tag, rest)) = from.0.split_first() {
         from.0 = rest;
         let fields = match tag {
-            TEXT => {
+            TEXT | BESIDE => {
                 word(from.text()?);
                 0
             }

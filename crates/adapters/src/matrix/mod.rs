@@ -312,6 +312,13 @@ impl Adapter for Matrix {
         let _ = self.server.send(Method::POST, &path, &upto).await;
     }
 
+    fn is_after(&self, _: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+        // In the order in which the server told of them, ours included.
+        let known = self.known();
+        let position = |id: &MessageId| known.threads.keys().position(|it| **it == *id.0);
+        Some(position(later)? > position(earlier)?)
+    }
+
     async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError> {
         self.download(&attachment.handle, limit).await
     }

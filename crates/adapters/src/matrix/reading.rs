@@ -3,9 +3,12 @@
 use super::Matrix;
 use super::api::{Trouble, segment};
 use super::known::{Invite, Room, Us};
-use super::text::{Names, mentions, without_fallback, without_mention};
+use super::text::{
+    Names, is_passed_on, mentions, own_lines, quoted_runs, without_fallback, without_mention,
+};
 use super::wire::{Event, Members, Relation, relation};
-use insula_domain::{ChatId, ChatType, TopicId, UserId};
+use insula_domain::words::Piece;
+use insula_domain::{ChatId, ChatType, Source, TopicId, UserId, Words};
 use insula_gateway::{
     Attachment, AttachmentKind, Envelope, EventId, Fault, Happening, Message, MessageId, Quoted,
     Sender,
@@ -26,6 +29,18 @@ pub(super) struct Reading<'a> {
     pub us: &'a Us,
     pub room: &'a ChatId,
     pub cancel: &'a CancellationToken,
+}
+
+/// Puts down what somebody typed, without their mention of us where there is one. Lines that are
+/// marked as quoted are somebody else's.
+fn typed(words: &mut Words, content: &Value, body: &str, mention: Option<&Names<'_>>) {
+    for (is_quoted, run) in quoted_runs(body) {
+        match (is_quoted, mention) {
+            (true, _) => words.push_foreign(Source::Quote, None, &run),
+            (false, Some(names)) => words.push_typed(&without_mention(content, &run, names)),
+            (false, None) => words.push_typed(&run),
+        }
+    }
 }
 
 /// What we know of an earlier message.
@@ -238,26 +253,44 @@ impl Reading<'_> {
         let known = self.matrix.known();
         let here = known.name(self.room.as_str(), &self.us.id);
         let names = Names { user: &self.us.id, shown: vec![&self.us.name, &here] };
-        let addressed = mentions(content, body, &names);
-        let clean = |body: &str| {
-            if addressed { without_mention(content, body, &names) } else { body.into() }
-        };
+        let is_passed_on = is_passed_on(&event.content) || is_passed_on(content);
+        let own = own_lines(body);
+        let is_named = mentions(content, &own, &names);
         let attachment = attachment(kind, content);
-        let mut said = match (&attachment, text("filename")) {
+        let is_caption = text("filename").is_some_and(|name| name != body);
+        let mut words = Words::new();
+        match kind {
+            "m.text" | "m.notice" => typed(&mut words, content, body, is_named.then_some(&names)),
+            "m.emote" => {
+                let name = known.name(self.room.as_str(), &event.sender);
+                words.push_foreign(Source::Name, None, &name);
+                typed(&mut words, content, body, is_named.then_some(&names));
+            }
             // A caption stands where the name stood, and the name beside it.
-            (Some(_), Some(name)) if name != body => clean(body),
-            (Some(_), _) => String::new(),
-            (None, _) => clean(body),
-        };
-        if kind == "m.emote" {
-            said = format!("* {} {said}", known.name(self.room.as_str(), &event.sender));
+            "m.image" | "m.file" | "m.audio" | "m.video" if is_caption && !is_sticker => {
+                typed(&mut words, content, body, is_named.then_some(&names));
+            }
+            // Its name stands with it.
+            "m.image" | "m.file" | "m.audio" | "m.video" if attachment.is_some() => {}
+            "m.location" => {
+                let place = text("geo_uri").map(|place| format!(" ({place})")).unwrap_or_default();
+                words.push_foreign(Source::Place, None, &format!("{body}{place}"));
+            }
+            _ if is_sticker => words.push_foreign(Source::Sticker, None, body),
+            // What a client says instead of what we don't know.
+            _ => words.push_foreign(Source::Other, None, body),
         }
-        if let Some(place) = text("geo_uri").filter(|_| kind == "m.location") {
-            said = format!("{said} ({place})");
+        let is_typed = words.pieces().iter().any(|it| matches!(it, Piece::Typed(_)));
+        // A mention by itself is all of a message whose words are taken out.
+        let is_worded = matches!(kind, "m.text" | "m.notice" | "m.emote") || is_typed;
+        let mut addressed = is_named && is_worded;
+        if is_passed_on {
+            words = words.made_foreign(Source::Forwarded, None);
+            addressed = false;
         }
         Ok(Some(Message {
             id: MessageId(id.into()),
-            text: said,
+            words,
             mentions_us: addressed || quoted.as_ref().is_some_and(|quoted| quoted.is_ours),
             is_for_another: false,
             attachments: attachment.into_iter().collect(),

@@ -57,6 +57,7 @@ mod tests {
 
     fn target(topic: Option<&str>) -> Target {
         Target {
+            owner: insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0),
             chat: ChatId::new("!r").unwrap(),
             chat_type: ChatType::Group,
             topic: topic.map(|topic| TopicId::new(topic).unwrap()),

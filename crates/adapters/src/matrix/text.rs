@@ -24,6 +24,41 @@ pub(super) fn without_fallback(body: &str) -> &str {
     rest.strip_prefix('\n').or_else(|| rest.strip_prefix("\r\n")).unwrap_or(body)
 }
 
+/// Whether a client says of a message that somebody else wrote it: that it was forwarded, or is
+/// said in the name of one of many behind the same account.
+pub(super) fn is_passed_on(content: &Value) -> bool {
+    const MARKS: [&str; 6] = [
+        "m.forwarded",
+        "org.matrix.msc2723.forwarded",
+        "com.beeper.forwarded",
+        "m.per_message_profile",
+        "com.beeper.per_message_profile",
+        "org.matrix.msc4144.per_message_profile",
+    ];
+    MARKS.iter().any(|mark| content.get(mark).is_some_and(|it| !it.is_null()))
+}
+
+/// The lines of a text in runs: whether they are marked as quoted, and what they say.
+pub(super) fn quoted_runs(body: &str) -> Vec<(bool, String)> {
+    let lines: Vec<&str> = body.split('\n').collect();
+    let runs = lines.chunk_by(|one, next| is_quoted(one) == is_quoted(next));
+    let one = lines.iter().all(|line| is_quoted(line) == is_quoted(lines[0]));
+    let whole = |run: &[&str]| {
+        let text = run.join("\n");
+        if one { text } else { text.trim().to_owned() }
+    };
+    runs.map(|run| (is_quoted(run[0]), whole(run))).filter(|(_, run)| !run.is_empty()).collect()
+}
+
+/// The lines of a text that are not marked as quoted.
+pub(super) fn own_lines(body: &str) -> String {
+    body.split('\n').filter(|line| !is_quoted(line)).collect::<Vec<_>>().join("\n")
+}
+
+fn is_quoted(line: &str) -> bool {
+    line.trim_start_matches(' ').starts_with('>')
+}
+
 /// Whether a message addresses us: its client says so, our id stands in it, or it begins with our
 /// name the way one addresses somebody. Where a client says nothing of mentions, a link to us or
 /// our name behind an `@` counts too.
@@ -129,11 +164,32 @@ fn words<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
 /// Whether the formatted text links to us, as clients do for a mention.
 fn has_pill(content: &Value, user: &str) -> bool {
     let Some(html) = content.get("formatted_body").and_then(Value::as_str) else { return false };
+    let html = &without_quotes(html);
     let encoded = user.replace('@', "%40").replace(':', "%3A");
     [user, &encoded].iter().any(|user| {
         html.match_indices(&format!("https://matrix.to/#/{user}"))
             .any(|(at, found)| html[at + found.len()..].starts_with(['"', '\'', '?']))
     })
+}
+
+/// A formatted text without what it quotes. Where a quotation does not end, all that follows is
+/// one.
+fn without_quotes(html: &str) -> String {
+    let mut own = String::with_capacity(html.len());
+    let lower = html.to_ascii_lowercase();
+    let mut from = 0;
+    while from < html.len() {
+        let opens = ["<mx-reply", "<blockquote"].iter();
+        let next = opens.filter_map(|tag| Some((lower[from..].find(tag)? + from, *tag))).min();
+        let Some((start, tag)) = next else { break };
+        own.push_str(&html[from..start]);
+        let close = format!("</{}>", &tag[1..]);
+        // Quotations in quotations end with the last of them.
+        let end = lower[start..].rfind(&close).map(|at| start + at + close.len());
+        from = end.unwrap_or(html.len());
+    }
+    own.push_str(&html[from.min(html.len())..]);
+    own
 }
 
 #[cfg(test)]
@@ -198,11 +254,38 @@ mod tests {
         }
     }
 
+    #[test]
+    fn what_is_quoted_is_told_apart_and_addresses_nobody() {
+        let runs = |body: &str| quoted_runs(body);
+        assert_eq!(runs("mine\n"), [(false, "mine\n".to_owned())]);
+        assert_eq!(
+            runs("> theirs\n\nmine\n > more"),
+            [
+                (true, "> theirs".to_owned()),
+                (false, "mine".to_owned()),
+                (true, "> more".to_owned())
+            ]
+        );
+        assert_eq!(own_lines("> @bot:x.y\nmine"), "mine");
+        for quote in ["mx-reply", "blockquote"] {
+            let html = format!(
+                r#"<{quote}><a href="https://matrix.to/#/@bot:x.y">B</a></{quote}> no"#
+            );
+            assert!(!mentions(&json!({ "formatted_body": html }), "no", &names()), "{html}");
+            let html = format!(r#"<{quote}>x</{quote}><a href="https://matrix.to/#/@bot:x.y">B</a>"#);
+            assert!(mentions(&json!({ "formatted_body": html }), "yes", &names()), "{html}");
+        }
+        assert!(is_passed_on(&json!({ "m.forwarded": {} })));
+        assert!(!is_passed_on(&json!({ "m.forwarded": null, "body": "x" })));
+    }
+
     proptest! {
         #[test]
         fn any_text_can_be_looked_at(text in r"(@bot:x\.y|Helper Bot|[@:, >é\n]|\PC){0,20}") {
             let content = json!({ "formatted_body": text });
             without_fallback(&text);
+            without_quotes(&text);
+            prop_assert!(!own_lines(&text).split('\n').any(is_quoted));
             mentions(&content, &text, &names());
             let left = without_mention(&content, &text, &names());
             prop_assert!(left.len() <= text.len());

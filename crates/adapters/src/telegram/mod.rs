@@ -283,6 +283,12 @@ impl Adapter for Telegram {
         self.send(post).await
     }
 
+    fn is_after(&self, _: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+        // The platform counts the messages of a chat.
+        let number = |id: &MessageId| id.0.parse::<i64>().ok();
+        Some(number(later)? > number(earlier)?)
+    }
+
     async fn edit(
         &self,
         target: &Target,

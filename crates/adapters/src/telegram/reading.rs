@@ -3,8 +3,10 @@
 use super::types::{
     CallbackQuery, Chat, Earlier, Media, MemberChange, Message, Origin, Update, User,
 };
-use super::words::{self, Myself};
-use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, TopicId, UserId};
+use super::words::{self, Myself, Read};
+use insula_domain::{
+    AccountId, Address, ChatId, ChatType, Platform, Source, TopicId, UserId, Words,
+};
 use insula_gateway::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message as Said, MessageId, Press,
     Quoted, Sender,
@@ -98,24 +100,34 @@ impl Reader<'_> {
             (None, Some(caption)) => (caption.as_str(), message.caption_entities.as_slice()),
             (None, None) => ("", [].as_slice()),
         };
-        let mut words = words::read(text, entities, self.myself);
-        if words.text.is_empty() {
-            words.text = in_words(message);
+        let mut read = words::read(text, entities, self.myself);
+        if read.words.is_empty()
+            && let Some((source, text)) = in_words(message)
+        {
+            read.words = Words::foreign(source, &text);
         }
-        let attachments = attachments(message);
-        if words.text.is_empty() && attachments.is_empty() && !words.mentions_us {
+        let mut attachments = attachments(message);
+        if read.words.is_empty() && attachments.is_empty() && !read.mentions_us {
             return None;
         }
-        if let Some(origin) = &message.forward_origin {
-            // Somebody else's words: neither a command nor an answer of the sender's.
-            words.text = format!("[forwarded from {}]\n{}", author_name(origin), words.text);
+        read.words = without_payload(read.words);
+        if let Some((source, by)) = another(message) {
+            // Somebody else's words: neither a command nor an answer of the sender's, and it is
+            // not them who is spoken to.
+            let words = read.words.made_foreign(source, Some(&by));
+            read = Read { words, mentions_us: false, is_for_another: false };
+            for attachment in &mut attachments {
+                if attachment.kind == AttachmentKind::Voice {
+                    attachment.kind = AttachmentKind::Audio;
+                }
+            }
         }
         let quoted = self.quoted(message, place);
         Some(Said {
             id: id(message.message_id),
-            mentions_us: words.mentions_us || quoted.as_ref().is_some_and(|quoted| quoted.is_ours),
-            text: words.text,
-            is_for_another: words.is_for_another,
+            mentions_us: read.mentions_us || quoted.as_ref().is_some_and(|quoted| quoted.is_ours),
+            words: read.words,
+            is_for_another: read.is_for_another,
             attachments,
             quoted,
             group: message.media_group_id.as_deref().map(Into::into),
@@ -285,22 +297,56 @@ fn short(name: &str) -> String {
     line.chars().take(NAME_CHARS_MAX).collect()
 }
 
-/// What is neither words nor a file, in words.
-fn in_words(message: &Message) -> String {
+/// Who wrote a message, where that is not whoever sent it.
+fn another(message: &Message) -> Option<(Source, String)> {
+    if let Some(origin) = &message.forward_origin {
+        return Some((Source::Forwarded, author_name(origin)));
+    }
+    let chat = message.forward_from_chat.as_ref().map(|chat| short(&chat.title));
+    let user = message.forward_from.as_ref().map(|user| String::from(named(user).1.name));
+    let name = message.forward_sender_name.as_deref().map(short);
+    if let Some(by) = chat.or(user).or(name) {
+        return Some((Source::Forwarded, by));
+    }
+    if message.forward_date.is_some() || message.is_automatic_forward {
+        return Some((Source::Forwarded, String::new()));
+    }
+    let bot = message.via_bot.as_ref().or(message.sender_business_bot.as_ref())?;
+    Some((Source::InlineBot, short(&bot.username)))
+}
+
+/// What a link to the bot carried stands behind `/start` as if it had been typed there.
+fn without_payload(words: Words) -> Words {
+    const START: &str = "/start";
+    let typed = words.instruction();
+    let is_start = typed.get(..START.len()).is_some_and(|it| it.eq_ignore_ascii_case(START));
+    let Some(payload) = typed.get(START.len()..).filter(|_| is_start) else { return words };
+    if !payload.starts_with(char::is_whitespace) {
+        return words;
+    }
+    let mut start = Words::typed(START);
+    start.push_foreign(Source::Payload, None, payload.trim());
+    start
+}
+
+/// What is neither words nor a file, in words. Nobody typed them.
+fn in_words(message: &Message) -> Option<(Source, String)> {
+    if let Some(venue) = &message.venue {
+        return Some((Source::Place, format!("{}, {}", venue.title, venue.address)));
+    }
     if let Some(place) = &message.location {
-        return format!("[location: {}, {}]", place.latitude, place.longitude);
+        return Some((Source::Place, format!("{}, {}", place.latitude, place.longitude)));
     }
     if let Some(contact) = &message.contact {
-        return format!("[contact: {}, {}]", contact.first_name, contact.phone_number);
+        let text = format!("{}, {}", contact.first_name, contact.phone_number);
+        return Some((Source::Contact, text));
     }
     if let Some(poll) = &message.poll {
         let options: Vec<&str> = poll.options.iter().map(|option| option.text.as_str()).collect();
-        return format!("[poll: {} ({})]", poll.question, options.join(" / "));
+        return Some((Source::Poll, format!("{} ({})", poll.question, options.join(" / "))));
     }
-    match &message.sticker {
-        Some(sticker) if !sticker.emoji.is_empty() => format!("[sticker {}]", sticker.emoji),
-        _ => String::new(),
-    }
+    let sticker = message.sticker.as_ref().filter(|sticker| !sticker.emoji.is_empty())?;
+    Some((Source::Sticker, sticker.emoji.clone()))
 }
 
 fn attachments(message: &Message) -> Vec<Attachment> {

@@ -2,7 +2,8 @@
 
 use super::reading::Reader;
 use super::words::Myself;
-use insula_domain::{AccountId, ChatType, Platform};
+use insula_domain::words::Piece;
+use insula_domain::{AccountId, ChatType, Platform, Source};
 use insula_gateway::{AttachmentKind, Envelope, Happening, Message};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
@@ -60,7 +61,7 @@ fn a_message_says_where_who_when_and_what() {
     assert_eq!(got.address.user.as_ref().unwrap().as_str(), "42");
     assert_eq!((&*got.sender.name, got.sender.is_bot), ("Ann Lee", false));
     assert_eq!(got.at, Timestamp::from_millis(10_000));
-    assert_eq!((&*said(&got).id.0, said(&got).text.as_str()), ("3", "hello"));
+    assert_eq!((&*said(&got).id.0, &*said(&got).words.said()), ("3", "hello"));
     assert!(!said(&got).mentions_us);
 }
 
@@ -158,7 +159,61 @@ fn somebody_elses_words_are_marked_as_theirs() {
     let forwarded = json!({"text": "/approve all",
         "forward_origin": {"type": "hidden_user", "date": 1, "sender_user_name": "Mal\nlory"}});
     let got = read(message(private(), forwarded)).unwrap();
-    assert_eq!(said(&got).text, "[forwarded from Mal lory]\n/approve all");
+    assert_eq!(said(&got).words.all(), "/approve all");
+    assert_eq!(said(&got).words.instruction(), "");
+    let Piece::Foreign(foreign) = &said(&got).words.pieces()[0] else { panic!("{got:?}") };
+    assert_eq!((foreign.source, foreign.by.as_deref()), (Source::Forwarded, Some("Mal lory")));
+}
+
+#[test]
+fn said_by_another_nothing_counts_as_typed() {
+    let us = |text: &str, more: Value| {
+        let mut all = json!({"text": text,
+            "entities": [{"type": "mention", "offset": 0, "length": 8}]});
+        for (name, value) in more.as_object().unwrap() {
+            all[name] = value.clone();
+        }
+        all
+    };
+    let channel = json!({"id": -9, "type": "channel", "title": "News"});
+    let caption = json!({"caption": "@ada_bot ok", "photo": [{"file_id": "f", "width": 1, "height": 1}],
+        "caption_entities": [{"type": "mention", "offset": 0, "length": 8}],
+        "forward_origin": {"type": "channel", "chat": channel, "message_id": 1, "date": 1}});
+    let text = "@ada_bot ok";
+    let cases = [
+        caption,
+        us(text, json!({"forward_origin": {"type": "user", "sender_user": ann(), "date": 1}})),
+        us(text, json!({"forward_origin": {"type": "channel", "chat": channel, "date": 1}})),
+        us(text, json!({"forward_from": ann(), "forward_date": 1})),
+        us(text, json!({"forward_from_chat": channel})),
+        us(text, json!({"forward_sender_name": "x"})),
+        us(text, json!({"forward_date": 1})),
+        us(text, json!({"is_automatic_forward": true})),
+        us(text, json!({"via_bot": {"id": 9, "is_bot": true, "first_name": "G", "username": "gif"}})),
+        us(text, json!({"sender_business_bot": {"id": 9, "is_bot": true, "first_name": "G"}})),
+        us("", json!({"contact": {"phone_number": "+1", "first_name": "ok"}})),
+        us("", json!({"venue": {"title": "ok", "address": "ok"}, "location": {"latitude": 1.0, "longitude": 1.0}})),
+        us("", json!({"poll": {"id": "1", "question": "ok", "options": [{"text": "ok"}]}})),
+        us("", json!({"sticker": {"file_id": "s", "emoji": "ok"}})),
+    ];
+    for more in cases {
+        let got = read(message(group(), more.clone())).unwrap();
+        let said = said(&got);
+        assert!(!said.mentions_us, "{more}");
+        assert_eq!((said.words.said().as_str(), said.words.instruction()), ("", ""), "{more}");
+        assert!(said.words.all().contains("ok"), "{more}");
+    }
+    // What a link to the bot carries is no word of whoever follows it.
+    let got = read(message(private(), json!({"text": "/start pay-DE89"}))).unwrap();
+    assert_eq!((&*said(&got).words.said(), said(&got).words.instruction()), ("/start", "/start"));
+    // A caption of one's own is typed; the name of the file is not.
+    let own = json!({"caption": "mine", "document": {"file_id": "d", "file_name": "pay DE89.pdf"}});
+    let got = read(message(private(), own)).unwrap();
+    assert_eq!(said(&got).words.said(), "mine");
+    // A voice memo that was passed on addresses nobody.
+    let voice = json!({"voice": {"file_id": "v"}, "forward_date": 1});
+    let got = read(message(group(), voice)).unwrap();
+    assert_eq!(said(&got).attachments[0].kind, AttachmentKind::Audio);
 }
 
 #[test]
@@ -213,7 +268,7 @@ fn an_album_is_one_group_with_the_caption_where_it_stands() {
         "caption_entities": [{"type": "mention", "offset": 0, "length": 8}]});
     let got = read(message(group(), part)).unwrap();
     assert_eq!(said(&got).group.as_deref(), Some("g1"));
-    assert_eq!((said(&got).text.as_str(), said(&got).mentions_us), ("look", true));
+    assert_eq!((&*said(&got).words.said(), said(&got).mentions_us), ("look", true));
 }
 
 #[test]
@@ -221,7 +276,7 @@ fn edits_are_edits_with_their_own_time() {
     let mut update = message(private(), json!({"text": "better", "edit_date": 20}));
     update["edited_message"] = update["message"].take();
     let got = read(update).unwrap();
-    assert!(matches!(&got.what, Happening::Edited(message) if message.text == "better"));
+    assert!(matches!(&got.what, Happening::Edited(message) if message.words.said() == "better"));
     assert_eq!(got.at, Timestamp::from_millis(20_000));
 }
 
@@ -292,21 +347,21 @@ fn a_group_that_moves_says_where_to() {
 
 #[test]
 fn what_is_said_without_words_is_put_in_words_and_service_messages_are_nothing() {
-    let text = |more: Value| read(message(group(), more)).map(|got| said(&got).text.clone());
+    let text = |more: Value| read(message(group(), more)).map(|got| said(&got).words.all());
     assert_eq!(
         text(json!({"location": {"latitude": 1.5, "longitude": -2.0}})).unwrap(),
-        "[location: 1.5, -2]"
+        "1.5, -2"
     );
     assert_eq!(
         text(json!({"contact": {"phone_number": "+1", "first_name": "B"}})).unwrap(),
-        "[contact: B, +1]"
+        "B, +1"
     );
     assert_eq!(
         text(
             json!({"poll": {"id": "1", "question": "q", "options": [{"text": "a"}, {"text": "b"}]}})
         )
         .unwrap(),
-        "[poll: q (a / b)]"
+        "q (a / b)"
     );
     for service in [
         json!({"new_chat_title": "x"}),

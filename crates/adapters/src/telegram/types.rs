@@ -85,6 +85,18 @@ pub(super) struct Message {
     #[serde(default)]
     pub(super) is_topic_message: bool,
     pub(super) forward_origin: Option<Origin>,
+    /// As servers told it before there was `forward_origin`.
+    pub(super) forward_from: Option<User>,
+    pub(super) forward_from_chat: Option<Chat>,
+    pub(super) forward_sender_name: Option<String>,
+    pub(super) forward_date: Option<i64>,
+    /// A channel's post that its group was given by itself.
+    #[serde(default)]
+    pub(super) is_automatic_forward: bool,
+    /// The bot that wrote it into the sender's line.
+    pub(super) via_bot: Option<User>,
+    /// The bot that wrote it in the name of a business.
+    pub(super) sender_business_bot: Option<User>,
     pub(super) reply_to_message: Option<Box<Earlier>>,
     pub(super) external_reply: Option<ExternalReply>,
     pub(super) quote: Option<Quote>,
@@ -105,6 +117,7 @@ pub(super) struct Message {
     pub(super) animation: Option<Media>,
     pub(super) sticker: Option<Sticker>,
     pub(super) location: Option<Location>,
+    pub(super) venue: Option<Venue>,
     pub(super) contact: Option<Contact>,
     pub(super) poll: Option<Poll>,
     pub(super) left_chat_member: Option<User>,
@@ -195,6 +208,14 @@ pub(super) struct Sticker {
 pub(super) struct Location {
     pub(super) latitude: f64,
     pub(super) longitude: f64,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Venue {
+    #[serde(default)]
+    pub(super) title: String,
+    #[serde(default)]
+    pub(super) address: String,
 }
 
 #[derive(Deserialize)]

@@ -4,6 +4,7 @@
 //! text, ends inside a character or overlaps what came before marks nothing.
 
 use super::types::Entity;
+use insula_domain::{Source, Words};
 
 /// More marks than the platform makes; what is beyond is not looked at.
 const ENTITIES_MAX: usize = 1000;
@@ -18,62 +19,137 @@ pub(super) struct Myself {
 
 /// What a text says to us.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Words {
-    /// The text without what addresses us.
-    pub(super) text: String,
+pub(super) struct Read {
+    /// What it says without what addresses us.
+    pub(super) words: Words,
     pub(super) mentions_us: bool,
     /// It begins with a command for another bot.
     pub(super) is_for_another: bool,
 }
 
-/// Reads a text with its marks.
-pub(super) fn read(text: &str, entities: &[Entity], myself: &Myself) -> Words {
-    let mut words = Words::default();
+/// Reads a text with its marks. What is marked as a quotation, and the name of somebody whom a
+/// client put in, its sender did not type.
+pub(super) fn read(text: &str, entities: &[Entity], myself: &Myself) -> Read {
+    let mut read = Read::default();
+    let mut pieces: Vec<(Option<Source>, String)> = vec![];
     let mut kept = String::with_capacity(text.len());
+    let mut links = vec![];
     let mut done = 0;
-    for (start, end, entity) in spans(text, entities) {
+    for mark in marks(text, entities, myself) {
+        let Mark { start, end, what } = mark;
         if start < done {
             continue;
         }
         let marked = &text[start..end];
         let is_first = text[..start].trim().is_empty();
-        match entity.kind.as_str() {
-            "mention" if is_us(marked.strip_prefix('@'), myself) => {
-                words.mentions_us = true;
+        match what {
+            What::Foreign(source) => {
+                kept.push_str(&text[done..start]);
+                pieces.push((None, std::mem::take(&mut kept)));
+                pieces.push((Some(source), marked.to_owned()));
+                done = end;
+            }
+            What::Us => {
+                read.mentions_us = true;
                 kept.push_str(&text[done..start]);
                 done = without_gap(&kept, text, end);
             }
-            "text_mention" if entity.user.as_ref().is_some_and(|user| user.id == myself.id) => {
-                words.mentions_us = true;
-                kept.push_str(&text[done..start]);
-                done = without_gap(&kept, text, end);
-            }
-            "bot_command" => {
+            What::Command => {
                 let Some((command, bot)) = marked.split_once('@') else { continue };
                 if is_us(Some(bot), myself) {
-                    words.mentions_us = true;
+                    read.mentions_us = true;
                     kept.push_str(&text[done..start]);
                     kept.push_str(command);
                     done = end;
                 } else if is_first && kept.trim().is_empty() {
-                    words.is_for_another = true;
+                    read.is_for_another = true;
                 }
             }
-            // The address behind a link is what it says; nobody sees it in the plain text.
-            "text_link" => {
-                if let Some(url) = entity.url.as_deref().filter(|url| *url != marked) {
-                    kept.push_str(&text[done..end]);
-                    kept.push_str(&format!(" ({url})"));
-                    done = end;
-                }
-            }
-            _ => {}
+            // Where it leads nobody sees in the plain text, and nobody typed it there.
+            What::Link(url) => links.extend(Some(url).filter(|url| *url != marked)),
         }
     }
     kept.push_str(&text[done..]);
-    words.is_for_another &= !words.mentions_us;
-    words.text = kept.trim().to_owned();
+    pieces.push((None, kept));
+    read.is_for_another &= !read.mentions_us;
+    read.words = whole(&pieces);
+    for url in links {
+        read.words.push_foreign(Source::Link, None, url);
+    }
+    read
+}
+
+/// The pieces as one, without blanks at its ends.
+fn whole(pieces: &[(Option<Source>, String)]) -> Words {
+    let is_there = |piece: &&(Option<Source>, String)| !piece.1.trim().is_empty();
+    let pieces: Vec<_> = pieces.iter().filter(is_there).collect();
+    let mut words = Words::new();
+    for (at, (source, text)) in pieces.iter().enumerate() {
+        let text = if at == 0 { text.trim_start() } else { text };
+        let text = if at + 1 == pieces.len() { text.trim_end() } else { text };
+        match source {
+            None => words.push_typed(text),
+            Some(source) => words.push_foreign(*source, None, text),
+        }
+    }
     words
+}
+
+/// What a mark says of a piece of text, from where to where in bytes.
+struct Mark<'e> {
+    start: usize,
+    end: usize,
+    what: What<'e>,
+}
+
+enum What<'e> {
+    /// Its sender did not type it.
+    Foreign(Source),
+    /// It names us.
+    Us,
+    Command,
+    Link(&'e str),
+}
+
+/// The marks that mean something, in order. What lies in something foreign means nothing.
+fn marks<'e>(text: &str, entities: &'e [Entity], myself: &Myself) -> Vec<Mark<'e>> {
+    let all = spans(text, entities);
+    let mut marks: Vec<Mark<'e>> = vec![];
+    for (start, end, entity) in &all {
+        let source = match entity.kind.as_str() {
+            "blockquote" | "expandable_blockquote" => Source::Quote,
+            // The client put in what they call themselves.
+            "text_mention" if entity.user.as_ref().is_none_or(|user| user.id != myself.id) => {
+                Source::Name
+            }
+            _ => continue,
+        };
+        match marks.last_mut() {
+            Some(before) if *start < before.end => before.end = before.end.max(*end),
+            _ => marks.push(Mark { start: *start, end: *end, what: What::Foreign(source) }),
+        }
+    }
+    let foreign: Vec<(usize, usize)> = marks.iter().map(|mark| (mark.start, mark.end)).collect();
+    let is_own = |start: usize, end: usize| foreign.iter().all(|(a, b)| end <= *a || *b <= start);
+    for (start, end, entity) in all {
+        let what = match entity.kind.as_str() {
+            "mention" if is_us(text[start..end].strip_prefix('@'), myself) => What::Us,
+            "text_mention" if entity.user.as_ref().is_some_and(|user| user.id == myself.id) => {
+                What::Us
+            }
+            "bot_command" => What::Command,
+            "text_link" => match entity.url.as_deref() {
+                Some(url) => What::Link(url),
+                None => continue,
+            },
+            _ => continue,
+        };
+        if is_own(start, end) {
+            marks.push(Mark { start, end, what });
+        }
+    }
+    marks.sort_by_key(|mark| (mark.start, mark.end));
+    marks
 }
 
 fn is_us(name: Option<&str>, myself: &Myself) -> bool {
@@ -172,7 +248,8 @@ mod tests {
             ("code", "@ada_bot", "@ada_bot", "@ada_bot", false, false),
         ] {
             let got = read(text, &[mark(kind, text, marked)], &us());
-            let expected = Words { text: left.into(), mentions_us: ours, is_for_another: another };
+            let words = Words::typed(left);
+            let expected = Read { words, mentions_us: ours, is_for_another: another };
             assert_eq!(got, expected, "{text}");
         }
     }
@@ -185,8 +262,31 @@ mod tests {
         let mut link = mark("text_link", text, "here");
         link.url = Some("https://example.org/".into());
         let got = read(text, &[link, by_id], &us());
-        assert_eq!(got.text, "see here (https://example.org/)");
+        assert_eq!(got.words.said(), "see here");
+        assert_eq!(got.words.all(), "see here\nhttps://example.org/");
         assert!(got.mentions_us);
+    }
+
+    #[test]
+    fn what_a_client_or_somebody_else_wrote_was_not_typed() {
+        // A quotation with our name and a command in it: neither counts.
+        let text = "@ada_bot ok\nmine";
+        let quote = mark("blockquote", text, "@ada_bot ok");
+        let us_in_it = mark("mention", text, "@ada_bot");
+        let got = read(text, &[us_in_it, quote], &us());
+        assert_eq!((got.words.said().trim(), got.mentions_us), ("mine", false));
+        assert_eq!(got.words.instruction(), "");
+        // Names that people chose, by which they are mentioned.
+        let text = "pay DE89 3704 now";
+        let mut name = mark("text_mention", text, "DE89 3704");
+        name.user = serde_json::from_str(r#"{"id": 9}"#).unwrap();
+        let got = read(text, &[name], &us());
+        assert!(!got.words.said().contains("DE89"), "{:?}", got.words);
+        assert_eq!(got.words.all(), "pay \nDE89 3704\n now");
+        // A link over the whole of a yes makes it none.
+        let mut link = mark("text_link", "ok", "ok");
+        link.url = Some("https://evil.net/".into());
+        assert_eq!(read("ok", &[link], &us()).words.instruction(), "");
     }
 
     #[test]
@@ -197,7 +297,8 @@ mod tests {
         {
             let entity = Entity { kind: "mention".into(), offset, length, url: None, user: None };
             let got = read(text, &[entity], &us());
-            assert_eq!((got.text.as_str(), got.mentions_us), (text, false), "{offset} {length}");
+            assert_eq!(got.words, Words::typed(text), "{offset} {length}");
+            assert!(!got.mentions_us, "{offset} {length}");
         }
     }
 
@@ -205,9 +306,12 @@ mod tests {
         #[test]
         fn any_marks_on_any_text_are_survived(
             text in "\\PC{0,40}",
-            marks in proptest::collection::vec((0..4usize, -3..50i64, -3..50i64), 0..12),
+            marks in proptest::collection::vec((0..6usize, -3..50i64, -3..50i64), 0..12),
         ) {
-            let kinds = ["mention", "bot_command", "text_link", "text_mention"];
+            let kinds = [
+                "mention", "bot_command", "text_link", "text_mention", "blockquote",
+                "expandable_blockquote",
+            ];
             let entities: Vec<Entity> = marks
                 .iter()
                 .map(|&(kind, offset, length)| Entity {
@@ -219,7 +323,17 @@ mod tests {
                 })
                 .collect();
             let got = read(&text, &entities, &us());
-            prop_assert!(got.text.len() <= text.len());
+            prop_assert!(got.words.bytes() <= text.len());
+            // What lies in a quotation is nobody's own.
+            let quoted = Entity {
+                kind: "blockquote".into(), offset: 0, length: text.encode_utf16().count() as i64,
+                url: None, user: None,
+            };
+            let mut entities = entities;
+            entities.push(quoted);
+            let got = read(&text, &entities, &us());
+            prop_assert!(got.words.said().is_empty(), "{:?}", got.words);
+            prop_assert!(!got.mentions_us);
         }
     }
 }

@@ -26,7 +26,7 @@
 //! | frame | fields | meaning |
 //! | --- | --- | --- |
 //! | `ready` | `account`, `user`, `protocol` | the token is good |
-//! | `joined` | `room`, `topic`, `cursor`, `gap` | what follows is what was missed; with `gap`, some of it is not kept any more |
+//! | `joined` | `room`, `topic`, `cursor`, `gap` | what follows is what was missed; with `gap`, some of it is not kept any more. It may come again by itself: then another agent answers there, or something was forgotten, and what was shown before is no part of it |
 //! | `message` | `room`, `topic`, `cursor`, `id`, `by`, `user`, `text`, `reply_to`, `buttons`, `files` | somebody said something: `by` is `user` or `agent` |
 //! | `edit` | `room`, `topic`, `cursor`, `id`, `text`, `buttons` | the agent's message reads otherwise now; so a reply streams |
 //! | `typing` | `room`, `topic` | something is being written; fades after five seconds |
@@ -47,7 +47,8 @@ mod visit;
 mod webchat_tests;
 
 pub use frames::{FRAME_BYTES_MAX, Said};
-pub use visit::{May, Nonsense, Past, Spoken, Visit};
+pub use rooms::Told;
+pub use visit::{Hearing, May, Nonsense, Past, Spoken, Visit};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
@@ -58,12 +59,12 @@ use futures_util::stream::FuturesUnordered;
 use insula_domain::{AccountId, ChatType, Platform, UserId};
 use insula_gateway::{
     AccountSettings, Adapter, Attachment, Body, Envelope, Fault, Features, FetchError, Identity,
-    Inbox, MessageId, NotTaken, Post, PostError, Posted, Target,
+    Inbox, MessageId, NotTaken, Owner, Post, PostError, Posted, Target,
 };
 use insula_world::{Clock, World};
 use rooms::{Kind, RoomKey, Rooms};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
@@ -200,7 +201,7 @@ impl Hub {
         self: &Arc<Self>,
         user: &str,
         rights: (May, Past),
-    ) -> Option<(Visit, mpsc::Receiver<Arc<str>>)> {
+    ) -> Option<(Visit, mpsc::Receiver<Told>)> {
         let user = UserId::new(user).ok()?;
         let (member, told) = {
             let mut rooms = self.rooms();
@@ -265,7 +266,8 @@ impl Hub {
         let topic: Option<Box<str>> = target.topic.as_ref().map(|topic| topic.as_str().into());
         let chat: Box<str> = target.chat.as_str().into();
         let room = (target.chat_type != ChatType::Dm && !chat.contains(':')).then(|| chat.clone());
-        (RoomKey { chat, topic: topic.clone() }, Place { room, topic })
+        let key = RoomKey::new(target.owner.clone(), &chat, topic.as_deref());
+        (key, Place { room, topic })
     }
 }
 
@@ -352,6 +354,17 @@ impl Adapter for WebChat {
     async fn typing(&self, target: &Target) {
         let (key, place) = Hub::key(target);
         self.hub.rooms().murmur(&key, &frames::typing(&place));
+    }
+
+    fn is_after(&self, target: &Target, later: &MessageId, earlier: &MessageId) -> Option<bool> {
+        let (key, _) = Hub::key(target);
+        let rooms = self.hub.rooms();
+        let [later, earlier] = [later, earlier].map(|it| rooms.position(&key, &it.0));
+        Some(later? > earlier?)
+    }
+
+    fn keep_only(&self, owners: &HashSet<Owner>) {
+        self.hub.rooms().keep_only(owners);
     }
 
     async fn acknowledge(&self, press: &str, text: &str) {

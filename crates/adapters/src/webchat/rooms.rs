@@ -1,9 +1,13 @@
 //! The rooms of one web chat: who is in which, and the last frames of each, so that a page that
 //! comes back hears what it missed.
+//!
+//! A room belongs to whoever answers in it. The same chat under another agent, or under a new
+//! one of the same name, is another room with nothing in it.
 
 use super::frames::{Place, joined};
+use insula_gateway::Owner;
 use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 use tokio::sync::mpsc;
 
@@ -24,13 +28,35 @@ const ROOMS_MAX: usize = 4_096;
 /// cursor.
 pub const BEHIND_MAX: usize = 256;
 
-/// A room of one web chat: the chat, as the gateway knows it, and the topic in it.
+/// A room of one web chat: whose it is, the chat as the gateway knows it, and the topic in it.
+/// There is no room that is nobody's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RoomKey {
-    /// The chat.
-    pub chat: Box<str>,
-    /// The topic.
-    pub topic: Option<Box<str>>,
+    owner: Owner,
+    chat: Box<str>,
+    topic: Option<Box<str>>,
+}
+
+impl RoomKey {
+    /// The room of an owner at a chat and topic.
+    pub fn new(owner: Owner, chat: &str, topic: Option<&str>) -> Self {
+        Self { owner, chat: chat.into(), topic: topic.map(Into::into) }
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+}
+
+/// Something to tell a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The room it was said in, whose rights decide whether it may be heard; `None` for what is
+    /// said to this page alone.
+    pub room: Option<RoomKey>,
+    /// The frame.
+    pub frame: Arc<str>,
 }
 
 /// One page that is connected.
@@ -49,13 +75,13 @@ pub struct Rooms {
 
 struct Member {
     user: Box<str>,
-    send: mpsc::Sender<Arc<str>>,
+    send: mpsc::Sender<Told>,
 }
 
 impl Member {
     /// Tells the page something; whether it keeps up.
-    fn tell(&self, frame: Arc<str>) -> bool {
-        self.send.try_send(frame).is_ok()
+    fn tell(&self, told: Told) -> bool {
+        self.send.try_send(told).is_ok()
     }
 }
 
@@ -78,6 +104,15 @@ struct Kept {
     kind: Kind,
 }
 
+/// From when on a page hears what is said in a room.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Since {
+    /// From what is kept on.
+    Kept,
+    /// From now on.
+    Now,
+}
+
 /// What a kept frame does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
@@ -89,7 +124,7 @@ pub enum Kind {
 
 impl Rooms {
     /// A page of this user comes.
-    pub fn add(&mut self, user: &str) -> (MemberId, mpsc::Receiver<Arc<str>>) {
+    pub fn add(&mut self, user: &str) -> (MemberId, mpsc::Receiver<Told>) {
         let (send, receive) = mpsc::channel(BEHIND_MAX);
         self.next_member += 1;
         self.members.insert(self.next_member, Member { user: user.into(), send });
@@ -120,16 +155,44 @@ impl Rooms {
         self.members.values().filter(|member| &*member.user == user).count()
     }
 
-    /// A page enters a room, and is told what came after its cursor. `epoch` is this run's:
-    /// cursors of another mean nothing here.
+    /// Lets go of the rooms of anybody else than these. Pages in them hear nothing more there.
+    pub fn keep_only(&mut self, owners: &HashSet<Owner>) {
+        self.rooms.retain(|key, _| owners.contains(&key.owner));
+        self.bytes = self.rooms.values().map(|room| room.bytes).sum();
+    }
+
+    /// Whether a room's owner has forgotten since what its words were said under; if not, what
+    /// it forgot before is let go.
+    fn is_outdated(&mut self, owner: &Owner) -> bool {
+        if self.rooms.keys().any(|key| key.owner.outdates(owner)) {
+            return true;
+        }
+        if self.rooms.keys().any(|key| owner.outdates(&key.owner)) {
+            self.rooms.retain(|key, _| !owner.outdates(&key.owner));
+            self.bytes = self.rooms.values().map(|room| room.bytes).sum();
+        }
+        false
+    }
+
+    /// Where a message stands in a room, among those that were said there in this run.
+    pub fn position(&self, key: &RoomKey, message: &str) -> Option<u64> {
+        let mut kept = self.rooms.get(key)?.kept.iter().filter(|it| it.seq > 0);
+        kept.find(|it| it.kind == Kind::Message && &*it.message == message).map(|it| it.seq)
+    }
+
+    /// A page enters a room, and is told what came after its cursor, unless it may hear only what
+    /// comes from now on. `epoch` is this run's: cursors of another mean nothing here.
     pub fn join(
         &mut self,
         member: MemberId,
         key: &RoomKey,
         place: &Place,
         epoch: &str,
-        after: Option<&str>,
+        (after, since): (Option<&str>, Since),
     ) {
+        if self.is_outdated(&key.owner) {
+            return;
+        }
         self.used += 1;
         let used = self.used;
         let room = self.rooms.entry(key.clone()).or_default();
@@ -150,13 +213,13 @@ impl Rooms {
         let missed: Vec<Arc<str>> = room
             .kept
             .iter()
-            .filter(|kept| from.is_none_or(|from| kept.seq > from))
+            .filter(|kept| since == Since::Kept && from.is_none_or(|from| kept.seq > from))
             .map(|kept| kept.frame.clone())
             .collect();
         let opening: Arc<str> = joined(place, &cursor, gap).to_string().into();
         let mut told = std::iter::once(opening).chain(missed);
         let kept_up = match self.members.get(&member) {
-            Some(page) => told.all(|frame| page.tell(frame)),
+            Some(page) => told.all(|frame| page.tell(Told { room: Some(key.clone()), frame })),
             None => true,
         };
         if !kept_up {
@@ -172,6 +235,9 @@ impl Rooms {
     /// Puts what was said before this run before all that is kept of a room: the last of it, as
     /// far as there is room, and nothing that is there already.
     pub fn restore(&mut self, key: &RoomKey, epoch: &str, past: Vec<(Box<str>, Value)>) {
+        if self.is_outdated(&key.owner) {
+            return;
+        }
         let room = self.rooms.entry(key.clone()).or_default();
         if std::mem::replace(&mut room.has_past, true) {
             return;
@@ -209,8 +275,8 @@ impl Rooms {
 
     /// Tells one page something.
     pub fn whisper(&mut self, member: MemberId, frame: &Value) {
-        let text: Arc<str> = frame.to_string().into();
-        let kept_up = self.members.get(&member).is_none_or(|page| page.tell(text));
+        let told = Told { room: None, frame: frame.to_string().into() };
+        let kept_up = self.members.get(&member).is_none_or(|page| page.tell(told));
         if !kept_up {
             self.remove(member);
         }
@@ -239,6 +305,10 @@ impl Rooms {
         message: &str,
         mut frame: Value,
     ) {
+        // What was on its way when it was forgotten is not said any more.
+        if self.is_outdated(&key.owner) {
+            return;
+        }
         self.used += 1;
         let used = self.used;
         let room = self.rooms.entry(key.clone()).or_default();
@@ -269,10 +339,11 @@ impl Rooms {
 
     fn spread(&mut self, key: &RoomKey, text: &Arc<str>) {
         let Some(room) = self.rooms.get(key) else { return };
+        let told = || Told { room: Some(key.clone()), frame: text.clone() };
         let behind: Vec<MemberId> = room
             .members
             .iter()
-            .filter(|member| self.members.get(member).is_none_or(|page| !page.tell(text.clone())))
+            .filter(|member| self.members.get(member).is_none_or(|page| !page.tell(told())))
             .copied()
             .collect();
         for member in behind {
@@ -296,15 +367,19 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn owner(name: &str, life: u64, forgotten: u64) -> Owner {
+        Owner::of_life(&insula_domain::AgentId::new(name).unwrap(), life, forgotten)
+    }
+
     fn key(chat: &str) -> RoomKey {
-        RoomKey { chat: chat.into(), topic: None }
+        RoomKey::new(owner("one", 1, 0), chat, None)
     }
 
     const PLACE: Place = Place { room: None, topic: None };
 
-    fn read(frames: &mut mpsc::Receiver<Arc<str>>) -> Vec<Value> {
+    fn read(frames: &mut mpsc::Receiver<Told>) -> Vec<Value> {
         std::iter::from_fn(|| frames.try_recv().ok())
-            .map(|frame| serde_json::from_str(&frame).unwrap())
+            .map(|told| serde_json::from_str(&told.frame).unwrap())
             .collect()
     }
 
@@ -316,7 +391,7 @@ mod tests {
     fn a_page_that_comes_back_hears_what_it_missed_and_nothing_twice() {
         let mut rooms = Rooms::default();
         let (first, mut heard) = rooms.add("ann");
-        rooms.join(first, &key("a"), &PLACE, "e", None);
+        rooms.join(first, &key("a"), &PLACE, "e", (None, Since::Kept));
         say(&mut rooms, "one");
         rooms.tell(&key("b"), "e", Kind::Message, "x", json!({ "text": "elsewhere" }));
         let seen = read(&mut heard);
@@ -327,9 +402,65 @@ mod tests {
         rooms.tell(&key("a"), "e", Kind::Edit, "two", json!({ "text": "two!" }));
         rooms.tell(&key("a"), "e", Kind::Edit, "two", json!({ "text": "two!!" }));
         let (again, mut heard) = rooms.add("ann");
-        rooms.join(again, &key("a"), &PLACE, "e", Some(&cursor));
+        rooms.join(again, &key("a"), &PLACE, "e", (Some(&cursor), Since::Kept));
         let texts: Vec<Value> = read(&mut heard).iter().map(|it| it["text"].clone()).collect();
         assert_eq!(texts, [Value::Null, "two".into(), "two!!".into()]);
+    }
+
+    #[test]
+    fn rule_2_the_same_chat_of_another_owner_is_another_room() {
+        let (chat, mut rooms) = ("family", Rooms::default());
+        let at = |owner: Owner| RoomKey::new(owner, chat, None);
+        let owners = [owner("one", 1, 0), owner("two", 1, 0), owner("one", 2, 0)];
+        let (member, mut heard) = rooms.add("ann");
+        rooms.join(member, &at(owners[0].clone()), &PLACE, "e", (None, Since::Kept));
+        for (number, owner) in owners.iter().enumerate() {
+            let (key, text) = (at(owner.clone()), number.to_string());
+            rooms.tell(&key, "e", Kind::Message, &text, json!({ "text": text }));
+            rooms.tell(&key, "e", Kind::Edit, &text, json!({ "text": text }));
+            rooms.murmur(&key, &json!({ "type": "typing", "text": text }));
+        }
+        let texts: BTreeSet<String> =
+            read(&mut heard).iter().filter_map(|it| Some(it["text"].as_str()?.into())).collect();
+        assert_eq!(texts, BTreeSet::from(["0".to_owned()]));
+        for (number, owner) in owners.iter().enumerate() {
+            let (member, mut heard) = rooms.add("bob");
+            rooms.join(member, &at(owner.clone()), &PLACE, "e", (None, Since::Kept));
+            let seen = read(&mut heard);
+            assert!(seen[1..].iter().all(|it| it["text"] == number.to_string()), "{seen:?}");
+            assert_eq!(seen.len(), 3);
+        }
+    }
+
+    #[test]
+    fn what_was_forgotten_is_let_go_and_not_said_again() {
+        let mut rooms = Rooms::default();
+        let (old, new) = (owner("one", 1, 0), owner("one", 1, 1));
+        let [before, other] = ["a", "b"].map(|chat| RoomKey::new(old.clone(), chat, None));
+        rooms.tell(&before, "e", Kind::Message, "m", json!({ "text": "secret" }));
+        rooms.tell(&other, "e", Kind::Message, "m", json!({ "text": "secret" }));
+        let now = RoomKey::new(new.clone(), "a", None);
+        rooms.tell(&now, "e", Kind::Message, "n", json!({ "text": "news" }));
+        assert_eq!(rooms.rooms.keys().collect::<Vec<_>>(), [&now]);
+        // What was under way under the old mark comes to nothing.
+        rooms.tell(&before, "e", Kind::Message, "m", json!({ "text": "secret" }));
+        let (member, mut heard) = rooms.add("ann");
+        rooms.join(member, &before, &PLACE, "e", (None, Since::Kept));
+        assert_eq!(read(&mut heard), [Value::Null; 0]);
+        assert_eq!(rooms.rooms.len(), 1);
+        rooms.keep_only(&HashSet::new());
+        assert!(rooms.rooms.is_empty() && rooms.bytes == 0);
+    }
+
+    #[test]
+    fn who_may_hear_only_what_comes_is_told_nothing_that_was() {
+        let mut rooms = Rooms::default();
+        say(&mut rooms, "before");
+        let (member, mut heard) = rooms.add("ann");
+        rooms.join(member, &key("a"), &PLACE, "e", (None, Since::Now));
+        say(&mut rooms, "after");
+        let texts: Vec<Value> = read(&mut heard).iter().map(|it| it["text"].clone()).collect();
+        assert_eq!(texts, [Value::Null, "after".into()]);
     }
 
     #[test]
@@ -347,7 +478,7 @@ mod tests {
             (Some("nonsense"), true),
         ] {
             let (member, mut heard) = rooms.add("ann");
-            rooms.join(member, &key("a"), &PLACE, "e", after);
+            rooms.join(member, &key("a"), &PLACE, "e", (after, Since::Kept));
             assert_eq!(read(&mut heard)[0]["gap"], gap, "{after:?}");
         }
     }
@@ -356,7 +487,7 @@ mod tests {
     fn who_does_not_keep_up_is_cut_and_nobody_waits_for_them() {
         let mut rooms = Rooms::default();
         let (slow, mut unread) = rooms.add("ann");
-        rooms.join(slow, &key("a"), &PLACE, "e", None);
+        rooms.join(slow, &key("a"), &PLACE, "e", (None, Since::Kept));
         for number in 0..BEHIND_MAX + 10 {
             say(&mut rooms, &number.to_string());
         }

@@ -5,13 +5,13 @@ use super::frames::{
     self, Enclosed, FILES_BYTES_MAX, FILES_MAX, FRAME_BYTES_MAX, ID_BYTES_MAX, Place, Said,
     TEXT_BYTES_MAX, Words,
 };
-use super::rooms::{MemberId, RoomKey};
+use super::rooms::{MemberId, RoomKey, Since, Told};
 use super::{OURS, Shown, enclosed};
 use futures_util::future::BoxFuture;
-use insula_domain::{Address, ChatId, ChatType, TopicId, UserId};
+use insula_domain::{Address, ChatId, ChatType, TopicId, UserId, Words as Wording};
 use insula_gateway::{
-    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
-    Sender,
+    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Owner, Press,
+    Quoted, Sender,
 };
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -23,9 +23,19 @@ const ROOMS_MAX: usize = 32;
 /// Longest name of a room or a topic.
 const NAME_BYTES_MAX: usize = 64;
 
-/// Whether the bearer may talk to whoever answers at an address, and where others are, whether
-/// they are let in there. Asked every time: what somebody may do can be taken away.
-pub type May = Arc<dyn Fn(Address) -> BoxFuture<'static, bool> + Send + Sync>;
+/// Whom the bearer may hear at an address, if anybody: whoever answers there now. Asked every
+/// time, and before every frame: what somebody may do can be taken away, and who answers may be
+/// another.
+pub type May = Arc<dyn Fn(Address) -> BoxFuture<'static, Option<Hearing>> + Send + Sync>;
+
+/// Whom somebody may hear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hearing {
+    /// Whose words.
+    pub owner: Owner,
+    /// Whether also what was said before they came.
+    pub past: bool,
+}
 
 /// What was said at an address in earlier runs, as far as the bearer may see it: the last of it, in
 /// order.
@@ -52,14 +62,31 @@ pub struct Visit {
     user: UserId,
     may: May,
     past: Past,
-    joined: BTreeMap<RoomKey, Place>,
+    joined: BTreeMap<At, Joined>,
+}
+
+/// A place in the chat, whoever answers there.
+type At = (Box<str>, Option<Box<str>>);
+
+/// A room that a page is in.
+struct Joined {
+    place: Place,
+    address: Address,
+    key: RoomKey,
 }
 
 /// Somewhere in the chat, as pages and as the gateway name it.
 struct Spot {
     place: Place,
-    key: RoomKey,
+    at: At,
     address: Address,
+}
+
+impl Spot {
+    /// The room of whoever answers there.
+    fn room(&self, owner: Owner) -> RoomKey {
+        RoomKey::new(owner, &self.at.0, self.at.1.as_deref())
+    }
 }
 
 /// A frame that makes no sense: the page is at fault, and the visit ends.
@@ -92,16 +119,21 @@ impl Visit {
             }
             Said::Leave { room, topic } => {
                 if let Ok(spot) = self.spot(room, topic)
-                    && self.joined.remove(&spot.key).is_some()
+                    && let Some(joined) = self.joined.remove(&spot.at)
                 {
-                    self.hub.rooms().leave(self.member, &spot.key);
+                    self.hub.rooms().leave(self.member, &joined.key);
                     self.tell(&frames::left(&spot.place, None));
                 }
                 Ok(())
             }
             Said::Say { id, room, topic, text, mention, reply_to, files } => {
                 let what = Words { text, mention, reply_to, files };
-                self.say(&id, self.spot(room, topic), what).await;
+                let spot = self.spot(room, topic);
+                // Who answers may have changed, and whoever asks wants to hear the answer.
+                if let Ok(spot) = &spot {
+                    self.recheck_one(&spot.at).await;
+                }
+                self.say(&id, spot, what).await;
                 Ok(())
             }
             Said::Press { id, room, topic, message, data } => {
@@ -111,23 +143,44 @@ impl Visit {
         }
     }
 
-    /// Looks again whether the bearer may be in each room, and leaves those where not.
+    /// Looks again whom the bearer may hear in each room, leaves those where nobody, and goes over
+    /// to whoever answers there now.
     pub async fn recheck(&mut self) {
-        let mut lost: Vec<(RoomKey, Place)> = Vec::new();
-        for (key, place) in &self.joined {
-            let may = match self.spot(owned(&place.room), owned(&place.topic)) {
-                Ok(spot) => (self.may)(spot.address).await,
-                Err(_) => false,
-            };
-            if !may {
-                lost.push((key.clone(), place.clone()));
+        let all: Vec<At> = self.joined.keys().cloned().collect();
+        for at in all {
+            self.recheck_one(&at).await;
+        }
+    }
+
+    async fn recheck_one(&mut self, at: &At) {
+        let Some(joined) = self.joined.get(at) else { return };
+        let hearing = (self.may)(joined.address.clone()).await;
+        if hearing.as_ref().is_some_and(|it| it.owner == *joined.key.owner()) {
+            return;
+        }
+        let Some(Joined { place, address, key }) = self.joined.remove(at) else { return };
+        self.hub.rooms().leave(self.member, &key);
+        match hearing {
+            None => self.tell(&frames::left(&place, Some(NOBODY))),
+            Some(hearing) => {
+                self.enter(Spot { place, at: at.clone(), address }, hearing, Some("")).await;
             }
         }
-        for (key, place) in lost {
-            self.joined.remove(&key);
-            self.hub.rooms().leave(self.member, &key);
-            self.tell(&frames::left(&place, Some(NOBODY)));
+    }
+
+    /// Whether a page may still hear something that was said in a room, as things stand now. What
+    /// was said to the page alone it may.
+    pub async fn may_hear(&mut self, told: &Told) -> bool {
+        let Some(room) = &told.room else { return true };
+        let joined = self.joined.iter().find(|(_, joined)| joined.key == *room);
+        let Some((at, joined)) = joined else { return false };
+        let hearing = (self.may)(joined.address.clone()).await;
+        if hearing.is_some_and(|it| it.owner == *room.owner()) {
+            return true;
         }
+        let at = at.clone();
+        self.recheck_one(&at).await;
+        false
     }
 
     fn tell(&self, frame: &Value) {
@@ -143,20 +196,34 @@ impl Visit {
             Ok(spot) => spot,
             Err(why) => return self.refuse(None, "no_room", why),
         };
-        if !(self.may)(spot.address.clone()).await {
+        let Some(hearing) = (self.may)(spot.address.clone()).await else {
             return self.refuse(None, "no_room", NOBODY);
-        }
-        if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&spot.key) {
+        };
+        if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&spot.at) {
             return self.refuse(None, "too_many_rooms", "this page is in too many rooms");
         }
-        self.restore(&spot).await;
-        self.hub.rooms().join(self.member, &spot.key, &spot.place, &self.hub.epoch, after);
-        self.joined.insert(spot.key, spot.place);
+        if let Some(before) = self.joined.remove(&spot.at) {
+            self.hub.rooms().leave(self.member, &before.key);
+        }
+        self.enter(spot, hearing, after).await;
+    }
+
+    /// Enters the room of whoever answers at a spot.
+    async fn enter(&mut self, spot: Spot, hearing: Hearing, after: Option<&str>) {
+        let key = spot.room(hearing.owner);
+        let since = if hearing.past { Since::Kept } else { Since::Now };
+        if since == Since::Kept {
+            self.restore(&spot, &key).await;
+        }
+        let epoch = &self.hub.epoch;
+        self.hub.rooms().join(self.member, &key, &spot.place, epoch, (after, since));
+        let Spot { place, at, address } = spot;
+        self.joined.insert(at, Joined { place, address, key });
     }
 
     /// Brings back what was said in a room before this run, once.
-    async fn restore(&self, spot: &Spot) {
-        if !self.hub.rooms().wants_past(&spot.key) {
+    async fn restore(&self, spot: &Spot, key: &RoomKey) {
+        if !self.hub.rooms().wants_past(key) {
             return;
         }
         let past = (self.past)(spot.address.clone()).await;
@@ -167,11 +234,12 @@ impl Visit {
             (id, frame)
         });
         let frames = frames.collect();
-        self.hub.rooms().restore(&spot.key, &self.hub.epoch, frames);
+        self.hub.rooms().restore(key, &self.hub.epoch, frames);
     }
 
     async fn say(&self, id: &str, spot: Result<Spot, &'static str>, words: Words) {
-        let Some(spot) = self.admitted(id, spot).await else { return };
+        let Some((spot, hearing)) = self.admitted(id, spot).await else { return };
+        let room = spot.room(hearing.owner);
         if words.text.len() > TEXT_BYTES_MAX {
             let why = format!("the text is longer than {TEXT_BYTES_MAX} bytes");
             return self.refuse(Some(id), "too_long", &why);
@@ -189,13 +257,14 @@ impl Visit {
             id: MessageId(id.into()),
             author: None,
             is_ours: self.hub.said_by_us(id),
-            is_from_here: self.hub.rooms().has(&spot.key, id),
+            is_from_here: self.hub.rooms().has(&room, id),
             text: String::new(),
         });
         let answers_us = quoted.as_ref().is_some_and(|it| it.is_ours && it.is_from_here);
         let message = Message {
             id: MessageId(event.as_str().into()),
-            text: if named { text } else { words.text.clone() },
+            // A page has one line to type on. Names of files stand with the files.
+            words: Wording::typed(if named { &text } else { &words.text }),
             mentions_us: is_own || words.mention || named || answers_us,
             is_for_another: false,
             attachments,
@@ -203,7 +272,7 @@ impl Visit {
             group: None,
         };
         let frame = frames::said(&spot.place, &event, self.user.as_str(), &words);
-        let shown = Shown { room: spot.key, message: event.clone(), frame };
+        let shown = Shown { room, message: event.clone(), frame };
         let envelope = self.envelope(event, spot.address, Happening::Said(message));
         self.hand_over(id, envelope, Some(shown)).await;
     }
@@ -215,7 +284,7 @@ impl Visit {
         message: String,
         data: String,
     ) {
-        let Some(spot) = self.admitted(id, spot).await else { return };
+        let Some((spot, _)) = self.admitted(id, spot).await else { return };
         if message.len() > 512 || data.len() > 64 {
             return self.refuse(Some(id), "too_long", "no button of ours has that much in it");
         }
@@ -229,18 +298,24 @@ impl Visit {
     }
 
     /// The spot, if something may be said there; otherwise the page was told why not.
-    async fn admitted(&self, id: &str, spot: Result<Spot, &'static str>) -> Option<Spot> {
+    async fn admitted(
+        &self,
+        id: &str,
+        spot: Result<Spot, &'static str>,
+    ) -> Option<(Spot, Hearing)> {
         if id.is_empty() || id.len() > ID_BYTES_MAX {
             let why = format!("an id has 1 to {ID_BYTES_MAX} bytes");
             self.refuse(None, "no_id", &why);
             return None;
         }
         match spot {
-            Ok(spot) if (self.may)(spot.address.clone()).await => Some(spot),
-            Ok(_) => {
-                self.refuse(Some(id), "no_room", NOBODY);
-                None
-            }
+            Ok(spot) => match (self.may)(spot.address.clone()).await {
+                Some(hearing) => Some((spot, hearing)),
+                None => {
+                    self.refuse(Some(id), "no_room", NOBODY);
+                    None
+                }
+            },
             Err(why) => {
                 self.refuse(Some(id), "no_room", why);
                 None
@@ -286,7 +361,7 @@ impl Visit {
             None => (format!("own:{}", self.user), ChatType::Dm),
         };
         let place = Place { room: room.map(Into::into), topic: topic.clone().map(Into::into) };
-        let key = RoomKey { chat: chat.as_str().into(), topic: place.topic.clone() };
+        let at = (chat.as_str().into(), place.topic.clone());
         let address = Address {
             platform: self.hub.platform,
             account: self.hub.account.clone(),
@@ -298,7 +373,7 @@ impl Visit {
             user: Some(self.user.clone()),
             roles: Vec::new(),
         };
-        Ok(Spot { place, key, address })
+        Ok(Spot { place, at, address })
     }
 }
 
@@ -338,8 +413,4 @@ fn attachments(files: &[Enclosed]) -> Result<Vec<Attachment>, String> {
         });
     }
     Ok(all)
-}
-
-fn owned(text: &Option<Box<str>>) -> Option<String> {
-    text.as_deref().map(str::to_owned)
 }

@@ -34,10 +34,16 @@ impl Inbox for Basket {
     fn alive(&self) {}
 }
 
+fn owner(agent: &str, life: u64, forgotten: u64) -> Owner {
+    Owner::of_life(&insula_domain::AgentId::new(agent).unwrap(), life, forgotten)
+}
+
 struct Scene {
     chats: Arc<WebChats>,
     adapter: Arc<dyn Adapter>,
     basket: Arc<Basket>,
+    /// Who answers everywhere, if anybody.
+    answering: Arc<Mutex<Option<Owner>>>,
     stop: CancellationToken,
     listening: tokio::task::JoinHandle<Result<(), Fault>>,
 }
@@ -58,10 +64,11 @@ impl Scene {
         while chats.find(None).is_none() {
             tokio::task::yield_now().await;
         }
-        Self { chats, adapter, basket, stop, listening }
+        let answering = Arc::new(Mutex::new(Some(owner("a", 1, 0))));
+        Self { chats, adapter, basket, answering, stop, listening }
     }
 
-    fn enter(&self, user: &str) -> (Visit, mpsc::Receiver<Arc<str>>) {
+    fn enter(&self, user: &str) -> (Visit, mpsc::Receiver<Told>) {
         self.enter_after(user, &[])
     }
 
@@ -70,9 +77,12 @@ impl Scene {
         &self,
         user: &str,
         said: &[(Option<&str>, &str)],
-    ) -> (Visit, mpsc::Receiver<Arc<str>>) {
-        let may: May = Arc::new(|address: Address| {
-            Box::pin(std::future::ready(address.chat.as_str() != "closed"))
+    ) -> (Visit, mpsc::Receiver<Told>) {
+        let answering = self.answering.clone();
+        let may: May = Arc::new(move |address: Address| {
+            let owner = answering.lock().unwrap().clone();
+            let may = owner.filter(|_| address.chat.as_str() != "closed");
+            Box::pin(std::future::ready(may.map(|owner| Hearing { owner, past: true })))
         });
         let spoken = |(number, (user, text)): (usize, &(Option<&str>, &str))| Spoken {
             id: number.to_string().into(),
@@ -92,9 +102,9 @@ impl Scene {
     }
 }
 
-fn read(told: &mut mpsc::Receiver<Arc<str>>) -> Vec<Value> {
+fn read(told: &mut mpsc::Receiver<Told>) -> Vec<Value> {
     std::iter::from_fn(|| told.try_recv().ok())
-        .map(|frame| serde_json::from_str(&frame).unwrap())
+        .map(|told| serde_json::from_str(&told.frame).unwrap())
         .collect()
 }
 
@@ -137,7 +147,7 @@ async fn what_a_page_says_carries_its_bearer_and_its_place() {
     assert_eq!(room.topic.as_ref().unwrap().as_str(), "t");
     let mentions: Vec<bool> = heard.iter().map(|it| message(it).mentions_us).collect();
     assert_eq!(mentions, [true, false, true, true]);
-    assert_eq!(message(&heard[2]).text, "/help");
+    assert_eq!(message(&heard[2]).words.instruction(), "/help");
     assert_eq!(kinds(&read(&mut told)), ["taken"; 4]);
     // What could not be made durable is said so, and nobody's own room can be named.
     hear(&mut visit, json!({ "type": "say", "id": "poison", "text": "x" })).await;
@@ -158,6 +168,7 @@ async fn a_reply_streams_into_its_room_and_into_no_other() {
     hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
     hear(&mut bob, json!({ "type": "join" })).await;
     let target = Target {
+        owner: owner("a", 1, 0),
         chat: ChatId::new("r").unwrap(),
         chat_type: ChatType::Group,
         topic: Some(TopicId::new("t").unwrap()),
@@ -291,4 +302,66 @@ async fn the_end_of_listening_cuts_every_page() {
     assert!(scene.chats.find(None).is_none());
     hear(&mut visit, json!({ "type": "say", "id": "1", "text": "hi" })).await;
     assert!(scene.basket.0.lock().unwrap().is_empty());
+}
+
+/// A message of whoever this is, in a room.
+fn post(owner: Owner, room: &str, text: &str) -> Post {
+    let chat = ChatId::new(room).unwrap();
+    let target = Target { owner, chat, chat_type: ChatType::Group, topic: None };
+    let body = Body { markdown: text.into(), ..Body::default() };
+    Post { target, reply_to: None, idempotency: text.into(), body }
+}
+
+/// The frames that a page really hears.
+async fn heard(visit: &mut Visit, told: &mut mpsc::Receiver<Told>) -> Vec<Value> {
+    let mut frames = Vec::new();
+    while let Ok(told) = told.try_recv() {
+        if visit.may_hear(&told).await {
+            frames.push(serde_json::from_str(&told.frame).unwrap());
+        }
+    }
+    frames
+}
+
+#[tokio::test]
+async fn rule_2_who_answers_in_a_room_decides_what_is_heard_there_at_every_frame() {
+    let scene = Scene::open().await;
+    let (mut ann, mut told) = scene.enter("ann");
+    hear(&mut ann, json!({ "type": "join", "room": "r" })).await;
+    let (one, two) = (owner("a", 1, 0), owner("b", 1, 0));
+    scene.adapter.post(&post(one.clone(), "r", "of one")).await.unwrap();
+    assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["joined", "message"]);
+    // The room is another agent's now: what the first one says there is heard by nobody, and
+    // what it said is not told again.
+    *scene.answering.lock().unwrap() = Some(two.clone());
+    let late = post(one.clone(), "r", "late");
+    scene.adapter.post(&late).await.unwrap();
+    scene.adapter.typing(&late.target).await;
+    let edit = Body { markdown: "late edit".into(), ..Body::default() };
+    scene.adapter.edit(&late.target, &MessageId("agent/late".into()), &edit).await.unwrap();
+    assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["joined"]);
+    let (mut bob, mut elsewhere) = scene.enter("bob");
+    hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
+    assert_eq!(kinds(&heard(&mut bob, &mut elsewhere).await), ["joined"]);
+    scene.adapter.post(&post(two.clone(), "r", "of two")).await.unwrap();
+    for (visit, told) in [(&mut ann, &mut told), (&mut bob, &mut elsewhere)] {
+        let frames = heard(visit, told).await;
+        assert_eq!(frames[0]["text"], "of two");
+        assert_eq!(frames.len(), 1);
+    }
+    // Nobody answers: who is in the room has to leave, and hears nothing on the way.
+    *scene.answering.lock().unwrap() = None;
+    scene.adapter.post(&post(two.clone(), "r", "last")).await.unwrap();
+    assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["left"]);
+    // Another life of the same name, and the same one after it forgot: rooms with nothing in them.
+    for owner in [owner("b", 2, 0), owner("b", 1, 1)] {
+        *scene.answering.lock().unwrap() = Some(owner);
+        hear(&mut ann, json!({ "type": "join", "room": "r" })).await;
+        assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["joined"]);
+    }
+    // What is let go is gone, also for whoever answered before.
+    *scene.answering.lock().unwrap() = Some(one);
+    scene.adapter.keep_only(&HashSet::from([two]));
+    hear(&mut ann, json!({ "type": "join", "room": "r" })).await;
+    assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["joined"]);
 }

@@ -59,6 +59,7 @@ impl Delivery {
                     return Err(PostError::Later { why: why.into(), wait: None });
                 };
                 let target = Target {
+                    owner: post.target.owner.clone(),
                     chat: to.chat.clone(),
                     chat_type: ChatType::Group,
                     topic: to.topic.clone(),

@@ -48,7 +48,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use delivery::Delivery;
 use insula_config::rules;
-use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, UserId};
+use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, Source, UserId, Words};
 use insula_gateway::{
     AccountSettings, Adapter, Attachment, Body, Envelope, EventId, Fault, Features, FetchError,
     Happening, Identity, Inbox, Message, MessageId, Post, PostError, Posted, Sender, Target,
@@ -163,11 +163,12 @@ impl Webhook {
         };
         let chat = ChatId::new(chat)
             .map_err(|_| answer(400, "no_chat", "`chat` comes to no name for this payload"))?;
-        let text = match &self.template {
-            Some(template) => template.fill(payload),
+        // A program sends it: nobody typed any of it, and nothing in it is a command.
+        let words = match &self.template {
+            Some(template) => template.words(payload),
             None => {
                 let pretty = serde_json::to_string_pretty(payload).unwrap_or_default();
-                cut(pretty, RESULT_BYTES_MAX)
+                Words::foreign(Source::Fields, &cut(pretty, RESULT_BYTES_MAX))
             }
         };
         Ok(Envelope {
@@ -187,7 +188,7 @@ impl Webhook {
             at: self.world.clock.now(),
             what: Happening::Said(Message {
                 id: MessageId(event.into()),
-                text,
+                words,
                 mentions_us: true,
                 is_for_another: false,
                 attachments: Vec::new(),

@@ -1,6 +1,7 @@
 //! Templates: text with `{{ path }}` where a value of the payload goes. No loops, no calls, no
 //! second look at what a value says: a payload can't write a template.
 
+use insula_domain::{Source, Words};
 use serde_json::Value;
 
 /// Longest text a template comes to. A model reads that much, and no payload makes it more.
@@ -37,6 +38,27 @@ impl Template {
             pieces.push(Piece::Text(rest.into()));
         }
         Ok(Self(pieces))
+    }
+
+    /// The same piece by piece: what the operator wrote, and what the payload says.
+    pub fn words(&self, payload: &Value) -> Words {
+        let mut words = Words::new();
+        for piece in &self.0 {
+            let room = RESULT_BYTES_MAX.saturating_sub(words.bytes());
+            let (source, text) = match piece {
+                Piece::Text(text) => (Source::Template, text.to_string()),
+                Piece::Value(path) => {
+                    let mut text = String::new();
+                    push(&mut text, find(payload, path));
+                    (Source::Fields, text)
+                }
+            };
+            words.push_foreign(source, None, &cut(text, room));
+            if room == 0 {
+                break;
+            }
+        }
+        words
     }
 
     /// What it comes to for a payload. What is not there is left empty; what is too long is
@@ -125,6 +147,9 @@ mod tests {
         ] {
             assert_eq!(Template::parse(template).unwrap().fill(&payload), expected, "{template}");
         }
+        let made = Template::parse("/approve {{ repository.full_name }}").unwrap().words(&payload);
+        assert_eq!(made.all(), "/approve acme/app");
+        assert_eq!((made.said().as_str(), made.instruction()), ("", ""));
         assert_eq!(Template::parse("{{ . }}").unwrap().fill(&json!([1, "a"])), r#"[1,"a"]"#);
     }
 
@@ -139,5 +164,7 @@ mod tests {
         let filled = Template::parse("x{{ a }}{{ a }}").unwrap().fill(&long);
         assert!(filled.len() <= RESULT_BYTES_MAX + '…'.len_utf8());
         assert!(filled.ends_with('…'));
+        let made = Template::parse("x{{ a }}{{ a }}{{ a }}").unwrap().words(&long);
+        assert!(made.bytes() <= RESULT_BYTES_MAX + 4 * '…'.len_utf8());
     }
 }

@@ -79,7 +79,7 @@ impl Scene {
 
 fn post(text: &str) -> Post {
     let target =
-        Target { chat: ChatId::new("acme").unwrap(), chat_type: ChatType::Channel, topic: None };
+        Target { owner: owner(), chat: ChatId::new("acme").unwrap(), chat_type: ChatType::Channel, topic: None };
     let body = Body { markdown: text.to_owned(), ..Body::default() };
     Post { target, reply_to: Some(MessageId("event:7".into())), idempotency: "key-1".into(), body }
 }
@@ -106,7 +106,7 @@ async fn a_payload_becomes_a_message_of_the_account_whatever_it_says() {
     let answer = webhook.receive(scene.request(&payload.to_string()), &scene.inbox).await;
     assert_eq!(answer.status, 202);
     let envelope = scene.only();
-    assert_eq!(said(&envelope).text, "red: {{ delivery }}");
+    assert_eq!(said(&envelope).words.all(), "red: {{ delivery }}");
     assert_eq!(envelope.event, EventId("event:7".into()));
     assert!(said(&envelope).mentions_us);
     let address = &envelope.address;
@@ -258,4 +258,9 @@ fn settings_that_make_no_webhook_say_why() {
         let fault = scene.makers.make(&Scene::settings(values)).err().unwrap();
         assert!(matches!(&fault, Fault::Refused(why) if why.contains(word)), "{word}: {fault}");
     }
+}
+
+/// Whose words these are.
+fn owner() -> insula_gateway::Owner {
+    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }

@@ -16,8 +16,6 @@ const WIPE: &str = "\r\x1b[2K";
 const SIGNS: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 /// How often the line in flight changes.
 pub const TICK: Duration = Duration::from_millis(120);
-/// Lines of a command that are shown before it is allowed.
-const WHAT_LINES_MAX: usize = 40;
 /// Waiting is not worth telling before this.
 const WAIT_UNTOLD: Duration = Duration::from_secs(2);
 /// What of a child's goal is shown, in characters: a line.
@@ -136,7 +134,8 @@ impl Display {
                 self.end_text(&mut out);
                 let Approval { id, tool, what, rule } = asked;
                 self.note(&mut out, &format!("? {tool} needs approval ({rule}):"));
-                for line in what.lines().take(WHAT_LINES_MAX) {
+                // All of it: what is allowed is what is seen.
+                for line in what.lines() {
                     self.note(&mut out, &format!("    {line}"));
                 }
                 let how = match self.around {

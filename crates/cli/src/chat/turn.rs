@@ -196,9 +196,8 @@ struct Question {
 fn waits(talk: &Talk, asked: &Approval) -> String {
     let Approval { id, tool, what, rule } = asked;
     format!(
-        "{} waits for approval of {tool} ({rule}): {}\nanswer in another terminal: `insula approvals approve {id}`, or `insula approvals deny {id}`",
+        "{} waits for approval of {tool} ({rule}):\n{what}\nanswer in another terminal: `insula approvals approve {id}`, or `insula approvals deny {id}`",
         talk.agent,
-        what.split_whitespace().collect::<Vec<_>>().join(" "),
     )
 }
 

@@ -8,7 +8,7 @@ use crate::reach::{Reach, part};
 use crate::setting::Answer;
 use serde_json::{Value, json};
 
-/// Longest command in a list; a list is for finding.
+/// Longest call in the list of grants, which is for finding.
 const WHAT_CHARS_MAX: usize = 100;
 
 /// Runs it.
@@ -81,10 +81,17 @@ pub fn table(waiting: &Value) {
             text(approval, "asked_by"),
             text(approval, "rule"),
             text(approval, "expires_at"),
-            line(approval),
+            text(approval, "tool"),
         ]
     });
-    output::table(&["id", "agent", "asked by", "rule", "until", "what"], rows);
+    output::table(&["id", "agent", "asked by", "rule", "until", "tool"], rows);
+    // All of each: who answers has seen what they allow.
+    for approval in waiting {
+        output::line(&format!("\n{}, {}:", text(approval, "id"), text(approval, "tool")));
+        for line in text(approval, "what").lines() {
+            output::line(&format!("  {line}"));
+        }
+    }
 }
 
 /// Prints what an agent was granted.
@@ -115,5 +122,8 @@ fn granted(grants: &Value, agent: &str) {
 fn line(value: &Value) -> String {
     let what = text(value, "what");
     let line: String = what.split_whitespace().collect::<Vec<_>>().join(" ");
-    line.chars().take(WHAT_CHARS_MAX).collect()
+    match line.char_indices().nth(WHAT_CHARS_MAX) {
+        Some((at, _)) => format!("{}…", &line[..at]),
+        None => line,
+    }
 }

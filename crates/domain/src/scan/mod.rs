@@ -135,6 +135,11 @@ pub fn reveal(text: &str) -> String {
     out
 }
 
+/// The Latin letter that another one passes for, if it does.
+pub fn look_alike(character: char) -> Option<char> {
+    confusable::latin(character)
+}
+
 /// The same without what can't be seen: for finding words in it.
 pub fn visible(text: &str) -> String {
     let hidden = |c: char| c.is_control() && !c.is_whitespace() || invisible::is_invisible(c);

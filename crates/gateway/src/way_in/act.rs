@@ -1,6 +1,7 @@
 //! Carries out commands. Who may is asked once, for all of them, where it is asked for buttons,
 //! plain words and the API as well.
 
+use super::answering::{Meant, which};
 use super::commands::{self, Command, For, Typed};
 use super::{Visitor, WayIn};
 use insula_domain::{Address, Asker, ChatId, TopicId};
@@ -232,10 +233,18 @@ impl WayIn {
         if let Some(named) = all.iter().find(|it| *it.id == *word) {
             return Ok((named.id.clone(), rest.trim()));
         }
-        match here.as_slice() {
-            [] => Err("nothing waits for approval here".to_owned()),
-            [one] => Ok((one.id.clone(), argument)),
-            several => Err(super::said::which(several)),
+        if here.is_empty() {
+            return Err("nothing waits for approval here".to_owned());
+        }
+        let meant = self.meant_here(visitor, &here).await;
+        match meant.map_err(|error| told(visitor.agent, "approvals can't be read", &error))? {
+            Meant::One(id) => Ok((id, argument)),
+            Meant::Several => Err(which(&here)),
+            Meant::None => Err(
+                "what waits was not shown here before you said that; say the id too, as it \
+                 stands in the question"
+                    .to_owned(),
+            ),
         }
     }
 

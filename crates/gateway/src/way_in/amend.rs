@@ -9,7 +9,7 @@ use crate::adapter::NotTaken;
 use crate::envelope::MessageId;
 use insula_domain::{Address, AgentId};
 use insula_runtime::turn::{Around, SubmitError};
-use insula_store::{Part, StoreError};
+use insula_store::StoreError;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -59,7 +59,7 @@ impl WayIn {
     pub(super) fn named(&self, agent: &AgentId, messages: &[Kept]) -> Vec<Box<str>> {
         let name = |kept: &Kept| {
             let name = name(&kept.address()?, &kept.message);
-            self.last_said.note(agent, &name, &kept.text);
+            self.last_said.note(agent, &name, &kept.words.all());
             Some(name)
         };
         messages.iter().filter_map(name).collect()
@@ -69,15 +69,14 @@ impl WayIn {
     pub(super) async fn amend(&self, visitor: &Visitor<'_>, edit: &Kept) -> Result<(), NotTaken> {
         let Visitor { agent, guest, envelope, .. } = visitor;
         let name = name(&envelope.address, &edit.message);
-        let is_news = self.last_said.note(&agent.id, &name, &edit.text);
-        if edit.text.len() > TEXT_BYTES_MAX || !is_news {
+        let is_news = self.last_said.note(&agent.id, &name, &edit.words.all());
+        if edit.words.bytes() > TEXT_BYTES_MAX || !is_news {
             return Ok(());
         }
         let (address, user) = (&envelope.address, guest.principal.user.clone());
         let session = agent.session_key(address);
         let mut inbound = self.inbound(agent, &session, address, user, edit, edit);
-        let text = words::edited(address.platform.as_str(), edit, session.user.is_none());
-        inbound.parts = vec![Part::Text(text)];
+        inbound.parts = words::edited(address.platform.as_str(), edit, session.user.is_none());
         match self.engine.amend(&name, &inbound, &Around::default()).await {
             Ok(_) | Err(SubmitError::Known { .. }) => Ok(()),
             Err(SubmitError::Store(StoreError::TooLong { .. })) => Ok(()),

@@ -107,7 +107,7 @@ impl WayIn {
             let content = match fetched {
                 Ok(content) => content,
                 Err(why) => {
-                    parts.push(Part::Text(note(&format!("sent along: {what}; {why}"))));
+                    parts.push(Part::Beside(note(&format!("sent along: {what}; {why}"))));
                     continue;
                 }
             };
@@ -125,7 +125,7 @@ impl WayIn {
                     format!("sent along: {what}; it could not be kept")
                 }
             };
-            parts.push(Part::Text(note(&told)));
+            parts.push(Part::Beside(note(&told)));
             let fits = shown.0 < PICTURES_MAX && shown.1 + content.len() <= PICTURE_BYTES_MAX;
             if let Some(media_type) = is.filter(|_| sees && fits) {
                 shown = (shown.0 + 1, shown.1 + content.len());

@@ -173,6 +173,20 @@ pub(super) fn plain_answer(text: &str) -> Option<PlainAnswer> {
     }
 }
 
+/// Letters of an approval's id, so that no word passes for one.
+const ID_LEN: usize = 12;
+
+/// Whether a text is nothing but a yes or a no, alone or with the id of what it answers behind it.
+pub(super) fn worded_answer(text: &str) -> Option<(PlainAnswer, Option<&str>)> {
+    if let Some(answer) = plain_answer(text) {
+        return Some((answer, None));
+    }
+    let (answer, id) = text.trim().rsplit_once(char::is_whitespace)?;
+    let id = id.trim_matches('`');
+    let is_id = id.len() == ID_LEN && id.chars().all(|it| it.is_ascii_alphanumeric());
+    plain_answer(answer.trim_end_matches([',', ':'])).filter(|_| is_id).map(|it| (it, Some(id)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -202,6 +216,17 @@ mod tests {
         }
         assert!(!help(false).contains("/pair") && help(true).contains("/pair"));
         assert!(help(false).contains("/forget WHAT"));
+    }
+
+    #[test]
+    fn an_answer_may_name_what_it_answers() {
+        let yes = PlainAnswer::Yes;
+        assert_eq!(worded_answer("ok"), Some((yes, None)));
+        assert_eq!(worded_answer("ok 0123456789ab"), Some((yes, Some("0123456789ab"))));
+        assert_eq!(worded_answer("Yes, `0123456789ab`"), Some((yes, Some("0123456789ab"))));
+        for text in ["ok then", "ok 0123456789abc", "fine 0123456789ab", "ok 0123-5678-ab", ""] {
+            assert_eq!(worded_answer(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -48,7 +48,9 @@ impl WayIn {
             return Ok(Dispatched::Go(agent, envelope));
         };
         let reserved = agent.id.clone();
-        let mut text = message.text.clone();
+        // Hooks read all of it; only what they change is theirs.
+        let before = message.words.all();
+        let mut text = before.clone();
         let mut station = 0;
         let mut moved = 0;
         while let Some((event, owner)) = STATIONS.get(station).copied() {
@@ -87,7 +89,9 @@ impl WayIn {
             daemon.move_event(event_key(&envelope), &agent.id, &self.house.fence).await?;
         }
         if let Happening::Said(message) = &mut envelope.what {
-            message.text = text;
+            if text != before {
+                message.words = message.words.rewritten(&text);
+            }
         }
         Ok(Dispatched::Go(agent, envelope))
     }

@@ -1,7 +1,7 @@
 //! What happens in chats besides talking: edits, deletions, buttons, and people and bots that
 //! come and go.
 
-use super::kept::{Kept, target};
+use super::kept::Kept;
 use super::queue::Chat;
 use super::said::chat_name;
 use super::{Visitor, WayIn, bounded};
@@ -9,7 +9,7 @@ use crate::adapter::NotTaken;
 use crate::envelope::{Happening, Message, MessageId, Press};
 use crate::post::PostError;
 use crate::way_out::Choice;
-use insula_domain::{Address, ChatId, ChatType, Standing, UserId};
+use insula_domain::{Address, ChatId, ChatType, Source, Standing, UserId, Words};
 use insula_runtime::AgentContext;
 use insula_runtime::access::{Guest, Visit};
 use insula_store::{AgentCommand, DoorCommand, SessionRef};
@@ -110,7 +110,7 @@ impl WayIn {
                 }
                 let message = Message {
                     id: press.message.clone(),
-                    text: text.clone(),
+                    words: Words::foreign(Source::Choice, &text),
                     mentions_us: true,
                     is_for_another: false,
                     attachments: vec![],
@@ -137,7 +137,8 @@ impl WayIn {
             return Ok(());
         }
         if let Some(adapter) = self.lines.adapter(address.platform, &address.account)
-            && let Err(error) = adapter.join(&target(address)).await
+            && let Err(error) =
+                adapter.join(&visitor.place().target(self.owner_of(agent))).await
         {
             tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
             if matches!(error, PostError::Never { .. }) {

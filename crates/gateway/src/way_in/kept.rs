@@ -2,7 +2,7 @@
 //! another process.
 
 use crate::envelope::{Attachment, AttachmentKind, Envelope, Message, MessageId, Quoted};
-use crate::post::Target;
+use insula_domain::words::{Piece, Source, Words};
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
 };
@@ -26,7 +26,11 @@ pub(super) struct Kept {
     /// What its sender is called.
     pub(super) name: String,
     /// What was said.
-    pub(super) text: String,
+    #[serde(default, with = "pieces")]
+    pub(super) words: Words,
+    /// What was said, as versions wrote it that did not tell pieces apart.
+    #[serde(default, skip_serializing)]
+    text: String,
     /// What it replies to, as far as the asker may see it.
     pub(super) quoted: Option<KeptQuote>,
     /// What came with it.
@@ -36,6 +40,44 @@ pub(super) struct Kept {
     /// Whether it looks cut off.
     #[serde(default)]
     pub(super) is_long: bool,
+}
+
+/// How words are stored: each piece, and what it is where its sender did not type it.
+mod pieces {
+    use super::{Piece, Source, Words};
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    struct Kept {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+        text: String,
+    }
+
+    pub(super) fn serialize<S: Serializer>(words: &Words, to: S) -> Result<S::Ok, S::Error> {
+        let kept = words.pieces().iter().map(|piece| match piece {
+            Piece::Typed(text) => Kept { source: None, by: None, text: text.clone() },
+            Piece::Foreign(it) => Kept {
+                source: Some(it.source.as_str().to_owned()),
+                by: it.by.clone(),
+                text: it.text.clone(),
+            },
+        });
+        to.collect_seq(kept)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Words, D::Error> {
+        let mut words = Words::new();
+        for Kept { source, by, text } in Vec::<Kept>::deserialize(from)? {
+            match source {
+                None => words.push_typed(&text),
+                Some(source) => words.push_foreign(Source::parse(&source), by.as_deref(), &text),
+            }
+        }
+        Ok(words)
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,7 +160,8 @@ impl Kept {
             place: Place::of(&envelope.address),
             known: known.to_string(),
             name: envelope.sender.name.to_string(),
-            text: message.text.clone(),
+            words: message.words.clone(),
+            text: String::new(),
             quoted: message.quoted.as_ref().and_then(quote),
             attachments: attachments.map(KeptAttachment::from).collect(),
             album: message.group.as_deref().map(str::to_owned),
@@ -134,7 +177,12 @@ impl Kept {
 
     /// As it was stored; `None` for what no version of this wrote.
     pub(super) fn read(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok()
+        let mut kept: Self = serde_json::from_str(text).ok()?;
+        if kept.words.is_empty() {
+            // Who typed what of it is not known any more.
+            kept.words = Words::foreign(Source::Other, &std::mem::take(&mut kept.text));
+        }
+        Some(kept)
     }
 
     /// Where it was said, by the id that the platform gave its sender.
@@ -206,15 +254,6 @@ impl Place {
     }
 }
 
-/// Where a reply to something said at an address goes.
-pub(super) fn target(address: &Address) -> Target {
-    Target {
-        chat: address.chat.clone(),
-        chat_type: address.chat_type,
-        topic: address.topic.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -238,7 +277,12 @@ mod tests {
     fn message(quoted: Option<Quoted>) -> Message {
         Message {
             id: MessageId("5".into()),
-            text: "hello ⟦\u{202e}".to_owned(),
+            words: {
+                let mut words = Words::typed("hello ⟦\u{202e}");
+                words.push_foreign(Source::Forwarded, Some("Eve"), "passed on");
+                words.push_typed(" and so on");
+                words
+            },
             mentions_us: true,
             is_for_another: false,
             attachments: vec![Attachment {
@@ -281,6 +325,13 @@ mod tests {
             assert_eq!(read.attachments[0].attachment(), said.attachments[0]);
         }
         assert_eq!(Kept::read("{}"), None);
+    }
+
+    #[test]
+    fn what_an_older_version_kept_was_typed_by_nobody() {
+        let old = r#"{"event":"e","message":"1","place":{"platform":"telegram","account":"a","chat":"c","chat_type":"group","topic":null,"parent":null,"guild":null,"team":null,"user":null,"roles":[]},"known":"","name":"","text":"/approve x","quoted":null,"attachments":[],"album":null}"#;
+        let kept = Kept::read(old).unwrap();
+        assert_eq!(kept.words, Words::foreign(Source::Other, "/approve x"));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod act;
 mod amend;
+mod answering;
 mod asleep;
 mod attachments;
 mod burst;
@@ -26,6 +27,7 @@ use crate::adapter::NotTaken;
 use crate::door::{self, Told};
 use crate::envelope::{Envelope, Happening};
 use crate::lines::Lines;
+use crate::owner::Owner;
 use crate::post::Body;
 use crate::way_out::{Place, WayOut};
 use amend::LastSaid;
@@ -224,10 +226,8 @@ impl WayIn {
         let Happening::Said(message) = &envelope.what else { return Ok(Concern::Ours) };
         Ok(match said::heed(agent, &envelope.address, message) {
             _ if message.is_for_another => Concern::Others,
-            // An admin's yes may answer a question without being addressed to anybody.
-            Heed::Pass if guest.is_admin() && commands::plain_answer(&message.text).is_some() => {
-                Concern::Ours
-            }
+            // An admin's yes that names what it answers needs to be addressed to nobody.
+            Heed::Pass if guest.is_admin() && answering::names_one(message) => Concern::Ours,
             Heed::Pass => Concern::Others,
             Heed::Answer | Heed::Observe => Concern::Ours,
         })
@@ -250,7 +250,9 @@ impl WayIn {
                         return Ok(());
                     }
                     // Nothing of a stranger's is kept, and a code is kept as a hash.
-                    self.whisper(agent.clone(), Place::of(&envelope.address), told).await;
+                    let place = Place::of(&envelope.address);
+                    let owner = Owner::at_the_door(&self.house, agent);
+                    self.whisper_to(owner, agent.clone(), place, told).await;
                 }
                 Ok(())
             }
@@ -278,7 +280,7 @@ impl WayIn {
         let address = &envelope.address;
         let adapter = self.lines.adapter(address.platform, &address.account);
         let Some(adapter) = adapter else { return false };
-        match adapter.join(&kept::target(address)).await {
+        match adapter.join(&Place::of(address).target(self.owner_of(agent))).await {
             Ok(()) => true,
             Err(error) => {
                 tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
@@ -366,7 +368,7 @@ impl WayIn {
         }
         let Some(guest) = self.admit(agent, envelope).await? else { return Ok(false) };
         let visitor = Visitor { agent, guest, envelope, event: event_name(envelope) };
-        Ok(self.while_paused(&visitor, &message.text).await)
+        Ok(self.while_paused(&visitor, message.words.instruction()).await)
     }
 
     /// Says something of the gateway's own.
@@ -414,6 +416,22 @@ impl WayIn {
     /// Says something at once and keeps nothing of it. Nobody waits for a platform that is slow
     /// to take it, unless too many lines are on their way already.
     async fn whisper(&self, agent: Arc<AgentContext>, place: Place, markdown: String) {
+        let owner = self.owner_of(&agent);
+        self.whisper_to(owner, agent, place, markdown).await;
+    }
+
+    /// Whose conversations an agent's are, as of now.
+    fn owner_of(&self, agent: &AgentContext) -> Owner {
+        Owner::of(&self.house, agent)
+    }
+
+    async fn whisper_to(
+        &self,
+        owner: Owner,
+        agent: Arc<AgentContext>,
+        place: Place,
+        markdown: String,
+    ) {
         let room = {
             let mut agents = self.lines_out.lock().unwrap_or_else(PoisonError::into_inner);
             let new = || Arc::new(Semaphore::new(LINES_OUT_MAX));
@@ -424,7 +442,7 @@ impl WayIn {
         let out = self.out.clone();
         tokio::spawn(async move {
             let _permit = permit;
-            out.say(Some(&agent), &place, Body { markdown, ..Body::default() }).await;
+            out.say(&agent, owner, &place, Body { markdown, ..Body::default() }).await;
         });
     }
 

@@ -1,6 +1,6 @@
 //! What somebody said who may: a command, an answer to a question, context, or a turn.
 
-use super::commands::{self, PlainAnswer, Typed};
+use super::commands::{self, Typed};
 use super::kept::Kept;
 use super::queue::Chat;
 use super::{Visitor, WayIn, bounded};
@@ -9,7 +9,7 @@ use crate::envelope::{AttachmentKind, Message};
 use insula_domain::{Address, Audience, ChatType, Heed};
 use insula_runtime::AgentContext;
 use insula_runtime::access::Visit;
-use insula_runtime::approvals::{Answer, Reach};
+use insula_runtime::approvals::Answer;
 use insula_store::{AgentCommand, Approval, DoorCommand, NewInbox, SessionRef, StoreError};
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl WayIn {
                 Ok(())
             }
             Heed::Observe => self.observe(visitor, message).await,
-            Heed::Answer => match commands::read(&message.text) {
+            Heed::Answer => match commands::read(message.words.instruction()) {
                 Typed::Command(command, argument) => {
                     self.house.visits.count(Visit::Command);
                     self.go_ahead(visitor);
@@ -126,35 +126,6 @@ impl WayIn {
         Ok(done.kept())
     }
 
-    /// Takes a bare yes or no for the answer to what waits in this conversation; whether
-    /// something does. Whether it counts is decided where all answers are.
-    async fn answers(
-        &self,
-        visitor: &Visitor<'_>,
-        message: &Message,
-        heed: Heed,
-    ) -> Result<bool, NotTaken> {
-        let Some(said) = commands::plain_answer(&message.text) else { return Ok(false) };
-        let may = heed == Heed::Answer || visitor.guest.is_admin();
-        if !may || !message.attachments.is_empty() {
-            return Ok(false);
-        }
-        let waiting = self.waiting_here(visitor).await?;
-        let told = match waiting.as_slice() {
-            [] => return Ok(false),
-            [one] => {
-                let answer = match said {
-                    PlainAnswer::Yes => Answer::Approve(Reach::Once),
-                    PlainAnswer::No => Answer::Deny(None),
-                };
-                self.answer(visitor, &one.id, answer).await
-            }
-            several => which(several),
-        };
-        self.say(visitor, told).await;
-        Ok(true)
-    }
-
     /// What waits for an answer in this conversation.
     pub(super) async fn waiting_here(
         &self,
@@ -183,17 +154,6 @@ impl WayIn {
             Err(error) => error.to_string(),
         }
     }
-}
-
-/// Asks which of several is meant.
-pub(super) fn which(waiting: &[Approval]) -> String {
-    let lines = waiting.iter().map(|it| format!("{}: {}", it.id, first_line(&it.what)));
-    let lines: Vec<String> = lines.collect();
-    format!("several calls wait; say `/approve ID` or `/deny ID`\n{}", lines.join("\n"))
-}
-
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(100).collect()
 }
 
 /// What an agent calls a chat that messages are in, whatever conversation they belong to.

@@ -48,7 +48,7 @@ impl WayIn {
         message: &Message,
     ) -> Result<(), NotTaken> {
         let Visitor { agent, guest, envelope, .. } = visitor;
-        if message.text.len() > TEXT_BYTES_MAX {
+        if message.words.bytes() > TEXT_BYTES_MAX {
             self.note(visitor).await?;
             self.say(visitor, "this is too long for one message; send it as a file").await;
             return Ok(());
@@ -88,9 +88,9 @@ impl WayIn {
         Sign {
             session: session.to_string().into(),
             sender: visitor.guest.name().into(),
-            is_long: burst::is_long(&message.text, units),
+            is_long: burst::is_long(&message.words.all(), units),
             album: message.group.clone(),
-            bytes: message.text.len(),
+            bytes: message.words.bytes(),
         }
     }
 
@@ -123,7 +123,7 @@ impl WayIn {
             sender: row.sender.clone(),
             is_long: kept.is_long,
             album: kept.album.as_deref().map(Into::into),
-            bytes: kept.text.len(),
+            bytes: kept.words.bytes(),
         };
         let entered = self.chats.enter(spot.clone()).await;
         let now = self.house.world.clock.elapsed();
@@ -217,14 +217,10 @@ impl WayIn {
         let place = Place::of(&address);
         let mut inbound = self.inbound(agent, session, &address, user, first, last);
         let platform = address.platform.as_str();
-        let mut parts = Vec::new();
-        let said = words::said(platform, messages, session.user.is_none());
-        if !said.is_empty() {
-            parts.push(Part::Text(said));
-        }
+        let mut parts = words::said(platform, messages, session.user.is_none());
         parts.extend(self.attached(agent, &inbound, messages).await.map_err(NoTurn::Store)?);
         if parts.is_empty() {
-            parts.push(Part::Text(words::note("something without words")));
+            parts.push(Part::Beside(words::note("something without words")));
         }
         inbound.parts = parts;
         let around = self.around(agent, session, messages, rows).await.map_err(NoTurn::Store)?;

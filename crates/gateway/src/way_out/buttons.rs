@@ -16,14 +16,13 @@ use insula_store::{
     AgentCommand, Content, Delivery, DeliveryId, DeliveryState, Enqueue, NewButton, OutboxCommand,
     SessionId, SessionRef, SessionState, StoreError, TurnId,
 };
+use insula_world::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest data that a platform takes along with a button.
 pub const BUTTON_DATA_BYTES_MAX: usize = 64;
-/// Longest description of a call in a chat, in characters; the rest is in `insula approvals`.
-const WHAT_CHARS_MAX: usize = 1_500;
 /// Longest words on a button, in characters.
 const LABEL_CHARS_MAX: usize = 40;
 /// How often it is tried to say the outcome of a question under it.
@@ -83,7 +82,8 @@ impl Question {
     }
 
     fn text(&self) -> String {
-        let what = cut(&self.what, WHAT_CHARS_MAX);
+        // All of it, in as many messages as it takes; the buttons stand under the last.
+        let what = &self.what;
         // Longer than any run of its own in what is shown.
         let longest = what.split(|c| c != '`').map(str::len).max().unwrap_or(0);
         let fence = "`".repeat(longest.max(2) + 1);
@@ -102,7 +102,36 @@ const HOW_TO_DECIDE: &str = "\nAn admin of this agent answers: ";
 pub(super) const HOW_TO_ANSWER: &str =
     "\n\n(To answer, reply with the number or in your own words.)";
 
+/// How far a question was shown in its chat.
+pub(crate) struct Shown {
+    /// Where.
+    pub(crate) place: Place,
+    /// The messages it is in, in order.
+    pub(crate) messages: Vec<MessageId>,
+    /// Whether all of it was.
+    pub(crate) is_whole: bool,
+    /// Since when it is as it is now.
+    pub(crate) at: Timestamp,
+}
+
 impl WayOut {
+    /// How far a question was shown; `None` where it is on its way to no chat.
+    pub(crate) async fn shown(
+        &self,
+        agent: &AgentContext,
+        id: &str,
+    ) -> Result<Option<Shown>, StoreError> {
+        let asked = agent.store.delivery_named(&Question::name(id)).await?;
+        Ok(asked.and_then(|asked| {
+            Some(Shown {
+                place: Place::restored(&asked.to)?,
+                messages: asked.sent.iter().map(|it| MessageId(it.message.clone())).collect(),
+                is_whole: asked.state == DeliveryState::Sent,
+                at: asked.changed_at,
+            })
+        }))
+    }
+
     /// What a pressed button means; `None` for one that this agent never made, or whose
     /// question is no longer open.
     pub async fn find_button(&self, agent: &AgentContext, data: &str) -> Option<Choice> {
@@ -314,7 +343,8 @@ impl WayOut {
             }
             let body = Body { markdown, ..Body::default() };
             let message = MessageId(last.message.clone());
-            let edited = self.bounded(adapter.edit(&place.target, &message, &body)).await;
+            let target = place.target(self.owner(agent));
+            let edited = self.bounded(adapter.edit(&target, &message, &body)).await;
             match edited {
                 Ok(()) => return Ok(()),
                 Err(PostError::Later { wait, .. }) if attempt < OUTCOME_TRIES => {

@@ -75,15 +75,15 @@ impl WayOut {
         turn: TurnHandle,
     ) {
         if let Some(message) = &reply_to {
-            self.mark_read(&place, message.clone());
+            self.mark_read(&agent, &place, message.clone());
         }
         self.begin(agent, place, reply_to, turn, Since::Now);
     }
 
     /// Shows that what was said was heard, where the platform shows that. Nobody waits for it.
-    fn mark_read(&self, place: &Place, message: MessageId) {
+    fn mark_read(&self, agent: &AgentContext, place: &Place, message: MessageId) {
         let Some(adapter) = self.lines.adapter(place.platform, &place.account) else { return };
-        let (target, stop) = (place.target.clone(), self.stop.clone());
+        let (target, stop) = (place.target(self.owner(agent)), self.stop.clone());
         let clock = self.house.world.clock.clone();
         self.tasks.spawn(async move {
             tokio::select! {
@@ -292,7 +292,8 @@ impl View {
     fn typing(&self) -> (Option<Running<()>>, Duration) {
         let lasts = self.adapter().and_then(|it| it.features().typing.map(|lasts| (it, lasts)));
         let Some((adapter, lasts)) = lasts else { return (None, Duration::from_secs(5)) };
-        let (way_out, target) = (self.way_out.clone(), self.place.target.clone());
+        let way_out = self.way_out.clone();
+        let target = self.place.target(way_out.owner(&self.agent));
         let typing = async move {
             let typing = async {
                 adapter.typing(&target).await;
@@ -392,7 +393,7 @@ impl Show {
         let begun = OutboxCommand::ProvisionalBegun { turn };
         way_out.change(&agent, vec![AgentCommand::Outbox(begun)]).await?;
         let post = Post {
-            target: place.target.clone(),
+            target: place.target(way_out.owner(&agent)),
             reply_to,
             idempotency: idempotency(origin.delivery_key, 1),
             body,
@@ -411,8 +412,9 @@ impl Show {
     }
 
     async fn again(self, message: MessageId) -> Shown {
-        let Self { way_out, place, adapter, body, .. } = self;
-        match way_out.bounded(adapter.edit(&place.target, &message, &body)).await {
+        let Self { way_out, agent, place, adapter, body, .. } = self;
+        let target = place.target(way_out.owner(&agent));
+        match way_out.bounded(adapter.edit(&target, &message, &body)).await {
             Ok(()) => Shown::In(message),
             Err(error) => later(&way_out, &place, error),
         }

@@ -252,7 +252,8 @@ impl WayOut {
             (Provisional::None, _) => Ok(Some(self.post(sending, body).await?)),
             (Provisional::Shown(shown), Some(_)) => {
                 let shown = MessageId(shown.clone());
-                match self.bounded(adapter.edit(&place.target, &shown, body)).await {
+                let target = place.target(self.owner(agent));
+                match self.bounded(adapter.edit(&target, &shown, body)).await {
                     Err(PostError::Never { .. }) => {
                         self.change(agent, lost()).await?;
                         Ok(None)
@@ -271,7 +272,8 @@ impl WayOut {
                     Some(Ok(message)) => message,
                     other => return Ok(Some(other)),
                 };
-                let edited = self.bounded(adapter.edit(&place.target, &message, body)).await;
+                let target = place.target(self.owner(agent));
+                let edited = self.bounded(adapter.edit(&target, &message, body)).await;
                 Ok(Some(Some(edited.map(|()| message))))
             }
             _ => {
@@ -309,7 +311,7 @@ impl WayOut {
         let number = delivery.sent.len() + 1;
         let reply_to = delivery.to.reply_to.clone().filter(|_| number == 1).map(MessageId);
         let post = Post {
-            target: place.target.clone(),
+            target: place.target(self.owner(agent)),
             reply_to,
             idempotency: idempotency(delivery.key, number),
             body: body.clone(),

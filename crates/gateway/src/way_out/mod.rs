@@ -21,6 +21,7 @@ pub use lane::SILENT;
 pub use place::Place;
 
 use crate::lines::Lines;
+use crate::owner::Owner;
 use crate::post::PostError;
 use accounts::{AccountKey, Accounts, Door, Whom};
 use insula_domain::{AccountId, AgentId, Platform, SessionKey};
@@ -154,6 +155,11 @@ impl WayOut {
     fn desk(&self) -> MutexGuard<'_, Desk> {
         // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whose conversations an agent's are, as of now.
+    fn owner(&self, agent: &AgentContext) -> Owner {
+        Owner::of(&self.house, agent)
     }
 
     fn now(&self) -> Duration {

@@ -1,6 +1,7 @@
 //! A place to send to, and its form in the store.
 
 use crate::envelope::MessageId;
+use crate::owner::Owner;
 use crate::post::Target;
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, TopicId};
 use insula_store::{Destination, Lane};
@@ -12,16 +13,31 @@ pub struct Place {
     pub platform: Platform,
     /// Our account on it.
     pub account: AccountId,
-    /// Where there.
-    pub target: Target,
+    /// The chat.
+    pub chat: ChatId,
+    /// What kind of chat.
+    pub chat_type: ChatType,
+    /// The topic in it.
+    pub topic: Option<TopicId>,
 }
 
 impl Place {
     /// The place at which something happened.
     pub fn of(address: &Address) -> Self {
         let Address { platform, account, chat, chat_type, topic, .. } = address;
-        let target = Target { chat: chat.clone(), chat_type: *chat_type, topic: topic.clone() };
-        Self { platform: *platform, account: account.clone(), target }
+        Self {
+            platform: *platform,
+            account: account.clone(),
+            chat: chat.clone(),
+            chat_type: *chat_type,
+            topic: topic.clone(),
+        }
+    }
+
+    /// Where to send what this owner says here.
+    pub fn target(&self, owner: Owner) -> Target {
+        let Self { chat, chat_type, topic, .. } = self;
+        Target { owner, chat: chat.clone(), chat_type: *chat_type, topic: topic.clone() }
     }
 
     /// What a message that came from here is accepted with, so that its reply comes back here,
@@ -29,8 +45,8 @@ impl Place {
     pub fn origin(&self, reply_to: Option<&MessageId>) -> Destination {
         Destination {
             lane: self.lane(),
-            chat_type: self.target.chat_type.as_str().into(),
-            topic: self.target.topic.as_ref().map(|topic| topic.as_str().into()),
+            chat_type: self.chat_type.as_str().into(),
+            topic: self.topic.as_ref().map(|topic| topic.as_str().into()),
             reply_to: reply_to.map(|message| message.0.clone()),
         }
     }
@@ -40,7 +56,7 @@ impl Place {
         Lane {
             platform: self.platform.as_str().into(),
             account: self.account.as_str().into(),
-            chat: self.target.chat.as_str().into(),
+            chat: self.chat.as_str().into(),
         }
     }
 
@@ -50,15 +66,12 @@ impl Place {
             Some(topic) => Some(TopicId::new(&**topic).ok()?),
             None => None,
         };
-        let target = Target {
-            chat: ChatId::new(&*to.lane.chat).ok()?,
-            chat_type: ChatType::parse(&to.chat_type)?,
-            topic,
-        };
         Some(Self {
             platform: Platform::new(&to.lane.platform).ok()?,
             account: AccountId::new(&*to.lane.account).ok()?,
-            target,
+            chat: ChatId::new(&*to.lane.chat).ok()?,
+            chat_type: ChatType::parse(&to.chat_type)?,
+            topic,
         })
     }
 }
@@ -75,7 +88,9 @@ mod tests {
                 let place = Place {
                     platform: Platform::new("telegram").unwrap(),
                     account: AccountId::new("main").unwrap(),
-                    target: Target { chat, chat_type, topic: topic.clone() },
+                    chat,
+                    chat_type,
+                    topic: topic.clone(),
                 };
                 let kept = place.origin(Some(&MessageId("41".into())));
                 assert_eq!(kept.reply_to.as_deref(), Some("41"));

@@ -5,6 +5,7 @@
 use super::accounts::AccountKey;
 use super::place::Place;
 use super::{WayOut, split};
+use crate::owner::Owner;
 use crate::post::{Body, Post, PostError};
 use insula_runtime::AgentContext;
 use std::sync::PoisonError;
@@ -16,13 +17,11 @@ const TRIES: u32 = 3;
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
 impl WayOut {
-    /// Says something at a place that is no agent's reply. What can't be said within a moment
-    /// is given up.
-    pub async fn say(&self, agent: Option<&AgentContext>, place: &Place, body: Body) {
+    /// Says something at a place that is no agent's reply, to those whom `owner` names. What
+    /// can't be said within a moment is given up.
+    pub async fn say(&self, agent: &AgentContext, owner: Owner, place: &Place, body: Body) {
         let Body { mut markdown, mut buttons, mut files } = body;
-        if let Some(agent) = agent {
-            markdown = self.engine.told(agent, markdown);
-        }
+        markdown = self.engine.told(agent, markdown);
         let Some(adapter) = self.lines.adapter(place.platform, &place.account) else {
             tracing::info!(platform = %place.platform, account = %place.account, "an account is away; a line of the gateway's is not said");
             return;
@@ -34,7 +33,7 @@ impl WayOut {
             from = piece.upto;
             let keeps = piece.is_last && features.has_buttons;
             let post = Post {
-                target: place.target.clone(),
+                target: place.target(owner.clone()),
                 reply_to: None,
                 idempotency: self.own_key(&key),
                 body: Body {

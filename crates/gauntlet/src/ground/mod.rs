@@ -219,12 +219,17 @@ impl Ground {
 
     /// Makes a token for an agent.
     pub fn mint(&self, agent: &str, verbs: &[&str]) -> Result<Token> {
-        let body = json!({ "agents": [agent], "verbs": verbs });
+        self.mint_for(&[agent], verbs)
+    }
+
+    /// Makes a token for several agents.
+    pub fn mint_for(&self, agents: &[&str], verbs: &[&str]) -> Result<Token> {
+        let body = json!({ "agents": agents, "verbs": verbs });
         let made = self.admin("POST", "/api/tokens", &body)?;
         let text = |key: &str| made.json()[key].as_str().map(str::to_owned);
         match (text("id"), text("token")) {
             (Some(id), Some(text)) => Ok(Token { id, text }),
-            _ => bail!("no token for {agent}: {made:?}"),
+            _ => bail!("no token for {agents:?}: {made:?}"),
         }
     }
 

@@ -182,7 +182,7 @@ async fn say_there(stage: &Stage, open: &Open, id: &str, chat: Chat, text: Strin
     let number = stage.next_event(id);
     let what = Happening::Said(Message {
         id: MessageId(format!("m{number}").into()),
-        text,
+        words: insula_domain::Words::typed(&text),
         mentions_us: true,
         is_for_another: false,
         attachments: Vec::new(),

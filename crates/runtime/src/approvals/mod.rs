@@ -7,6 +7,7 @@
 
 pub mod grants;
 pub mod invocation;
+pub(crate) mod showing;
 pub(crate) mod smart;
 
 use crate::context::AgentContext;
@@ -21,8 +22,6 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-/// Longest description of a call, in characters; more is cut.
-const WHAT_CHARS_MAX: usize = 4_000;
 /// Longest reason that somebody gives, in characters.
 const REASON_CHARS_MAX: usize = 500;
 /// How many letters of an id people have to type.
@@ -125,7 +124,7 @@ pub struct Question<'q> {
     pub place: Option<&'q str>,
     /// The rule by which it needs an answer.
     pub rule: &'q str,
-    /// What it would do, for people and without secrets.
+    /// All of what it would do, as people are shown it and without secrets.
     pub what: &'q str,
     /// Who began the turn.
     pub principal: &'q str,
@@ -258,7 +257,8 @@ impl Approvals {
             tool: tool.into(),
             invocation,
             rule: rule.into(),
-            what: cut(question.what, WHAT_CHARS_MAX),
+            // Whole: what is allowed is what was shown.
+            what: question.what.to_owned(),
             principal: principal.into(),
             asked_at,
             expires_at: insula_world::Timestamp::from_millis(

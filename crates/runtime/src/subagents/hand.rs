@@ -285,7 +285,8 @@ impl TurnDelegate<'_> {
     /// Journals a child that begins.
     async fn begin(&self, plan: &Plan, line: &Line, number: u32) -> Result<Begun, StoreError> {
         let (shop, cx) = (self.shop, self.cx);
-        let parts = vec![Part::Text(plan.message.clone())];
+        // A model wrote it: nobody said it.
+        let parts = vec![Part::Beside(plan.message.clone())];
         let message = NewMessage {
             role: Role::User,
             parts: shop.redaction(&cx.agent).parts(parts),

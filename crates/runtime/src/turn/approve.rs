@@ -2,11 +2,12 @@
 
 use super::ask::Asked;
 use super::run::{Broken, Turn};
-use crate::approvals::{Answered, Question, smart};
+use crate::approvals::{Answered, Question, showing, smart};
 use crate::budget::BudgetError;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
 use crate::turn::gate::{self, Admitted, Denial, Unapproved};
 use insula_domain::ApprovalMode;
+use insula_domain::question::Folder;
 use insula_domain::command::{DangerRule, Finding};
 use insula_store::Usage;
 use insula_tools::Risk;
@@ -30,20 +31,21 @@ impl Turn<'_> {
             let (name, finding, why) = (name.to_owned(), finding.clone(), Unapproved::Nobody);
             return Ok(Err(Denial::Unapproved { name, finding, why }));
         }
-        let what = match admitted.tool.risk(&admitted.arguments) {
-            Risk::Command(line) => line.into_owned(),
-            Risk::Code { text, .. } | Risk::Input { text, .. } => text.into_owned(),
-            Risk::ChangeSelf(_) | Risk::None => admitted.arguments.to_string(),
-        };
+        let deny =
+            |why| Denial::Unapproved { name: name.to_owned(), finding: finding.clone(), why };
         // The same words do something else in another folder.
         let runs =
             matches!(admitted.tool.risk(&admitted.arguments), Risk::Command(_) | Risk::Code { .. });
         let place = admitted.place.as_deref().filter(|_| runs);
-        let what = match gate::folder(&admitted.arguments, place).filter(|_| runs) {
-            Some(folder) => format!("{what}\n(in {folder})"),
-            None => what,
+        let folder = gate::folder(&admitted.arguments, place);
+        let folder = match (&folder, runs) {
+            (_, false) => Folder::Nowhere,
+            (None, true) => Folder::Usual,
+            (Some(folder), true) => Folder::In(folder),
         };
-        let (cx, what) = (self.cx, self.redaction().told(what));
+        let (cx, redaction) = (self.cx, self.redaction());
+        let shown = showing::shown(&admitted.arguments, folder, |text| redaction.told(text));
+        let what = shown.as_deref().unwrap_or_default();
         let question = Question {
             agent: &cx.agent,
             session: cx.session,
@@ -53,7 +55,7 @@ impl Turn<'_> {
             arguments: &admitted.arguments,
             place,
             rule: finding.rule.as_str(),
-            what: &what,
+            what,
             principal: &cx.principal,
         };
         if self.shop.approvals.allowed(&question).await?.is_some() {
@@ -64,11 +66,13 @@ impl Turn<'_> {
             ApprovalMode::Off if finding.rule == DangerRule::ChangeSelf => Some(Unapproved::Nobody),
             ApprovalMode::Off => None,
             ApprovalMode::Deny => Some(Unapproved::Nobody),
+            // What nobody could see whole nobody is asked for.
+            ApprovalMode::Smart | ApprovalMode::Manual if shown.is_err() => {
+                shown.err().map(Unapproved::TooLong)
+            }
             ApprovalMode::Smart => self.judge(&question).await?,
             ApprovalMode::Manual => self.ask_admin(&question).await?.err(),
         };
-        let deny =
-            |why| Denial::Unapproved { name: name.to_owned(), finding: finding.clone(), why };
         Ok(why.map_or(Ok(()), |why| Err(deny(why))))
     }
 

@@ -109,7 +109,7 @@ fn line(message: &Message) -> String {
     let mut line = String::new();
     for part in &message.parts {
         let words = match part {
-            Part::Text(text) => excerpt(text, EXCERPT_CHARS_MAX),
+            Part::Text(text) | Part::Beside(text) => excerpt(text, EXCERPT_CHARS_MAX),
             Part::Attachment { name, .. } => format!("[attachment {name}]"),
             Part::Image { .. } => "[picture]".to_owned(),
             Part::ToolCall { name, arguments, .. } => {

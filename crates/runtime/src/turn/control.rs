@@ -224,7 +224,7 @@ impl Engine {
         if first.is_none_or(|message| message.principal != inbound.principal) {
             return Ok(None);
         }
-        inbound.parts = said_in(&messages, turn);
+        inbound.parts = said_in(&messages, turn, &inbound.principal);
         self.shop.shelf.take(&agent, session.id);
         let first = vec![AgentCommand::ReplaceTurn { turn }];
         self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
@@ -291,14 +291,23 @@ impl Engine {
         let at = self.shop.house.world.clock.now();
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
         agent.store.commit(forget, &self.shop.house.fence).await?;
+        self.shop.house.forgotten.note(agent);
         self.shop.house.forget_programs(&agent.id, id).await;
         self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;
         Ok(Some(session))
     }
 }
 
-/// What people said in a turn.
-fn said_in(history: &[Message], turn: TurnId) -> Vec<Part> {
+/// What people said in a turn, as somebody says it again: what others typed is not their own.
+fn said_in(history: &[Message], turn: TurnId, principal: &str) -> Vec<Part> {
     let said = history.iter().filter(|it| it.turn == Some(turn) && it.role == Role::User);
-    said.flat_map(|message| message.parts.clone()).collect()
+    let again = |message: &Message| {
+        let is_own = &*message.principal == principal;
+        let part = move |part: Part| match part {
+            Part::Text(text) if !is_own => Part::Beside(text),
+            part => part,
+        };
+        message.parts.clone().into_iter().map(part)
+    };
+    said.flat_map(again).collect()
 }

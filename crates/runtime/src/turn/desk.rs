@@ -82,13 +82,22 @@ fn hit(message: &Message) -> Hit {
     }
 }
 
-/// The words of a message.
+/// The words of a message, and what stands beside them.
 pub fn text_of(parts: &[Part]) -> String {
     let words = parts.iter().filter_map(|part| match part {
-        Part::Text(text) => Some(text.as_str()),
+        Part::Text(text) | Part::Beside(text) => Some(text.as_str()),
         _ => None,
     });
     words.collect::<Vec<_>>().join("\n")
+}
+
+/// What somebody typed of a message that is theirs: nothing of what stands beside it.
+pub fn typed_of(parts: &[Part]) -> String {
+    let typed = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text.as_str()),
+        _ => None,
+    });
+    insula_domain::words::join(typed)
 }
 
 /// What `tool` gave back in all its calls, in order.

@@ -3,7 +3,7 @@
 
 use crate::house::House;
 use crate::tokens::Verb;
-use crate::turn::desk::text_of;
+use crate::turn::desk::{text_of, typed_of};
 use crate::turn::made::{Made, is_same};
 use crate::turn::run::TurnContext;
 use insula_domain::argument::{Arguments, Call, Earlier, Found, mentions};
@@ -72,11 +72,22 @@ pub(crate) fn turn_value(house: &House, cx: &TurnContext, said: &str) -> Value {
         .build()
 }
 
-/// What people said in a turn so far.
+/// What whoever a turn works for typed in it so far. What others said in the same turn, and what
+/// came along in a message, was not said by them.
 pub(crate) fn said(cx: &TurnContext, history: &[Message]) -> String {
-    let own = |it: &&Message| it.turn == Some(cx.turn) && it.role == Role::User;
-    let said: Vec<String> = history.iter().filter(own).map(|it| text_of(&it.parts)).collect();
+    let own = |it: &&Message| is_said_in(cx, it) && it.principal == cx.principal;
+    let said: Vec<String> = history.iter().filter(own).map(|it| typed_of(&it.parts)).collect();
     said.join("\n")
+}
+
+/// All that the messages of a turn say, for hooks to look at.
+pub(crate) fn heard(cx: &TurnContext, history: &[Message]) -> String {
+    let heard = history.iter().filter(|it| is_said_in(cx, it)).map(|it| text_of(&it.parts));
+    heard.collect::<Vec<_>>().join("\n")
+}
+
+fn is_said_in(cx: &TurnContext, message: &Message) -> bool {
+    message.turn == Some(cx.turn) && message.role == Role::User
 }
 
 /// What is around a call, for rules that ask: the turn it is made in.

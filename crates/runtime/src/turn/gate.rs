@@ -12,6 +12,7 @@ use insula_domain::argument::Refused;
 use insula_domain::command::{
     Assessment, DangerRule, Finding, classify_code, classify_in, classify_input, runs_its_input,
 };
+use insula_domain::question::TooLong;
 use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
@@ -120,6 +121,8 @@ pub enum Unapproved {
     Judged,
     /// There is nobody to ask.
     Nobody,
+    /// Nobody could see all of it.
+    TooLong(TooLong),
 }
 
 impl fmt::Display for Unapproved {
@@ -132,6 +135,7 @@ impl fmt::Display for Unapproved {
             }
             Self::Judged => f.write_str("the judging model did not approve it"),
             Self::Nobody => f.write_str("there is nobody here who could be asked"),
+            Self::TooLong(why) => why.fmt(f),
         }
     }
 }

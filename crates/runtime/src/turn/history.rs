@@ -43,7 +43,7 @@ pub(crate) fn text_tokens(text: &str) -> usize {
 /// Roughly how many tokens a message is.
 pub(crate) fn tokens(message: &Message) -> usize {
     let of = |part: &Part| match part {
-        Part::Text(text) | Part::Reasoning { text, .. } => text_tokens(text),
+        Part::Text(text) | Part::Beside(text) | Part::Reasoning { text, .. } => text_tokens(text),
         Part::Attachment { name, .. } => text_tokens(name) + 16,
         Part::Image { .. } => IMAGE_TOKENS,
         Part::ToolCall { name, arguments, .. } => text_tokens(name) + text_tokens(arguments) + 8,
@@ -239,7 +239,7 @@ pub(crate) fn unanswered(history: &[Message], at: usize) -> Vec<Box<str>> {
 /// The bytes of a message's words.
 pub(crate) fn bytes(message: &Message) -> usize {
     let of = |part: &Part| match part {
-        Part::Text(text) | Part::Reasoning { text, .. } => text.len(),
+        Part::Text(text) | Part::Beside(text) | Part::Reasoning { text, .. } => text.len(),
         Part::Attachment { name, .. } => name.len(),
         Part::Image { source, .. } => source.len(),
         Part::ToolCall { name, arguments, .. } => name.len() + arguments.len(),

@@ -102,7 +102,7 @@ impl Hold {
 
 fn bytes(parts: &[Part]) -> usize {
     let texts = parts.iter().map(|part| match part {
-        Part::Text(text) => text.len(),
+        Part::Text(text) | Part::Beside(text) => text.len(),
         _ => 0,
     });
     texts.sum()

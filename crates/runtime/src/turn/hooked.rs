@@ -130,7 +130,7 @@ impl Turn<'_> {
         if !hooks.has(HookEvent::PreLlmCall) || history.iter().any(is_told) {
             return Ok(());
         }
-        let said = facts::said(cx, history);
+        let said = facts::heard(cx, history);
         let go = match self.hooks(HookEvent::PreLlmCall, || json!({ "text": said })).await {
             Decision::Go(go) => go,
             Decision::Block { reason, .. } => {

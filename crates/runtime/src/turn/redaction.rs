@@ -58,7 +58,7 @@ impl Redaction {
 
     fn part(&self, part: &mut Part) {
         match part {
-            Part::Text(text) => scrub(&self.own, text),
+            Part::Text(text) | Part::Beside(text) => scrub(&self.own, text),
             Part::Attachment { name, .. } => scrub_boxed(&self.own, name),
             Part::Image { source, .. } => scrub_boxed(&self.own, source),
             Part::ToolCall { id, name, arguments } => {

@@ -2,16 +2,17 @@
 //! tools get; and whether a write that every conversation could read is allowed.
 
 use super::run::{Broken, Turn, TurnContext};
-use crate::approvals::Question;
+use crate::approvals::{Question, showing};
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::memory::{Act, Resolved};
 use crate::tokens::Verb;
-use crate::turn::gate::{Admitted, Denial};
+use crate::turn::gate::{Admitted, Denial, Unapproved};
 use crate::turn::one_off;
 use crate::turn::seen::text_of;
 use async_trait::async_trait;
 use insula_config::agent::GlobalWrites;
+use insula_domain::question::Folder;
 use insula_domain::{Label, MemoryOperation, Scope};
 use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
 use insula_models::{CacheHint, SystemBlock};
@@ -154,7 +155,10 @@ impl Turn<'_> {
         if self.refused.contains_key(&(name.to_owned(), arguments.to_owned())) {
             return Ok(Err(Denial::Repeated { name: name.to_owned() }));
         }
-        let what = self.redaction().told(admitted.arguments.to_string());
+        let redaction = self.redaction();
+        let told = |text| redaction.told(text);
+        let shown = showing::shown(&admitted.arguments, Folder::Nowhere, told);
+        let what = shown.as_deref().unwrap_or_default();
         let question = Question {
             agent: &cx.agent,
             session: cx.session,
@@ -164,11 +168,14 @@ impl Turn<'_> {
             arguments: &admitted.arguments,
             place: None,
             rule: GLOBAL_WRITE,
-            what: &what,
+            what,
             principal: &cx.principal,
         };
         if let Some(grant) = self.shop.approvals.allowed(&question).await? {
             return Ok(Ok(Some(grant.by)));
+        }
+        if let Err(why) = shown {
+            return deny(Some(Unapproved::TooLong(why)));
         }
         // An admin, whatever else the agent may do without one.
         match self.ask_admin(&question).await? {

@@ -41,7 +41,7 @@ impl Shown {
             Role::Assistant => models::Role::Assistant,
             Role::Tool => models::Role::Tool,
         };
-        let parts: Vec<models::Part> = stored.parts.iter().map(part).collect();
+        let parts = parts(&stored.parts);
         if parts.is_empty() {
             return None;
         }
@@ -55,9 +55,24 @@ impl Shown {
     }
 }
 
+/// What stands beside words is read with them, in one piece.
+fn parts(stored: &[Part]) -> Vec<models::Part> {
+    let joined = |run: &[Part]| match run {
+        [Part::Text(_) | Part::Beside(_), _, ..] => {
+            vec![models::Part::Text(super::desk::text_of(run).into())]
+        }
+        run => run.iter().map(part).collect(),
+    };
+    let goes_on = |before: &Part, after: &Part| {
+        matches!((before, after), (Part::Beside(_), Part::Text(_) | Part::Beside(_)))
+            || matches!((before, after), (Part::Text(_), Part::Beside(_)))
+    };
+    stored.chunk_by(goes_on).flat_map(joined).collect()
+}
+
 fn part(stored: &Part) -> models::Part {
     match stored {
-        Part::Text(text) => models::Part::Text(text.as_str().into()),
+        Part::Text(text) | Part::Beside(text) => models::Part::Text(text.as_str().into()),
         Part::Attachment { name, media_type, bytes, .. } => {
             models::Part::Text(format!("[attachment {name}, {media_type}, {bytes} bytes]").into())
         }

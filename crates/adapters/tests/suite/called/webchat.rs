@@ -2,7 +2,7 @@
 
 use crate::called::noise::{Dice, GROWTH_MAX, memory};
 use async_trait::async_trait;
-use insula_adapters::webchat::{May, Past, Visit, WebChats};
+use insula_adapters::webchat::{Hearing, May, Past, Told, Visit, WebChats};
 use insula_domain::{AccountId, Address, ChatType, Platform};
 use insula_gateway::{AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, Post, Target};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ impl Inbox for Judge {
                 other => panic!("{other}"),
             }
             if let Happening::Said(message) = &envelope.what {
-                assert!(message.text.len() <= 64 * 1024 && message.attachments.len() <= 8);
+                assert!(message.words.bytes() <= 64 * 1024 && message.attachments.len() <= 8);
             }
         }
         Ok(())
@@ -59,9 +59,15 @@ fn corpus() -> Vec<Value> {
     ]
 }
 
-fn enter(chats: &WebChats) -> (Visit, mpsc::Receiver<Arc<str>>) {
+/// Whose words these are.
+fn owner() -> insula_gateway::Owner {
+    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+}
+
+fn enter(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
     let may: May = Arc::new(|address: Address| {
-        Box::pin(std::future::ready(address.chat.as_str() != "closed"))
+        let hearing = Hearing { owner: owner(), past: true };
+        Box::pin(std::future::ready((address.chat.as_str() != "closed").then_some(hearing)))
     });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
     chats.find(None).unwrap().enter("ann", (may, past)).unwrap()
@@ -113,7 +119,7 @@ async fn fuzz(count: usize, seed: &str) {
         }
         if dice.below(10) == 0 {
             let chat = insula_domain::ChatId::new(format!("room{}", dice.below(6_000))).unwrap();
-            let target = Target { chat, chat_type: ChatType::Group, topic: None };
+            let target = Target { owner: owner(), chat, chat_type: ChatType::Group, topic: None };
             let body = insula_gateway::Body { markdown: dice.text(), ..Default::default() };
             let idempotency = number.to_string().into();
             adapter.post(&Post { target, reply_to: None, idempotency, body }).await.unwrap();

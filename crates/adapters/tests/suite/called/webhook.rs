@@ -43,7 +43,7 @@ impl Inbox for Judge {
             assert!(is_said, "{chat:?} from {raw}");
             assert!(envelope.event.0.len() <= 300);
             let Happening::Said(message) = &envelope.what else { panic!("{envelope:?}") };
-            assert!(message.text.len() <= TEXT_BYTES_MAX, "{} bytes", message.text.len());
+            assert!(message.words.bytes() <= TEXT_BYTES_MAX, "{} bytes", message.words.bytes());
         }
         Ok(())
     }

@@ -117,7 +117,7 @@ impl Tray {
     }
 
     pub fn texts(&self) -> Vec<String> {
-        self.messages().into_iter().map(|message| message.text).collect()
+        self.messages().into_iter().map(|message| message.words.all()).collect()
     }
 
     /// Waits until this many envelopes have come.
@@ -195,4 +195,9 @@ impl Listening {
     pub async fn failed(self) -> Fault {
         self.task.await.unwrap().unwrap_err()
     }
+}
+
+/// Whose words these are.
+pub fn owner() -> insula_gateway::Owner {
+    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }

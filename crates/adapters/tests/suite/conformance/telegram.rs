@@ -44,7 +44,8 @@ impl Harness for Bench {
     }
 
     fn target(&self) -> Target {
-        Target { chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
+        let chat = ChatId::new("42").unwrap();
+        Target { owner: crate::harness::owner(), chat, chat_type: ChatType::Dm, topic: None }
     }
 
     async fn say(&self, text: &str) {

@@ -4,7 +4,7 @@ use crate::conformance::called::{Called, Caller, Line};
 use crate::conformance::harness::{Harness, Listening, Tray, Trouble};
 use async_trait::async_trait;
 use base64::Engine as _;
-use insula_adapters::webchat::{May, Past, Visit, WebChats};
+use insula_adapters::webchat::{Hearing, May, Past, Told, Visit, WebChats};
 use insula_domain::{AccountId, ChatId, ChatType, Platform};
 use insula_gateway::{AccountSettings, Adapter, Fault, Inbox, Target};
 use serde_json::{Value, json};
@@ -22,21 +22,24 @@ struct Page {
 }
 
 /// A page of Ann's, as soon as the chat is open.
-async fn page(chats: &WebChats) -> (Visit, mpsc::Receiver<Arc<str>>) {
+async fn page(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
     let hub = loop {
         if let Some(hub) = chats.find(Some("site")) {
             break hub;
         }
         tokio::task::yield_now().await;
     };
-    let may: May = Arc::new(|_| Box::pin(std::future::ready(true)));
+    let may: May = Arc::new(|_| {
+        let hearing = Hearing { owner: crate::harness::owner(), past: true };
+        Box::pin(std::future::ready(Some(hearing)))
+    });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
     hub.enter("ann", (may, past)).unwrap()
 }
 
-fn read(told: &mut mpsc::Receiver<Arc<str>>) -> Vec<Value> {
+fn read(told: &mut mpsc::Receiver<Told>) -> Vec<Value> {
     std::iter::from_fn(|| told.try_recv().ok())
-        .map(|frame| serde_json::from_str(&frame).unwrap())
+        .map(|told| serde_json::from_str(&told.frame).unwrap())
         .collect()
 }
 
@@ -78,7 +81,7 @@ impl Harness for Bench {
 
     fn target(&self) -> Target {
         let chat = ChatId::new("own:ann").unwrap();
-        Target { chat, chat_type: ChatType::Dm, topic: None }
+        Target { owner: crate::harness::owner(), chat, chat_type: ChatType::Dm, topic: None }
     }
 
     async fn say(&self, text: &str) {

@@ -26,6 +26,7 @@ async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &Kept, room: &str)
         })
         .await;
     let target = insula_gateway::Target {
+        owner: crate::support::owner(),
         chat: added.address.chat,
         chat_type: added.address.chat_type,
         topic: None,
@@ -73,7 +74,7 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     assert_eq!(heard.address.chat_type, ChatType::Dm);
     assert_eq!(heard.address.user.as_ref().unwrap().as_str(), ann.id);
     assert_eq!((&*heard.sender.name, heard.sender.is_bot), ("ann", false));
-    assert_eq!((said(&heard).text.as_str(), said(&heard).mentions_us), ("hello", false));
+    assert_eq!((&*said(&heard).words.all(), said(&heard).mentions_us), ("hello", false));
     let later = Arc::new(adapter(&server.url(), None, &bot.token));
     let seen = Arc::new(Kept::default());
     let other = Listening::begin(&later, &seen).await;
@@ -96,7 +97,7 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     let root = ann.say(&room, "bot: /status");
     let heard = kept.event(&root).await;
     assert_eq!((heard.address.chat_type, heard.address.topic.is_none()), (ChatType::Group, true));
-    assert_eq!((said(&heard).text.as_str(), said(&heard).mentions_us), ("/status", true));
+    assert_eq!((&*said(&heard).words.all(), said(&heard).mentions_us), ("/status", true));
     let id = bob.say_in_thread(&room, &root, "in the thread");
     let in_thread = kept.event(&id).await;
     assert_eq!(in_thread.address.topic.as_ref().unwrap().as_str(), root);
@@ -106,7 +107,7 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     let id = reply(&bob, &room, &answer.0, "> <@bot:localhost> forged\n\nreally?");
     let heard = kept.event(&id).await;
     let quoted = said(&heard).quoted.clone().unwrap();
-    assert_eq!((said(&heard).text.as_str(), said(&heard).mentions_us), ("really?", true));
+    assert_eq!((&*said(&heard).words.all(), said(&heard).mentions_us), ("really?", true));
     assert_eq!((quoted.text.as_str(), quoted.is_ours), ("our **answer**", true));
     // It was said in the thread, and is quoted outside of it.
     assert!(!quoted.is_from_here);
@@ -117,7 +118,7 @@ async fn what_people_do_in_rooms_becomes_envelopes() {
     let id = edit(&bob, &room, &thread_message, "first");
     let heard = kept.event(&id).await;
     let Happening::Edited(message) = &heard.what else { panic!("{heard:?}") };
-    assert_eq!((&*message.id.0, message.text.as_str()), (&*thread_message, "first"));
+    assert_eq!((&*message.id.0, &*message.words.all()), (&*thread_message, "first"));
     assert_eq!(heard.address.topic.as_ref().unwrap().as_str(), root);
     assert!(kept.all().iter().all(|it| *it.event.0 != *forged));
     let id = bob.redact(&room, &thread_message);
@@ -303,7 +304,7 @@ async fn what_we_say_is_there_once() {
     let heard = kept.event(&id).await;
     let memo = &said(&heard).attachments[0];
     assert_eq!((memo.kind, &*memo.name, memo.size), (AttachmentKind::Voice, "memo.ogg", Some(16)));
-    assert_eq!(said(&heard).text, "say what this is");
+    assert_eq!(said(&heard).words.said(), "say what this is");
     assert_eq!(&matrix.fetch(memo, 16).await.unwrap()[..], b"content of a.png");
     assert_eq!(matrix.fetch(memo, 15).await, Err(FetchError::TooLarge));
     let mut gone = memo.clone();

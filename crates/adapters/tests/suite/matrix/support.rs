@@ -130,7 +130,7 @@ impl Kept {
 
     pub fn texts(&self) -> Vec<String> {
         let said = |envelope: &Envelope| match &envelope.what {
-            Happening::Said(message) => Some(message.text.clone()),
+            Happening::Said(message) => Some(message.words.all()),
             _ => None,
         };
         self.all().iter().filter_map(said).collect()
@@ -178,8 +178,14 @@ pub fn said(envelope: &Envelope) -> &Message {
     }
 }
 
+/// Whose words these are.
+pub fn owner() -> insula_gateway::Owner {
+    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+}
+
 pub fn target(room: &str, topic: Option<&str>) -> Target {
     Target {
+        owner: owner(),
         chat: ChatId::new(room).unwrap(),
         chat_type: ChatType::Group,
         topic: topic.map(|topic| TopicId::new(topic).unwrap()),

@@ -23,7 +23,8 @@ async fn heard(kept: &Kept, room: &str, what: &Happening) -> Envelope {
 
 fn place(envelope: &Envelope) -> Target {
     let address = &envelope.address;
-    Target { chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
+    let owner = crate::support::owner();
+    Target { owner, chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

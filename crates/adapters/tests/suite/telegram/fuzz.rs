@@ -48,7 +48,7 @@ impl Inbox for Judge {
             }
             if let Happening::Said(message) | Happening::Edited(message) = &envelope.what {
                 let quoted = message.quoted.as_ref().map_or(0, |quoted| quoted.text.len());
-                let size = message.text.len() + quoted;
+                let size = message.words.bytes() + quoted;
                 assert!(size <= raw.len() * 2 + 1000, "{size} bytes from {}", raw.len());
             }
         }

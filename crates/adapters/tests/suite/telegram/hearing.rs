@@ -62,14 +62,14 @@ async fn whatever_people_do_is_told() {
     let all = tray.until(8).await;
     let what: Vec<&Happening> = all.iter().map(|one| &one.what).collect();
     assert_eq!(what[0], &Happening::Added);
-    assert!(matches!(what[1], Happening::Said(m) if m.text == "hello" && m.mentions_us));
-    assert!(matches!(what[2], Happening::Edited(m) if m.text == "hi" && m.mentions_us));
+    assert!(matches!(what[1], Happening::Said(m) if m.words.said() == "hello" && m.mentions_us));
+    assert!(matches!(what[2], Happening::Edited(m) if m.words.said() == "hi" && m.mentions_us));
     assert!(matches!(what[3], Happening::Said(m)
         if m.attachments[0].kind == AttachmentKind::Voice && m.group.as_deref() == Some("g")));
     assert_eq!(what[4], &Happening::Left);
     assert_eq!(all[4].address.user.as_ref().unwrap().as_str(), "43");
     assert!(matches!(what[5], Happening::Moved(to) if to.as_str() == moved.to_string()));
-    assert!(matches!(what[6], Happening::Said(m) if m.text == "here now"));
+    assert!(matches!(what[6], Happening::Said(m) if m.words.said() == "here now"));
     assert_eq!(what[7], &Happening::Removed);
     listening.stop().await.unwrap();
 }

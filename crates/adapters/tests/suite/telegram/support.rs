@@ -56,12 +56,19 @@ impl Bench {
     }
 }
 
+/// Whose words these are.
+pub fn owner() -> insula_gateway::Owner {
+    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+}
+
 pub fn dm() -> Target {
-    Target { chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
+    let owner = owner();
+    Target { owner, chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
 }
 
 pub fn group(chat: i64, topic: Option<i64>) -> Target {
     Target {
+        owner: owner(),
         chat: ChatId::new(chat.to_string()).unwrap(),
         chat_type: ChatType::Group,
         topic: topic.map(|topic| TopicId::new(topic.to_string()).unwrap()),
@@ -97,7 +104,7 @@ impl Tray {
     }
 
     pub fn texts(&self) -> Vec<String> {
-        self.messages().into_iter().map(|message| message.text).collect()
+        self.messages().into_iter().map(|message| message.words.all()).collect()
     }
 
     pub async fn until(&self, count: usize) -> Vec<Envelope> {

@@ -332,7 +332,7 @@ impl From {
 pub fn message(id: u64, text: &str) -> Message {
     Message {
         id: MessageId(format!("m{id}").into()),
-        text: text.to_owned(),
+        words: insula_domain::Words::typed(text),
         mentions_us: false,
         is_for_another: false,
         attachments: vec![],

@@ -11,23 +11,23 @@ use insula_testkit::telegram::{Draft, Sent, Where};
 use serde_json::json;
 
 /// The chat where it is asked.
-const CHAT: i64 = super::scene::chats::OPEN;
+pub(super) const CHAT: i64 = super::scene::chats::OPEN;
 
 /// A call that waits: its id, and the message with its buttons.
-struct Waiting {
-    id: String,
-    asked: Option<Sent>,
-    file: String,
+pub(super) struct Waiting {
+    pub(super) id: String,
+    pub(super) asked: Option<Sent>,
+    pub(super) file: String,
 }
 
-fn list(ground: &Ground) -> Result<Vec<String>> {
+pub(super) fn list(ground: &Ground) -> Result<Vec<String>> {
     let all = ground.cli_json(&["approvals", "list", "a"])?;
     let all = all.as_array().cloned().unwrap_or_default();
     Ok(all.iter().filter_map(|it| it["id"].as_str().map(str::to_owned)).collect())
 }
 
 /// Ann asks for something that needs an admin.
-fn asks(ground: &Ground, name: &str) -> Result<Waiting> {
+pub(super) fn asks(ground: &Ground, name: &str) -> Result<Waiting> {
     let path = ground.path(&format!("agents/a/workspace/{name}/file"))?;
     machine::write(&path, b"kept")?;
     let script = obey::one("terminal", json!({ "command": format!("rm -r {name}") }));
@@ -50,7 +50,7 @@ fn asks(ground: &Ground, name: &str) -> Result<Waiting> {
 }
 
 /// Whether it still waits and nothing was done; then the admin says no.
-fn still_waits(ground: &Ground, waiting: &Waiting) -> Outcome {
+pub(super) fn still_waits(ground: &Ground, waiting: &Waiting) -> Outcome {
     settled(ground)?;
     hold!(ground.has(&waiting.file), "it was done");
     hold!(list(ground)?.contains(&waiting.id), "it does not wait any more");

@@ -1,10 +1,12 @@
 //! C: routing and the door.
 
+mod answers;
 mod approvals;
 mod bots;
 mod hooks;
 mod pages;
 mod pairing;
+mod rooms;
 mod routing;
 mod scene;
 mod socket;
@@ -32,17 +34,28 @@ pub const SECTION: Section = Section {
         Row { id: "C11", what: "somebody who is no admin approves" },
         Row { id: "C12", what: "B has no allow-list while A allows everyone" },
         Row { id: "C13", what: "pages of other sites, tokens in addresses" },
+        Row { id: "C20", what: "a room of web chat heard by another agent's page" },
+        Row { id: "C21", what: "words that are no answer taken for one" },
+        Row { id: "C22", what: "a question that shows less than it allows" },
+        Row { id: "C23", what: "words of others taken for the sender's" },
     ],
     scenes: &[
         Scene {
             name: "bots on a platform",
             raise: scene::platform,
-            attempts: &[routing::ATTEMPTS, bots::ATTEMPTS, pairing::ATTEMPTS, approvals::ATTEMPTS],
+            attempts: &[
+                routing::ATTEMPTS,
+                bots::ATTEMPTS,
+                pairing::ATTEMPTS,
+                approvals::ATTEMPTS,
+                answers::ATTEMPTS,
+            ],
         },
         Scene {
             name: "tokens, webhooks and pages",
             raise: scene::door,
             attempts: &[tokens::ATTEMPTS, streams::ATTEMPTS, pages::ATTEMPTS, hooks::ATTEMPTS],
         },
+        Scene { name: "rooms that change hands", raise: rooms::halls, attempts: &[rooms::ATTEMPTS] },
     ],
 };

@@ -38,6 +38,8 @@ pub mod chats {
     pub const CLOSED: i64 = -700;
     /// Bound to `a`, who lets everybody in.
     pub const OPEN: i64 = -701;
+    /// Bound to `careful`, who reads what somebody named.
+    pub const CAREFUL: i64 = -702;
 }
 
 /// What webhooks are signed with.
@@ -66,6 +68,11 @@ pub fn platform(stage: &Stage) -> Result<Ground> {
         .agent("sleeper", everyone)
         .agent("a", &format!("tools: coding, {everyone}"))
         .agent("b", "tools: coding, group: {respond: all}")
+        .agent(
+            "careful",
+            &format!("tools: {{allow: [read_file], rules: {{read_file: {{path: {{said: true}}}}}}}}, {everyone}"),
+        )
+        .file("agents/careful/workspace/evil.txt", "what only who names it may read")
         .agent("p", pairs)
         .agent("q", pairs)
         .agent("r", "access: {admins: ['telegram:1', 'web:nobody']}")
@@ -77,6 +84,7 @@ pub fn platform(stage: &Stage) -> Result<Ground> {
         .binding("agent: sleeper, telegram: -602")
         .binding("agent: b, telegram: -700")
         .binding("agent: a, telegram: -701")
+        .binding("agent: careful, telegram: -702")
         .binding("agent: p, telegram: {account: carl_bot}")
         .binding("agent: q, telegram: {account: dora_bot}")
         .binding("agent: r, telegram: {account: emil_bot}")
@@ -98,6 +106,7 @@ pub fn platform(stage: &Stage) -> Result<Ground> {
         chats::PAUSED,
         chats::CLOSED,
         chats::OPEN,
+        chats::CAREFUL,
     ] {
         ground.telegram()?.group(chat, "A group", &[ADA, BOB]);
         ground.telegram()?.permit(BOB, false, true);

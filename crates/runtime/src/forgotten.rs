@@ -1,0 +1,44 @@
+//! How often each agent had to forget a conversation. Whoever keeps a copy of what was said, for
+//! those who come back, keeps it by this number: what was kept under an earlier one is gone.
+
+use crate::context::AgentContext;
+use insula_domain::AgentId;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// How often agents forgot, by agent and by which life of its name.
+pub struct Forgotten {
+    counts: Mutex<HashMap<AgentId, (u64, u64)>>,
+    changed: watch::Sender<()>,
+}
+
+impl Default for Forgotten {
+    fn default() -> Self {
+        Self { counts: Mutex::default(), changed: watch::Sender::default() }
+    }
+}
+
+impl Forgotten {
+    /// How often this agent forgot since the daemon began.
+    pub fn count(&self, agent: &AgentContext) -> u64 {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let life = agent.store.incarnation();
+        counts.get(&agent.id).filter(|(of, _)| *of == life).map_or(0, |(_, count)| *count)
+    }
+
+    /// Notes that an agent forgot a conversation.
+    pub(crate) fn note(&self, agent: &AgentContext) {
+        let life = agent.store.incarnation();
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = counts.entry(agent.id.clone()).or_insert((life, 0));
+        *known = if known.0 == life { (life, known.1 + 1) } else { (life, 1) };
+        drop(counts);
+        self.changed.send_replace(());
+    }
+
+    /// Rings when an agent forgot something.
+    pub fn changes(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
+    }
+}
