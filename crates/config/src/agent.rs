@@ -28,6 +28,8 @@ pub struct AgentConfig {
     pub description: Option<Box<str>>,
     /// Who it is.
     pub soul: Soul,
+    /// What its operator tells it, where there is a file for that.
+    pub instructions: Option<Instructions>,
     /// The models it runs on, tried in order; never empty.
     pub models: Vec<ModelRef>,
     /// What its children run on, unless a call says otherwise; absent is what it runs on.
@@ -143,6 +145,15 @@ pub struct Soul {
     /// The text.
     pub text: Arc<str>,
     /// Where it comes from, for people: a file, `personality`, or `built-in`.
+    pub origin: Arc<str>,
+}
+
+/// What an operator tells an agent, in a file that no agent can write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instructions {
+    /// The text.
+    pub text: Arc<str>,
+    /// The file, for people.
     pub origin: Arc<str>,
 }
 

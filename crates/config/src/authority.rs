@@ -135,6 +135,9 @@ impl Authority {
             authority.grant("memory", "");
         }
         authority.set("soul", fingerprint(&config.soul.text, 8));
+        if let Some(instructions) = &config.instructions {
+            authority.set("instructions", fingerprint(&instructions.text, 8));
+        }
         for setting in &config.settings {
             authority.read_setting(setting);
         }

@@ -209,7 +209,9 @@ impl Changes {
         new: &BTreeMap<String, String>,
     ) {
         for axis in union(&keys(old), &keys(new)) {
-            let hidden = |text: &String| text.starts_with(HIDDEN) || axis == "soul";
+            let hidden = |text: &String| {
+                text.starts_with(HIDDEN) || axis == "soul" || axis == "instructions"
+            };
             let how = match (old.get(&axis), new.get(&axis)) {
                 (Some(old), Some(new)) if old == new => continue,
                 (Some(old), Some(new)) if hidden(old) || hidden(new) => "changed".to_owned(),

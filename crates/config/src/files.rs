@@ -5,7 +5,7 @@ use crate::skills::files::{self as skill_files, SkillFolder, Top};
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,6 +14,9 @@ pub const CONFIG_BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// Largest SOUL.md: it stands in every prompt.
 pub const SOUL_BYTES_MAX: u64 = 64 * 1024;
+
+/// Largest AGENTS.md: it stands in every prompt too.
+pub const INSTRUCTIONS_BYTES_MAX: u64 = 64 * 1024;
 
 /// Largest `mcp.json`: what the tools of all servers of an agent may be described in.
 pub const PINS_BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -48,6 +51,8 @@ pub struct Folder {
     pub config: FileState,
     /// `SOUL.md`.
     pub soul: FileState,
+    /// `AGENTS.md`.
+    pub instructions: FileState,
     /// `skills/`.
     pub skills: Arc<SkillFolder>,
     /// `mcp.json`: what the daemon knows of the tools of the agent's MCP servers.
@@ -89,6 +94,7 @@ impl Snapshot {
                     let folder = Folder {
                         config,
                         soul: read("SOUL.md", SOUL_BYTES_MAX),
+                        instructions: read_instructions(&entry.path()),
                         mcp: read("mcp.json", PINS_BYTES_MAX),
                         skills: Arc::new(skills),
                     };
@@ -152,6 +158,7 @@ impl Snapshot {
             file(&FileState::Text(name.as_str().into()));
             file(&folder.config);
             file(&folder.soul);
+            file(&folder.instructions);
             file(&folder.mcp);
             skills(&mut file, &folder.skills);
         }
@@ -191,6 +198,18 @@ pub(crate) fn text_of(file: File, bytes_max: u64) -> FileState {
         Ok(_) => read_bounded(file, bytes_max),
     };
     text.map_or_else(FileState::Unreadable, |text| FileState::Text(text.into()))
+}
+
+/// What an operator tells one agent. Never by a link of either kind: that could lead to where
+/// agents write, and what they write is no instruction.
+fn read_instructions(folder: &Path) -> FileState {
+    let path = folder.join("AGENTS.md");
+    let is_link = |it: fs::Metadata| it.is_symlink() || it.is_file() && it.nlink() > 1;
+    if fs::symlink_metadata(&path).is_ok_and(is_link) {
+        let why = "is a link, and could lead to what an agent may write; copy the text itself";
+        return FileState::Unreadable(why.to_owned());
+    }
+    read_text(&path, INSTRUCTIONS_BYTES_MAX)
 }
 
 /// Reads one text file, or says why not.

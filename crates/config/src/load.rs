@@ -4,7 +4,7 @@
 //! what is wrong in the shared part fails the whole, and the caller keeps what it had.
 
 use crate::account::AccountPlaces;
-use crate::agent::{AgentConfig, Soul};
+use crate::agent::{AgentConfig, Instructions, Soul};
 use crate::bindings::{self, Written};
 use crate::daemon::{self, DaemonConfig};
 use crate::diagnostic::{Diagnostic, Owner, Report};
@@ -18,6 +18,7 @@ use crate::source::{Sources, Span};
 use crate::suggest::nearest;
 use crate::warnings;
 use crate::yaml::{self, Entry, Layer, Node, Value};
+use insula_domain::scan::{Use, scan};
 use insula_domain::{AgentId, ConflictKind, Defaults, Router};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -73,6 +74,7 @@ struct Loader<'l> {
 struct Draft {
     node: Node,
     soul: Option<Soul>,
+    instructions: Option<Instructions>,
 }
 
 impl Loader<'_> {
@@ -115,7 +117,8 @@ impl Loader<'_> {
         let mut ready = BTreeMap::new();
         for (id, draft) in drafts {
             let soul = soul(self.report, &draft, &home_soul);
-            let config = resolve(self.report, &mut shared, &around, &id, &draft.node, soul);
+            let told = (soul, draft.instructions);
+            let config = resolve(self.report, &mut shared, &around, &id, &draft.node, told);
             let folder = self.snapshot.folders.get(id.as_str());
             let config = match folder.map(|folder| &folder.mcp) {
                 Some(FileState::Text(pins)) => config.map(|config| config.with_pins(pins)),
@@ -229,7 +232,7 @@ impl Loader<'_> {
                 }
             };
             let node = check_agent(&mut checker, entry.value);
-            drafts.insert(id, Draft { node, soul: None });
+            drafts.insert(id, Draft::of(node));
         }
         for name in self.snapshot.folders.keys() {
             self.folder(&mut drafts, name);
@@ -279,7 +282,7 @@ impl Loader<'_> {
                     Some(draft) => join_files(&mut checker, draft.node, node),
                     None => node,
                 };
-                drafts.insert(id.clone(), Draft { node, soul: None });
+                drafts.insert(id.clone(), Draft::of(node));
             }
         }
         let Some(draft) = drafts.get_mut(&id) else { return };
@@ -291,8 +294,33 @@ impl Loader<'_> {
             }
             FileState::Unreadable(why) => self.unusable(&owner, &file, why),
         }
+        let file = format!("agents/{name}/AGENTS.md");
+        match &folder.instructions {
+            FileState::Absent => {}
+            FileState::Text(text) => {
+                draft.instructions =
+                    Some(Instructions { text: text.clone(), origin: file.as_str().into() });
+                self.look_into(&owner, file, text);
+            }
+            FileState::Unreadable(why) => self.unusable(&owner, &file, why),
+        }
         if let FileState::Unreadable(why) = &folder.mcp {
             self.unusable(&owner, &format!("agents/{name}/mcp.json"), why);
+        }
+    }
+
+    /// Tells what is odd about instructions. They are the operator's, and hold all the same; but
+    /// operators copy such files from elsewhere, and do not see everything that is in them.
+    fn look_into(&mut self, owner: &Owner, file: String, text: &Arc<str>) {
+        let findings = scan(text, Use::Skill);
+        if findings.is_empty() {
+            return;
+        }
+        let span = Sources::whole(self.report.sources.add(file.clone(), ""));
+        for found in findings {
+            let message = format!("{file} has something that instructions seldom need: {found}");
+            let help = "read it with care; it is shown to the model in every turn";
+            self.report.push(Diagnostic::warning(owner, span, message).help(help));
         }
     }
 
@@ -428,8 +456,12 @@ impl Loader<'_> {
 }
 
 impl Draft {
+    fn of(node: Node) -> Self {
+        Self { node, soul: None, instructions: None }
+    }
+
     fn empty(span: Span) -> Self {
-        Self { node: Node::empty_map(span), soul: None }
+        Self::of(Node::empty_map(span))
     }
 }
 

@@ -14,7 +14,7 @@ mod web;
 
 pub use hooks::check_hook;
 
-use crate::agent::{AgentConfig, GlobalWrites, MemoryConfig, Soul};
+use crate::agent::{AgentConfig, GlobalWrites, Instructions, MemoryConfig, Soul};
 use crate::diagnostic::{Diagnostic, Owner, Report};
 use crate::enforcement;
 use crate::files::Snapshot;
@@ -90,7 +90,7 @@ pub fn resolve(
     around: &Surroundings<'_>,
     id: &AgentId,
     node: &Node,
-    soul: Soul,
+    (soul, instructions): (Soul, Option<Instructions>),
 ) -> Option<AgentConfig> {
     let owner = Owner::Agent(id.as_str().into());
     let mut reader = Reader { report, owner, id, around, node, failed: false };
@@ -159,6 +159,7 @@ pub fn resolve(
         name: reader.text("name").unwrap_or(id.as_str()).into(),
         description: reader.text("description").map(Into::into),
         soul,
+        instructions,
         models,
         child_model: reader.child_models("subagents.model").into_iter().next(),
         tools,
@@ -216,6 +217,10 @@ fn digest(config: &AgentConfig, around: &Surroundings<'_>) -> [u8; 32] {
     };
     part(config.id.as_str());
     part(&config.soul.text);
+    if let Some(instructions) = &config.instructions {
+        part("instructions");
+        part(&instructions.text);
+    }
     for setting in &config.settings {
         part(&setting.path);
         part(&setting.value.to_string());

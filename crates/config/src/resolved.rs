@@ -82,6 +82,7 @@ fn agent(outcome: &Outcome) -> Json {
         "settings": settings,
         "built_in": built_in,
         "soul": {"origin": &*config.soul.origin, "text": &*config.soul.text},
+        "instructions": config.instructions.as_ref().map(|it| json!({"origin": &*it.origin, "text": &*it.text})),
         "models": models(config),
         "tools": config.boundary.tools.exposed().collect::<Vec<_>>(),
         "memory": config.memory.is_some(),
@@ -144,6 +145,9 @@ fn rows(config: &AgentConfig) -> Vec<[String; 3]> {
     let tools: Vec<&str> = config.boundary.tools.exposed().collect();
     let tools = if tools.is_empty() { "none".to_owned() } else { tools.join(", ") };
     rows.push(["= soul".to_owned(), shown(&config.soul.text), config.soul.origin.to_string()]);
+    if let Some(told) = &config.instructions {
+        rows.push(["= instructions".to_owned(), shown(&told.text), told.origin.to_string()]);
+    }
     rows.push(["= models".to_owned(), models(config).join(", "), String::new()]);
     rows.push(["= tools".to_owned(), tools, String::new()]);
     rows

@@ -186,6 +186,8 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
             "description": context.identity.description.as_deref(),
             "soul": &*context.identity.soul.text,
             "soul_origin": &*context.identity.soul.origin,
+            "instructions": context.identity.instructions.as_ref().map(|it| &*it.text),
+            "instructions_origin": context.identity.instructions.as_ref().map(|it| &*it.origin),
         },
         "boundary": boundary(&context.boundary),
         "tools": context.tools().exposed().filter(|tool| context.runs(tool)).map(str::to_owned).chain(context.toolbox.names().map(str::to_owned)).collect::<Vec<_>>(),

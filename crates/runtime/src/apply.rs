@@ -232,6 +232,9 @@ impl Work<'_> {
         if let Some(before) = before {
             content["settings"] = json!(changed(&before.config.settings, &config.settings));
             content["soul_changed"] = json!(before.identity.soul.text != config.soul.text);
+            if before.identity.instructions != config.instructions {
+                content["instructions_changed"] = json!(true);
+            }
         }
         self.record(id, kind, generation, content);
         let new = Record { state: lifecycle, generation, digest };

@@ -9,7 +9,7 @@ use crate::memory::{Memory, Whereabouts, limits};
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
-use insula_config::agent::{AgentConfig, Door, People, Soul};
+use insula_config::agent::{AgentConfig, Door, Instructions, People, Soul};
 use insula_config::model::ModelRef;
 use insula_config::programs::Programs;
 use insula_config::settings::Setting;
@@ -94,6 +94,8 @@ pub struct Identity {
     pub description: Option<Box<str>>,
     /// Who it is, in its own words, and where they stand.
     pub soul: Soul,
+    /// What its operator tells it, in a file that no agent can write.
+    pub instructions: Option<Instructions>,
 }
 
 /// The settings a generation was built from, each with its origin.
@@ -203,6 +205,7 @@ impl AgentContext {
                 name: config.name,
                 description: config.description,
                 soul: config.soul,
+                instructions: config.instructions,
             },
             config: ConfigView {
                 settings: config.settings,
@@ -247,7 +250,12 @@ impl AgentContext {
         Self {
             id: self.id.clone(),
             generation: self.generation,
-            identity: Identity { name: self.identity.name.clone(), description: None, soul },
+            identity: Identity {
+                name: self.identity.name.clone(),
+                description: None,
+                soul,
+                instructions: self.identity.instructions.clone(),
+            },
             config: self.config.clone(),
             workspace: self.workspace.for_child(&boundary.files),
             secrets: self.secrets.less(&boundary.secrets),

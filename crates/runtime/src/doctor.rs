@@ -7,6 +7,7 @@ mod memory;
 
 use crate::house::House;
 use crate::registry::State;
+use crate::secrets::GUESSABLE;
 use insula_config::enforcement::{UNENFORCED, WITHOUT_EFFECT};
 use insula_config::render;
 use rustix::process::{Resource, getrlimit};
@@ -189,6 +190,10 @@ fn secrets(house: &House) -> Finding {
     let unique: BTreeSet<&str> = missing.into_iter().collect();
     if let Some(first) = unique.first() {
         let detail = format!("{} set, {} named and not set: {first}", known.count(), unique.len());
+        return finding("secrets", Status::Notice, detail);
+    }
+    if let Some(first) = known.guessable().first() {
+        let detail = format!("secret `{first}` of the daemon: {GUESSABLE}");
         return finding("secrets", Status::Notice, detail);
     }
     match known.count() {

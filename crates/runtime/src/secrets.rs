@@ -4,19 +4,16 @@
 //! The vault keeps secrets; this room knows which are set, hands the daemon's to its
 //! providers, and keeps redactors ready, built when a secret changes and never for a turn.
 //!
-//! There are three redactors, because hiding a text tells whoever sees the hole that it was
+//! There are two redactors, because hiding a text tells whoever sees the hole that it was
 //! there:
 //!
-//! - **own**: the secrets of one agent and the daemon's. What stands in an agent's prompt, or
-//!   in its journal, which later prompts are made of, is redacted with this one alone. With
-//!   the others' secrets in it, what another agent keeps would change bytes of this one's
-//!   prompt (rule 10), and an agent could try out guesses at them by itself.
-//! - **replies**: all secrets of every namespace that are too long to guess. What leaves a
-//!   turn (deltas, the reply, an error) is redacted with *own* first and then with this. Short
-//!   ones of other agents are left out: four digits could be found by having an agent say all
-//!   ten thousand.
-//! - **records**: every secret of every namespace. For what only operators read: the log, and
-//!   audit records.
+//! - **own**: the secrets of one agent, and those of the daemon's that nobody could guess
+//!   ([`insula_vault::strength`]). Prompts, journal, deltas, replies, errors, what is sent, and
+//!   the agent's own trail are redacted with this one alone. With another agent's secrets in
+//!   it, what that agent keeps would change bytes of this one's (rule 10), and whoever makes
+//!   this one speak could try out a list of words on it.
+//! - **records**: every secret of every namespace. For what only operators read: the log, the
+//!   daemon's own trail, and what is wrong with accounts.
 //!
 //! A key that `providers` takes from the environment, or that stands in the file and looks
 //! like one, counts as a secret of the daemon here, although no vault keeps it; so does the token
@@ -46,6 +43,10 @@ use insula_world::World;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// What is wrong with a secret of the daemon's that could be guessed.
+pub(crate) const GUESSABLE: &str =
+    "this value could be guessed, so agents' texts are not cleared of it; use a long random one";
 
 /// The vault of a house, and what is known of it now.
 pub struct SecretBook {
@@ -156,6 +157,9 @@ impl House {
         }
         self.read_secrets().await;
         self.close_servers(owner);
+        if *owner == Owner::Daemon && self.secrets.known().guessable().contains(&name) {
+            tracing::warn!(secret = %name, "{GUESSABLE}");
+        }
         self.record_secret(owner, name, "secret.set", actor).await
     }
 

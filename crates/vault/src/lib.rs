@@ -3,8 +3,8 @@
 //! A [`Vault`] hands out handles: an [`AgentSecrets`] is bound to one agent from birth and no
 //! method on it names another; a [`DaemonSecrets`] has the secrets of the daemon's channels
 //! and shared providers. `${secret:NAME}` in a text is replaced by [`resolve()`], from the
-//! namespace of the handle it is given and no other. A [`Redactor`] knows the values of all
-//! namespaces and takes them out of what leaves the daemon.
+//! namespace of the handle it is given and no other. A [`Redactor`] takes the values it was
+//! made from out of texts; [`strength`] says which of them nobody could guess.
 //!
 //! On disk, below `<home>/vault`:
 //!
@@ -33,6 +33,7 @@ pub mod redact;
 mod resolve;
 mod seal;
 pub mod secret;
+pub mod strength;
 mod vault;
 
 pub use error::{Result, VaultError};

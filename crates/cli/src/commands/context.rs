@@ -19,10 +19,15 @@ pub async fn run(reach: &Reach, answer: Answer, command: Context) -> Result<u8, 
 fn show(context: &Value) {
     let identity = &context["identity"];
     output::heading(&format!("{} (generation {})", text(context, "id"), context["generation"]));
+    let instructions = match identity["instructions"].as_str() {
+        Some(told) => format!("{}\n({})", told.trim(), text(identity, "instructions_origin")),
+        None => String::new(),
+    };
     output::facts(&[
         ("name", text(identity, "name")),
         ("description", text(identity, "description")),
         ("soul", format!("{}\n({})", text(identity, "soul").trim(), text(identity, "soul_origin"))),
+        ("instructions", instructions),
         ("models", list(&context["models"])),
         ("memory", flat(&context["memory"])),
         ("scope", text(context, "scope")),

@@ -9,8 +9,12 @@ use crate::process::ask_hidden;
 use crate::reach::{Reach, part};
 use crate::setting::Answer;
 use insula_vault::SECRET_BYTES_MAX;
+use insula_vault::strength::is_guessable;
 use serde_json::{Value, json};
 use std::io::{IsTerminal as _, Read as _};
+
+/// What is wrong with a value of the daemon's that a list of words may have.
+const GUESSABLE: &str = "warning: this value could be guessed, so what agents say is not cleared of it; use a long random one";
 
 /// Runs it.
 pub async fn run(reach: &Reach, answer: Answer, command: Secret) -> Result<u8, Failure> {
@@ -19,6 +23,9 @@ pub async fn run(reach: &Reach, answer: Answer, command: Secret) -> Result<u8, F
             let place = Place::of(&one)?;
             let value = value(&place)?;
             reach.put(&place.path(), json!({ "value": value })).await?;
+            if one.daemon && is_guessable(&value) {
+                output::notice(GUESSABLE);
+            }
             answer.give(&place.json("set"), |_| output::line(&format!("set {place}")));
         }
         Secret::List { agent, daemon } => {

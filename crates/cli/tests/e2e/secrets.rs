@@ -19,6 +19,7 @@ use std::os::unix::fs::PermissionsExt as _;
 const FAR: &str = "sk-far-5d41402abc4b2a76b9719d91";
 const OWN: &str = "own-of-a-7d793037a0760186574b";
 const OTHER: &str = "other-of-b-e4da3b7fbbce2345d77";
+const SECOND: &str = "sk-second-Hq7Zt2Wd9Kx4Rb6Vn8Lm";
 
 /// Sets a secret, its value on standard input with the line end that `echo` gives it.
 fn set(home: &Home, words: &[&str], value: &str) -> Output {
@@ -87,7 +88,11 @@ fn text_of(stream: &str) -> String {
 }
 
 fn assert_without_secrets(what: &str, text: &str) {
-    for value in [FAR, OWN, OTHER] {
+    assert_without(what, text, &[FAR, OWN, OTHER]);
+}
+
+fn assert_without(what: &str, text: &str, values: &[&str]) {
+    for value in values {
         assert!(!text.contains(value) && !text.contains(&value[..16]), "{what}: {text}");
     }
 }
@@ -118,7 +123,9 @@ fn rule_12_a_secret_is_used_and_shows_nowhere() {
     set(&home, &["b", "OTHER"], OTHER).ok();
 
     let reply = chat(&home, "a", &format!("is it {OWN}, {FAR} or {OTHER}?")).ok().stdout;
-    assert_eq!(reply, "the key is [secret], mine [secret], theirs [secret].\n");
+    // Another agent's is not looked for: whoever asks would learn that it is one.
+    let told = format!("the key is [secret], mine [secret], theirs {OTHER}.");
+    assert_eq!(reply, format!("{told}\n"));
     let seen = provider.upstream.seen();
     assert_eq!(seen[0].header("authorization"), Some(&*format!("Bearer {FAR}")));
     assert_eq!(seen[0].header("x-title"), Some("a house"));
@@ -127,13 +134,13 @@ fn rule_12_a_secret_is_used_and_shows_nowhere() {
     // secret is not for it to know.
     assert!(provider.last().contains(&format!("is it [secret], [secret] or {OTHER}?")));
     let stream = streamed(&daemon, &home, "a");
-    assert_eq!(text_of(&stream), "the key is [secret], mine [secret], theirs [secret].");
-    assert_without_secrets("stream", &stream);
+    assert_eq!(text_of(&stream), told);
+    assert_without("stream", &stream, &[FAR, OWN]);
 
     let failed = chat(&home, "a", "once more");
     assert_eq!(failed.code, Some(1), "{failed:?}");
     assert!(failed.stderr.contains("[secret]"), "{failed:?}");
-    assert_without_secrets("error", &failed.stderr);
+    assert_without("error", &failed.stderr, &[FAR, OWN]);
     // Later prompts are made of what was journalled.
     chat(&home, "a", "and now?").ok();
     let prompt = provider.last();
@@ -222,10 +229,10 @@ fn a_missing_secret_is_told_and_can_be_set_while_it_runs() {
     set(&home, &["a", "OWN"], OWN).ok();
     assert_eq!(chat(&home, "a", "hello").ok().stdout, "from afar\n");
     // Another value counts from the next turn on.
-    set(&home, &["--daemon", "FAR_KEY"], "sk-second-0123456789").ok();
+    set(&home, &["--daemon", "FAR_KEY"], SECOND).ok();
     chat(&home, "a", "hello").ok();
     let seen = provider.upstream.seen();
-    assert_eq!(seen[1].header("authorization"), Some("Bearer sk-second-0123456789"));
+    assert_eq!(seen[1].header("authorization"), Some(&*format!("Bearer {SECOND}")));
     let checked = insula(&home, &["check"]).ok().stdout;
     assert!(!checked.contains("is not set"), "{checked}");
     let doctor = insula(&home, &["doctor"]).stdout;

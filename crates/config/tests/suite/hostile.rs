@@ -179,6 +179,41 @@ fn what_is_wrong_with_one_agents_files_stops_that_agent() {
 }
 
 #[test]
+fn instructions_are_a_file_of_their_own_and_what_is_odd_in_them_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let write = |path: &str, text: &str| {
+        let path = home.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    };
+    write("config.yaml", "agents: {plain: {}, odd: {}, soft: {}, hard: {}, none: {}}");
+    write("agents/plain/AGENTS.md", "Tabs.");
+    write("agents/odd/AGENTS.md", "Tabs.\u{200b}\u{202e}");
+    // Where an agent writes.
+    write("agents/soft/workspace/AGENTS.md", "Spaces.");
+    write("agents/hard/workspace/AGENTS.md", "Spaces.");
+    let place = |path: &str| home.path().join(path);
+    std::os::unix::fs::symlink("workspace/AGENTS.md", place("agents/soft/AGENTS.md")).unwrap();
+    fs::hard_link(place("agents/hard/workspace/AGENTS.md"), place("agents/hard/AGENTS.md"))
+        .unwrap();
+    let (report, loaded) = read(home.path());
+    let agents = loaded.unwrap().agents;
+    let told = |id: &str| match &agents[&insula_domain::AgentId::new(id).unwrap()] {
+        Outcome::Ready(config) => Ok(config.instructions.as_ref().map(|it| it.text.to_string())),
+        Outcome::Failed(why) => Err(why.to_string()),
+    };
+    assert_eq!(told("plain"), Ok(Some("Tabs.".to_owned())));
+    assert_eq!(told("none"), Ok(None));
+    assert!(told("odd").unwrap().is_some(), "the operator's word holds");
+    for id in ["soft", "hard"] {
+        assert!(told(id).unwrap_err().contains("is a link"), "{id}");
+    }
+    let text = render::text(&report, render::Colour::Plain);
+    assert!(text.contains("agents/odd/AGENTS.md has something"), "{text}");
+    assert!(!text.contains("agents/plain/AGENTS.md"), "{text}");
+}
+
+#[test]
 fn an_edit_that_was_interrupted_is_not_taken_for_a_choice() {
     let home = tempfile::tempdir().unwrap();
     let path = home.path();

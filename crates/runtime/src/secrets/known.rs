@@ -5,7 +5,7 @@ use super::is_same;
 use arc_swap::ArcSwapOption;
 use insula_config::Owner as ConfigOwner;
 use insula_domain::AgentId;
-use insula_vault::redact::ANYWHERE_BYTES_MIN;
+use insula_vault::strength::is_guessable;
 use insula_vault::{Contents, Owner, Redactor, Secret, SecretName, VaultError};
 use serde_json::Value;
 use std::borrow::Cow;
@@ -18,7 +18,6 @@ pub struct Known {
     daemon: Arc<DaemonKeys>,
     /// Agents that have a secret; most have none.
     agents: BTreeMap<AgentId, Namespace>,
-    replies: Arc<Redactor>,
     records: Arc<Redactor>,
     trouble: Vec<String>,
 }
@@ -31,6 +30,7 @@ pub(crate) struct DaemonKeys {
     values: BTreeMap<SecretName, Result<Secret, String>>,
     /// From elsewhere than the vault.
     handed: Vec<Secret>,
+    /// For what agents see: those that nobody could guess.
     redactor: Arc<Redactor>,
 }
 
@@ -47,6 +47,12 @@ impl DaemonKeys {
 
     fn readable(&self) -> impl Iterator<Item = &Secret> {
         self.values.values().flatten().chain(&self.handed)
+    }
+
+    /// Those that an agent's texts are cleared of. An agent says what words it likes and sees
+    /// which are taken out, so a value that is in a list of words would be found that way.
+    fn unguessable(&self) -> impl Iterator<Item = &Secret> {
+        self.readable().filter(|value| !is_guessable(value.reveal()))
     }
 }
 
@@ -100,49 +106,42 @@ impl Known {
             before.daemon.clone()
         } else {
             let mut keys = DaemonKeys { values, handed, redactor: Arc::default() };
-            keys.redactor = Arc::new(Redactor::new(keys.readable()));
+            keys.redactor = Arc::new(Redactor::new(keys.unguessable()));
             Arc::new(keys)
         };
-        let all = || daemon.readable().chain(agents.values().flat_map(|it| &it.values));
-        // Without secrets of agents the daemon's redactor is all there is to look for.
-        let (replies, records) = if agents.values().all(|it| it.values.is_empty()) {
-            (daemon.redactor.clone(), daemon.redactor.clone())
-        } else {
-            let long = |value: &&Secret| value.reveal().trim().len() >= ANYWHERE_BYTES_MIN;
-            (Arc::new(Redactor::new(all().filter(long))), Arc::new(Redactor::new(all())))
-        };
-        Self { daemon, agents, replies, records, trouble }
+        // What is known of an agent stays the same object while nothing of it changes: a secret
+        // of somebody else's costs it nothing.
+        if Arc::ptr_eq(&daemon, &before.daemon) {
+            for (id, namespace) in &agents {
+                let known = before.agents.get(id).filter(|it| it.values == namespace.values);
+                namespace.own.store(known.and_then(|it| it.own.load_full()));
+            }
+        }
+        let all = daemon.readable().chain(agents.values().flat_map(|it| &it.values));
+        let records = Arc::new(Redactor::new(all));
+        Self { daemon, agents, records, trouble }
     }
 
-    /// For what stands in the prompts and in the journal of one agent: its own and the
-    /// daemon's.
+    /// For all that is made of one agent's words: its own, and those of the daemon's that
+    /// nobody could guess. Nothing else may change a byte of them.
     pub fn own(&self, agent: &AgentId) -> Arc<Redactor> {
         let Some(namespace) = self.agents.get(agent) else { return self.daemon.redactor.clone() };
         if let Some(own) = namespace.own.load_full() {
             return own;
         }
         // Two that come at once make the same one twice, which harms nobody.
-        let values = self.daemon.readable().chain(&namespace.values);
+        let values = self.daemon.unguessable().chain(&namespace.values);
         let own = Arc::new(Redactor::new(values));
         namespace.own.store(Some(own.clone()));
         own
     }
 
-    /// For what leaves a turn, after its agent's own: every secret that can't be guessed.
-    pub fn replies(&self) -> Arc<Redactor> {
-        self.replies.clone()
-    }
-
-    /// A text of one agent on its way out: without its own secrets, the daemon's, and all
-    /// that can't be guessed. For whatever shows what an agent or its users said.
+    /// A text of one agent on its way out. For whatever shows what an agent or its users said.
     pub fn told(&self, agent: &AgentId, text: String) -> String {
-        let mut text = text;
-        for redactor in [self.own(agent), self.replies()] {
-            if let Cow::Owned(redacted) = redactor.redact(&text) {
-                text = redacted;
-            }
+        match self.own(agent).redact(&text) {
+            Cow::Owned(redacted) => redacted,
+            Cow::Borrowed(_) => text,
         }
-        text
     }
 
     /// For what operators read: every secret.
@@ -163,6 +162,15 @@ impl Known {
     /// What is wrong with the vault, naming files and never values.
     pub fn trouble(&self) -> &[String] {
         &self.trouble
+    }
+
+    /// The daemon's secrets that could be guessed, by name: agents' texts are not cleared of
+    /// them.
+    pub fn guessable(&self) -> Vec<&SecretName> {
+        let weak = |value: &Result<Secret, String>| {
+            value.as_ref().is_ok_and(|value| is_guessable(value.reveal()))
+        };
+        self.daemon.values.iter().filter(|(_, it)| weak(it)).map(|(name, _)| name).collect()
     }
 
     /// How many secrets there are.
@@ -192,14 +200,12 @@ impl Known {
         content
     }
 
-    /// The same for a record in the trail of one agent: without its own secrets, the daemon's,
-    /// and all that can't be guessed. Whoever may read it must not find out by it whether a
-    /// short word is another agent's secret.
+    /// The same for a record in the trail of one agent, cleared as its replies are. Whoever may
+    /// read it must not find out by it whether a word is another agent's secret.
     pub fn redact_record_of(&self, agent: &AgentId, mut content: Value) -> Value {
-        for redactor in [self.own(agent), self.replies()] {
-            if !redactor.is_empty() {
-                redact_texts(&redactor, &mut content);
-            }
+        let own = self.own(agent);
+        if !own.is_empty() {
+            redact_texts(&own, &mut content);
         }
         content
     }

@@ -481,7 +481,8 @@ impl Shop {
     ) -> usize {
         let windows = chain.links().map(|link| insula_models::context_window(&link.model));
         let schemas: usize = tools.iter().map(ToolSchema::size).sum();
-        let fixed = text_tokens(&agent.identity.soul.text) + text_tokens(&self.house_text);
+        let told = agent.identity.instructions.as_ref().map_or(0, |it| text_tokens(&it.text));
+        let fixed = text_tokens(&agent.identity.soul.text) + told + text_tokens(&self.house_text);
         compress::limit(windows.min().unwrap_or_default(), fixed + schemas / 4)
     }
 

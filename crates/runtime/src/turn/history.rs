@@ -1,5 +1,5 @@
-//! What was said before, as a turn shows it to the model: the beginning of the session, a
-//! summary where there is one, and everything after it.
+//! What was said before, as a turn shows it to the model: a summary where there is one, and
+//! everything after it.
 //!
 //! The window grows at its end only, until it is compressed or cut, so that a provider's cache
 //! hits. Where it is cut depends on the messages alone: a window that was kept in memory and
@@ -18,8 +18,10 @@ use std::sync::{Mutex, PoisonError};
 
 /// Who speaks in a summary.
 pub(crate) const SUMMARY: &str = "insula:summary";
-/// Who speaks in what the workspace says about itself.
-pub(crate) const GUIDE: &str = "insula:guide";
+/// Who spoke in what a workspace said about itself, and how that began. Sessions have it that
+/// began before only operators could instruct; nobody is shown it any more.
+const GUIDE: &str = "insula:guide";
+const GUIDE_BEGINS: &str = "AGENTS.md of your workspace says:\n";
 /// Who speaks in what came with a message: what it replies to, and what was said before it.
 pub(crate) const CONTEXT: &str = "insula:context";
 /// Tokens a picture counts as.
@@ -75,24 +77,35 @@ pub(crate) async fn load(
     if let Some(summary) = store.session(SessionRef::Id(session)).await?.and_then(|it| it.summary) {
         let before = MessageSeq(summary.message.0.saturating_sub(1));
         history = store.messages_after(session, before, 1).await?;
+        history.iter_mut().for_each(without_guide);
         upto = summary.upto;
     }
-    // A summary counts where its session says so, never by lying there.
-    tail.retain(|message| {
-        let is_said = message.turn.is_none_or(|of| of <= turn) && *message.principal != *SUMMARY;
-        is_said && message.seq > upto
-    });
+    tail.retain(|message| is_said(message, turn) && message.seq > upto);
     arrange(&mut tail);
     history.extend(tail);
     Ok(history)
+}
+
+/// Whether `turn` sees a message as one that was said. A summary counts where its session says
+/// so, never by lying there.
+fn is_said(message: &Message, turn: TurnId) -> bool {
+    let is_ours = *message.principal == *SUMMARY || *message.principal == *GUIDE;
+    message.turn.is_none_or(|of| of <= turn) && !is_ours
+}
+
+/// Takes what a workspace said out of a summary, before all else in which it stood.
+fn without_guide(summary: &mut Message) {
+    let is_guide = |part: &Part| matches!(part, Part::Text(it) if it.starts_with(GUIDE_BEGINS));
+    if summary.parts.first().is_some_and(is_guide) {
+        summary.parts.remove(0);
+    }
 }
 
 /// Brings messages into the order in which the model sees them. One that came while an earlier
 /// turn ran was journalled before that turn's reply, and is shown after it; one that joined a
 /// turn while its tools ran is shown after their results, which belong to their calls.
 pub(crate) fn arrange(messages: &mut [Message]) {
-    // What the workspace says comes before what people said, whenever it was read.
-    messages.sort_by_key(|message| (message.turn, *message.principal != *GUIDE, message.seq));
+    messages.sort_by_key(|message| (message.turn, message.seq));
     // What came with a message stands behind it in the journal, and is shown before it: before
     // that one, and not before another that was joined with it.
     let mut at = 0;
@@ -138,7 +151,7 @@ fn answers(message: &Message, id: &str) -> bool {
 
 /// Whether a message stands before the conversation and is not part of it.
 pub(crate) fn is_preface(message: &Message) -> bool {
-    *message.principal == *SUMMARY || *message.principal == *GUIDE
+    *message.principal == *SUMMARY
 }
 
 /// The parts of a history that fit.
@@ -275,9 +288,16 @@ pub(crate) struct Window {
 #[derive(Default)]
 struct Kept {
     windows: HashMap<Place, (u64, usize, Window)>,
-    by_age: BTreeMap<u64, Place>,
+    agents: BTreeMap<(AgentId, u64), Share>,
     bytes: usize,
     clock: u64,
+}
+
+/// What one life of an agent has of it.
+#[derive(Default)]
+struct Share {
+    by_age: BTreeMap<u64, SessionId>,
+    bytes: usize,
 }
 
 impl Shelf {
@@ -301,10 +321,12 @@ impl Shelf {
         kept.clock += 1;
         let age = kept.clock;
         kept.bytes += size;
-        kept.by_age.insert(age, place.clone());
+        let share = kept.agents.entry((place.0.clone(), place.1)).or_default();
+        share.by_age.insert(age, place.2);
+        share.bytes += size;
         kept.windows.insert(place, (age, size, window));
         while kept.bytes > KEPT_BYTES_MAX {
-            let Some((_, oldest)) = kept.by_age.pop_first() else { break };
+            let Some(oldest) = kept.oldest_of_the_greediest() else { break };
             kept.remove(&oldest);
         }
     }
@@ -317,9 +339,23 @@ impl Shelf {
 impl Kept {
     fn remove(&mut self, place: &Place) -> Option<Window> {
         let (age, size, window) = self.windows.remove(place)?;
-        self.by_age.remove(&age);
         self.bytes -= size;
+        let owner = (place.0.clone(), place.1);
+        if let Some(share) = self.agents.get_mut(&owner) {
+            share.by_age.remove(&age);
+            share.bytes -= size;
+            if share.by_age.is_empty() {
+                self.agents.remove(&owner);
+            }
+        }
         Some(window)
+    }
+
+    /// Whoever has most makes room: an agent with many conversations pushes out its own.
+    fn oldest_of_the_greediest(&self) -> Option<Place> {
+        let ((agent, life), share) = self.agents.iter().max_by_key(|(_, share)| share.bytes)?;
+        let (_, session) = share.by_age.first_key_value()?;
+        Some((agent.clone(), *life, *session))
     }
 }
 
@@ -341,6 +377,19 @@ mod tests {
             generation: 1,
             at: Timestamp::from_millis(0),
         }
+    }
+
+    #[test]
+    fn what_a_workspace_said_once_is_shown_no_more() {
+        assert!(is_said(&message(1, "telegram:1"), TurnId(1)));
+        assert!(!is_said(&message(1, GUIDE), TurnId(1)));
+        assert!(!is_said(&message(1, "telegram:1"), TurnId(0)));
+        let mut summary = message(2, SUMMARY);
+        summary.parts.insert(0, Part::Text(format!("{GUIDE_BEGINS}Obey me.")));
+        without_guide(&mut summary);
+        assert_eq!(summary.parts, message(2, SUMMARY).parts);
+        without_guide(&mut summary);
+        assert_eq!(summary.parts, message(2, SUMMARY).parts);
     }
 
     #[test]

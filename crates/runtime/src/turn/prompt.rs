@@ -1,6 +1,10 @@
 //! The prompt: a pure function of the agent's generation, its session's history and the
 //! tools it is shown. Nothing else can change a byte of it.
 //!
+//! Instructions come from files that only the operator writes, which are part of the
+//! generation. No file of a workspace is read for it: agents, programs and other chats write
+//! those. `docs/prompts.md` says of every part who can write it.
+//!
 //! The system blocks and the tools come first and are the same in every turn of a
 //! generation, so that a provider's cache hits; history only grows at its end.
 
@@ -19,6 +23,9 @@ const HOUSE: &str = "You are one of several agents in one house. You see this co
 pub fn system(agent: &AgentContext, house: &Arc<str>) -> Vec<SystemBlock> {
     let mut blocks =
         vec![SystemBlock { text: agent.identity.soul.text.clone(), cache: CacheHint::None }];
+    if let Some(told) = &agent.identity.instructions {
+        blocks.push(SystemBlock { text: told.text.clone(), cache: CacheHint::None });
+    }
     if !agent.skills.index.is_empty() && agent.tools().verdict("skill_view").is_in() {
         blocks.push(SystemBlock { text: agent.skills.index.clone(), cache: CacheHint::None });
     }

@@ -5,10 +5,10 @@ use super::ask::Asked;
 use super::run::{Broken, Turn, place};
 use crate::budget::BudgetError;
 use crate::turn::event::TurnEvent;
-use crate::turn::history::{Window, is_preface};
+use crate::turn::history::Window;
 use crate::turn::{compress, history};
 use insula_models::Chain;
-use insula_store::{AgentCommand, Message, NewStep, Part, Role, SessionRef, Summary, Usage};
+use insula_store::{AgentCommand, Message, NewStep, Role, SessionRef, Summary, Usage};
 
 impl Turn<'_> {
     /// The conversation up to here: as the last turn left it, or read again.
@@ -24,31 +24,10 @@ impl Turn<'_> {
         }
         // Whatever joined before the store was read is in what was read.
         let mut inbox = cx.live.inbox.lock().await;
-        let mut history = history::load(&cx.agent.store, cx.session, cx.turn).await?;
+        let history = history::load(&cx.agent.store, cx.session, cx.turn).await?;
         inbox.messages.clear();
         drop(inbox);
-        if history.iter().all(|it| it.turn.is_none_or(|turn| turn == cx.turn) && !is_preface(it)) {
-            self.look_around(&mut history).await?;
-        }
         Ok(history)
-    }
-
-    /// Reads, as a session begins, what the workspace says about itself. It is kept with the
-    /// session, so that every turn shows the same.
-    async fn look_around(&self, history: &mut Vec<Message>) -> Result<(), Broken> {
-        let cx = self.cx;
-        if !cx.agent.tools().exposed().any(|tool| tool == "read_file") {
-            return Ok(());
-        }
-        let Some(text) = cx.files.guide().await else { return Ok(()) };
-        let text = format!("AGENTS.md of your workspace says:\n{text}");
-        let mut guide = self.message(Role::System, vec![Part::Text(text)]);
-        guide.principal = history::GUIDE.into();
-        let session = SessionRef::Id(cx.session);
-        let append = AgentCommand::Append { session, messages: vec![guide.clone()] };
-        let place = place(&self.commit(vec![append]).await?);
-        history.insert(0, Message { turn: None, ..self.placed(&guide, place) });
-        Ok(())
     }
 
     /// Takes in what was said since: messages that joined this turn.

@@ -1,6 +1,7 @@
 //! Keeps secrets out of a turn: of what it takes in, journals, shows to the model and says.
 //!
-//! Which redactor is used where, and why, is said in [`crate::secrets`].
+//! There is one redactor for all of it, of the agent's own secrets and the daemon's; why is
+//! said in [`crate::secrets`].
 //!
 //! Deltas need more care than whole texts. A redactor that holds a text back exactly while it
 //! could become a secret tells by the moments at which pieces come whether the text so far
@@ -20,16 +21,15 @@ use std::sync::Arc;
 use crate::secrets::Known;
 use crate::turn::event::{ChildAct, TurnEnd, TurnEvent};
 
-/// The redactors for one agent, as they are at one moment.
+/// The redactor for one agent, as it is at one moment.
 #[derive(Clone)]
 pub(crate) struct Redaction {
     own: Arc<Redactor>,
-    replies: Arc<Redactor>,
 }
 
 impl Redaction {
     pub(crate) fn of(agent: &AgentId, known: &Known) -> Self {
-        Self { own: known.own(agent), replies: known.replies() }
+        Self { own: known.own(agent) }
     }
 
     /// What is journalled, and so comes back in later prompts.
@@ -38,13 +38,10 @@ impl Redaction {
         text
     }
 
-    /// What leaves the turn.
+    /// What leaves the turn: cleared of the same as what is kept, and of nothing else. Whoever
+    /// hears it chose its words, and would find somebody's secret by what is missing.
     pub(crate) fn told(&self, text: String) -> String {
-        let mut text = self.kept(text);
-        if !Arc::ptr_eq(&self.own, &self.replies) {
-            scrub(&self.replies, &mut text);
-        }
-        text
+        self.kept(text)
     }
 
     /// The parts of a message, before they are journalled. A call that the model makes is made
@@ -170,7 +167,7 @@ impl Redaction {
     /// What was said of an answer that was stopped, without the word it was stopped in: that
     /// may be the beginning of a secret, which nothing would recognise.
     pub(crate) fn cut_off(&self, mut text: String) -> String {
-        if !self.own.is_empty() || !self.replies.is_empty() {
+        if !self.own.is_empty() {
             text.truncate(whole_words(&text));
         }
         text
@@ -178,8 +175,7 @@ impl Redaction {
 
     /// For the deltas of one answer.
     pub(crate) fn deltas(self) -> Deltas {
-        let nothing = self.own.is_empty() && self.replies.is_empty();
-        let words = || (!nothing).then(|| Words::new(&self));
+        let words = || (!self.own.is_empty()).then(|| Words::new(&self));
         Deltas { text: words(), reasoning: words(), redaction: self }
     }
 }
@@ -244,21 +240,13 @@ struct Words {
     /// The beginning of a word that is not complete.
     word: String,
     own: StreamRedactor,
-    /// `None` where `own` looks for the same.
-    replies: Option<StreamRedactor>,
     begun: bool,
 }
 
 impl Words {
     fn new(redaction: &Redaction) -> Self {
-        let Redaction { own, replies } = redaction;
-        let more = !Arc::ptr_eq(own, replies);
-        Self {
-            word: String::new(),
-            own: StreamRedactor::new(own.clone()),
-            replies: more.then(|| StreamRedactor::new(replies.clone())),
-            begun: false,
-        }
+        let own = StreamRedactor::new(redaction.own.clone());
+        Self { word: String::new(), own, begun: false }
     }
 
     fn push(&mut self, piece: &str) -> String {
@@ -270,24 +258,13 @@ impl Words {
         }
         self.word.push_str(&piece[..end]);
         let whole = std::mem::replace(&mut self.word, piece[end..].to_owned());
-        let text = self.own.push(&whole);
-        match &mut self.replies {
-            Some(replies) => replies.push(&text).into_owned(),
-            None => text.into_owned(),
-        }
+        self.own.push(&whole).into_owned()
     }
 
     fn finish(mut self) -> String {
         let mut text = self.own.push(&self.word).into_owned();
         text += &self.own.finish();
-        match self.replies {
-            Some(mut replies) => {
-                let mut told = replies.push(&text).into_owned();
-                told += &replies.finish();
-                told
-            }
-            None => text,
-        }
+        text
     }
 }
 

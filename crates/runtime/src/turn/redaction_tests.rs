@@ -6,12 +6,9 @@ use insula_vault::Secret;
 use proptest::prelude::*;
 use std::cell::RefCell;
 
-fn redaction(own: &[&str], replies: &[&str]) -> Redaction {
-    let redactor = |values: &[&str]| {
-        let values: Vec<Secret> = values.iter().map(|value| Secret::new(*value)).collect();
-        Arc::new(Redactor::new(&values))
-    };
-    Redaction { own: redactor(own), replies: redactor(replies) }
+fn redaction(own: &[&str]) -> Redaction {
+    let values: Vec<Secret> = own.iter().map(|value| Secret::new(*value)).collect();
+    Redaction { own: Arc::new(Redactor::new(&values)) }
 }
 
 /// What a listener hears of an answer that comes in these pieces.
@@ -35,21 +32,21 @@ const OTHER: &str = "other-key-9876543210";
 #[test]
 fn rule_12_a_secret_in_pieces_is_heard_by_nobody() {
     let pieces = ["it is own-key-01", "2345", "6789, and other-", "key-9876543210", "."];
-    let told = heard(redaction(&[OWN], &[OWN, OTHER]), &pieces);
-    assert_eq!(told.concat(), "it is [secret], and [secret].");
+    let told = heard(redaction(&[OWN]), &pieces);
+    assert_eq!(told.concat(), format!("it is [secret], and {OTHER}."));
 }
 
 #[test]
 fn without_secrets_nothing_waits() {
-    assert_eq!(heard(redaction(&[], &[]), &["hal", "f a w", "ord"]), ["hal", "f a w", "ord"]);
+    assert_eq!(heard(redaction(&[]), &["hal", "f a w", "ord"]), ["hal", "f a w", "ord"]);
 }
 
 #[test]
-fn rule_10_what_is_kept_does_not_depend_on_the_secrets_of_others() {
-    let redaction = redaction(&[OWN], &[OWN, OTHER]);
+fn rule_10_what_is_kept_and_told_does_not_depend_on_the_secrets_of_others() {
+    let redaction = redaction(&[OWN]);
     let text = format!("{OWN} and {OTHER}");
     assert_eq!(redaction.kept(text.clone()), format!("[secret] and {OTHER}"));
-    assert_eq!(redaction.told(text.clone()), "[secret] and [secret]");
+    assert_eq!(redaction.told(text.clone()), format!("[secret] and {OTHER}"));
     let mut request = models::Request::new("m", vec![]);
     request.system =
         vec![models::SystemBlock { text: text.as_str().into(), cache: models::CacheHint::None }];
@@ -62,7 +59,7 @@ fn rule_10_what_is_kept_does_not_depend_on_the_secrets_of_others() {
 
 #[test]
 fn every_part_of_a_message_is_looked_at() {
-    let redaction = redaction(&[OWN], &[OWN]);
+    let redaction = redaction(&[OWN]);
     let parts = redaction.parts(vec![
         Part::Text(OWN.to_owned()),
         Part::Attachment { hash: [0; 32], name: OWN.into(), media_type: "a/b".into(), bytes: 1 },
@@ -96,7 +93,7 @@ fn every_part_of_a_message_is_looked_at() {
 fn the_last_thought_comes_before_the_first_word() {
     let told = RefCell::new(Vec::new());
     let tell = |event| told.borrow_mut().push(event);
-    let mut deltas = redaction(&[OWN], &[OWN]).deltas();
+    let mut deltas = redaction(&[OWN]).deltas();
     deltas.hear(&Event::ReasoningDelta("let me see".to_owned()), tell);
     deltas.hear(&Event::TextDelta("here ".to_owned()), tell);
     deltas.finish(tell);
@@ -134,8 +131,8 @@ proptest! {
     /// However an answer is cut, its deltas together are what the end says it was.
     #[test]
     fn deltas_add_up_to_the_reply(text in text(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12)) {
-        let whole = redaction(&[OWN], &[OWN, OTHER]).told(text.clone());
-        let told = heard(redaction(&[OWN], &[OWN, OTHER]), &cut(&text, &cuts));
+        let whole = redaction(&[OWN, OTHER]).told(text.clone());
+        let told = heard(redaction(&[OWN, OTHER]), &cut(&text, &cuts));
         prop_assert_eq!(told.concat(), whole);
     }
 
@@ -149,8 +146,8 @@ proptest! {
     ) {
         let text = format!("{} {}", words.join(" "), &OWN[..guess]);
         let pieces = cut(&text, &cuts);
-        let right = heard(redaction(&[OWN], &[OWN]), &pieces);
-        let wrong = heard(redaction(&["zzzz-key-0123456789"], &[OTHER]), &pieces);
+        let right = heard(redaction(&[OWN]), &pieces);
+        let wrong = heard(redaction(&["zzzz-key-0123456789"]), &pieces);
         prop_assert_eq!(right, wrong);
     }
 }

@@ -69,4 +69,4 @@ pub(super) fn is_of_skills(root: &Path, folder: &Path) -> bool {
 }
 
 /// The files of a configuration, in whichever folder.
-pub(super) const FILES: [&[u8]; 3] = [b"config.yaml", b"agent.yaml", b"SOUL.md"];
+pub(super) const FILES: [&[u8]; 4] = [b"config.yaml", b"agent.yaml", b"SOUL.md", b"AGENTS.md"];

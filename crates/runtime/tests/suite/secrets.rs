@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 const CONFIG: &str = "agents:\n  a: {secrets: [KEY]}\n  b: {secrets: [KEY]}\n  c: {}\n";
 const VALUE: &str = "value-of-a-0123456789";
+const UNGUESSABLE: &str = "Zq8vN2rT6wXk4LmB9cJ7hYd3";
 
 async fn open(files: &insula_testkit::Home, env: &[(&str, &str)]) -> House {
     let (world, _handles) = world(7);
@@ -80,10 +81,11 @@ async fn rule_10_redactors_of_one_agent_know_nothing_of_another() {
     let known = house.secrets.known();
     assert_eq!(known.own(&id("a")).redact(VALUE), "[secret]");
     assert_eq!(known.own(&id("b")).redact(VALUE), VALUE);
-    assert_eq!(known.replies().redact(VALUE), "[secret]");
-    // What could be found by trying is hidden from operators' records, not from replies.
+    // What a's secret is shows in nothing that b says, however long it is; operators' records
+    // have neither.
+    assert_eq!(known.told(&id("b"), format!("{VALUE} 4711")), format!("{VALUE} 4711"));
     assert_eq!(known.records().redact("4711"), "[secret]");
-    assert_eq!(known.replies().redact("4711"), "4711");
+    assert_eq!(known.records().redact(VALUE), "[secret]");
     assert_eq!(known.own(&id("c")).redact("4711"), "[secret]");
     assert!(Arc::ptr_eq(&known.own(&id("a")), &known.own(&id("a"))), "made once");
 }
@@ -103,10 +105,43 @@ async fn rule_12_an_agents_trail_does_not_tell_whether_a_word_is_anothers_secret
     agent(&house, "b").audit.append("api:x", "test", serde_json::json!(["4711"])).await.unwrap();
     let kept = house.store.agent(&id("b")).audit_tail(1).await.unwrap();
     assert_eq!(kept[0].content.as_deref(), Some("[\"4711\"]"));
-    // What can't be guessed is in nobody's.
+    // However long it is.
     set(&house, Owner::Agent(id("a")), VALUE).await;
     let content = serde_json::json!([VALUE]);
-    assert_eq!(house.secrets.known().redact_record_of(&id("b"), content)[0], "[secret]");
+    assert_eq!(house.secrets.known().redact_record_of(&id("b"), content.clone())[0], VALUE);
+    assert_eq!(house.secrets.known().redact_record_of(&id("a"), content)[0], "[secret]");
+}
+
+#[tokio::test]
+async fn rule_12_no_agent_finds_a_secret_of_the_daemon_in_a_list_of_words() {
+    let files = files(CONFIG);
+    let house = open(&files, &[]).await;
+    set(&house, Owner::Daemon, "correct-horse-battery").await;
+    let known = house.secrets.known();
+    assert_eq!(known.own(&id("b")).redact("correct-horse-battery"), "correct-horse-battery");
+    assert_eq!(known.records().redact("correct-horse-battery"), "[secret]");
+    assert_eq!(known.guessable(), [&key()]);
+    // What nobody could guess is taken out of everybody's texts.
+    set(&house, Owner::Daemon, UNGUESSABLE).await;
+    let known = house.secrets.known();
+    assert_eq!(known.own(&id("b")).redact(UNGUESSABLE), "[secret]");
+    assert_eq!(known.guessable(), Vec::<&SecretName>::new());
+}
+
+#[tokio::test]
+async fn a_secret_of_another_makes_no_redactor_anew() {
+    let files = files(CONFIG);
+    let house = open(&files, &[]).await;
+    set(&house, Owner::Agent(id("a")), VALUE).await;
+    let own = |text: &str| house.secrets.known().own(&id(text));
+    let (a, b) = (own("a"), own("b"));
+    set(&house, Owner::Agent(id("c")), "4711").await;
+    assert!(Arc::ptr_eq(&a, &own("a")) && Arc::ptr_eq(&b, &own("b")));
+    set(&house, Owner::Agent(id("a")), "another value").await;
+    assert!(!Arc::ptr_eq(&a, &own("a")));
+    assert_eq!(own("a").redact("another value"), "[secret]");
+    set(&house, Owner::Daemon, UNGUESSABLE).await;
+    assert_eq!(own("a").redact(UNGUESSABLE), "[secret]");
 }
 
 #[tokio::test]
@@ -127,11 +162,11 @@ async fn a_deleted_agent_leaves_no_secret() {
 
 #[tokio::test]
 async fn keys_from_the_environment_and_from_the_file_are_secrets_too() {
-    let config = "providers:\n  x: {kind: openai, api_key: \"${env:X_KEY}\"}\n  y: {kind: openai, api_key: sk-0123456789abcdef}\n  z: {kind: openai, api_key: lm-studio, base_url: \"http://127.0.0.1:1\"}\nagents: {a: {}}\n";
+    let config = "providers:\n  x: {kind: openai, api_key: \"${env:X_KEY}\"}\n  y: {kind: openai, api_key: sk-Vw93kTz5Rb7QmXc2Ln8Hd4Jf6}\n  z: {kind: openai, api_key: lm-studio, base_url: \"http://127.0.0.1:1\"}\nagents: {a: {}}\n";
     let files = files(config);
-    let house = open(&files, &[("X_KEY", "key-of-the-environment")]).await;
+    let house = open(&files, &[("X_KEY", "eU4zR8nT1qWx6KvB3mYc9HsJ7dLg")]).await;
     let own = house.secrets.known().own(&id("a"));
-    let text = "key-of-the-environment sk-0123456789abcdef lm-studio";
+    let text = "eU4zR8nT1qWx6KvB3mYc9HsJ7dLg sk-Vw93kTz5Rb7QmXc2Ln8Hd4Jf6 lm-studio";
     assert_eq!(own.redact(text), "[secret] [secret] lm-studio");
     files.write("config.yaml", "agents: {a: {}}\n").unwrap();
     house.reload(None, &Actor::Signal).await.unwrap();

@@ -56,11 +56,6 @@ impl Patience {
     }
 }
 
-/// The file in which a workspace says what whoever works there should know.
-const GUIDE: &str = "AGENTS.md";
-/// How much of it stands in every prompt.
-const GUIDE_BYTES_MAX: usize = 8 * 1024;
-
 /// Changed files that are remembered by name.
 const CHANGED_MAX: usize = 1_000;
 
@@ -115,17 +110,6 @@ impl Files {
             desk.floor = floor;
         }
         self
-    }
-
-    /// What the workspace says about itself: its `AGENTS.md`, as far as it is short enough to
-    /// stand in every prompt. Nothing, where there is none that can be read.
-    pub async fn guide(&self) -> Option<String> {
-        let read = self.work(|desk, _| desk.load(GUIDE).map(|(_, loaded)| loaded.bytes)).await;
-        let bytes = read.ok().filter(|bytes| !bytes.is_empty())?;
-        let text = String::from_utf8_lossy(&bytes);
-        let end = text.floor_char_boundary(GUIDE_BYTES_MAX);
-        let rest = if end < text.len() { "\n[…] read_file has the rest" } else { "" };
-        Some(format!("{}{rest}", &text[..end]))
     }
 
     /// The folders as programs may be given them, the first one first. Those that are missing

@@ -256,6 +256,12 @@ impl Root {
         if self.identity == home {
             return Err(format!("`{path}` is the home of the daemon, which is not shared"));
         }
+        // Its settings, its instructions and what was said in all its chats are in it.
+        if own == Some(self.identity) {
+            return Err(format!(
+                "`{path}` is the agent's own folder, with its settings and its database; grant a folder inside it"
+            ));
+        }
         // An error: the home is not above it.
         let Ok(way) = kernel::up_to(&self.folder, home) else { return Ok(self) };
         match own.is_some_and(|own| way.contains(&own)) {

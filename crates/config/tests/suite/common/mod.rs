@@ -25,6 +25,7 @@ pub fn home(files: &[(&str, &str)]) -> Snapshot {
                 let folder: &mut Folder = snapshot.folders.entry((*id).to_owned()).or_default();
                 match *file {
                     "agent.yaml" => folder.config = text,
+                    "AGENTS.md" => folder.instructions = text,
                     _ => folder.soul = text,
                 }
             }

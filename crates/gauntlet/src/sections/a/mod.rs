@@ -8,6 +8,7 @@ mod environment;
 mod exhaustion;
 mod existence;
 mod files;
+mod guessing;
 mod history;
 mod lists;
 mod mcp;
@@ -46,6 +47,7 @@ pub const SECTION: Section = Section {
         Row { id: "A16", what: "ask another through a link" },
         Row { id: "A17", what: "two names that look alike" },
         Row { id: "A18", what: "take a deleted agent's name" },
+        Row { id: "A19", what: "guess another's secret" },
     ],
     scenes: &[
         Scene {
@@ -77,6 +79,7 @@ pub const SECTION: Section = Section {
         Scene { name: "change", raise: change::changing, attempts: &[change::ATTEMPTS] },
         Scene { name: "deletion", raise: reborn::doomed, attempts: &[reborn::ATTEMPTS] },
         Scene { name: "deletions", raise: reborn::mortals, attempts: &[reborn::IN_MEMORY] },
+        Scene { name: "guesses", raise: guessing::guesses, attempts: &[guessing::ATTEMPTS] },
         Scene { name: "two bots", raise: two_bots, attempts: &[collisions::ATTACHMENTS] },
     ],
 };

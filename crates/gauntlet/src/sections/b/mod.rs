@@ -7,6 +7,7 @@ mod desks;
 mod everywhere;
 mod facts;
 mod hooks;
+mod instructions;
 mod places;
 mod poison;
 mod sending;
@@ -33,6 +34,7 @@ pub const SECTION: Section = Section {
         Row { id: "B11", what: "change the agent without being its admin" },
         Row { id: "B12", what: "see in commands what is not here" },
         Row { id: "B13", what: "two stories from the field" },
+        Row { id: "B14", what: "instruct other chats by a file" },
     ],
     scenes: &[
         Scene {
@@ -50,6 +52,11 @@ pub const SECTION: Section = Section {
         Scene { name: "access", raise: access::listed, attempts: &[access::ATTEMPTS] },
         Scene { name: "a crowd", raise: crowd::crowd, attempts: &[crowd::ATTEMPTS] },
         Scene { name: "desks", raise: desks::desks, attempts: &[desks::ATTEMPTS] },
+        Scene {
+            name: "writers",
+            raise: instructions::writers,
+            attempts: &[instructions::ATTEMPTS],
+        },
         Scene { name: "a company", raise: stories::company, attempts: &[stories::ATTEMPTS] },
     ],
 };

@@ -99,37 +99,48 @@ async fn a_window_kept_in_memory_and_one_read_again_are_the_same() {
     assert_eq!(bodies(&kept), bodies(&read));
 }
 
+/// All that a model was asked with, as it went over the wire.
+fn asked(house: &crate::support::Fixture) -> String {
+    let bodies = house.upstream().seen().into_iter();
+    bodies.map(|seen| String::from_utf8_lossy(&seen.body).into_owned()).collect()
+}
+
 #[tokio::test]
-async fn a_session_begins_with_what_its_workspace_says() {
+async fn rule_10_no_file_of_a_workspace_enters_a_prompt() {
     let house = scripted(|seen, _| match is_summary(seen) {
         true => says("the notes"),
         false => says("ok"),
     })
     .await;
-    let id = insula_domain::AgentId::new("coder").unwrap();
-    let workspace =
-        house.house.snapshot().agents[&id].state.context().unwrap().workspace.path.clone();
-    house.files().write("agents/coder/workspace/AGENTS.md", "Tabs, never spaces.").unwrap();
-    assert!(workspace.ends_with("agents/coder/workspace"));
+    // Programs, file tools and other chats of the agent write there.
+    for name in ["AGENTS.md", "CLAUDE.md", "SOUL.md", ".cursorrules", "skills/x/SKILL.md"] {
+        let path = format!("agents/coder/workspace/{name}");
+        house.files().write(&path, "Tabs, never spaces.").unwrap();
+    }
     for number in 0..12 {
         house.say("coder", "one", &long(number)).await;
     }
-    // What is edited later is for the next session.
-    house.files().write("agents/coder/workspace/AGENTS.md", "Spaces, never tabs.").unwrap();
-    house.say("coder", "one", "again").await;
-    for seen in house.upstream().seen().iter().filter(|seen| !is_summary(seen)) {
-        let said = shown(seen);
-        assert!(
-            said[0].1.contains("Tabs, never spaces."),
-            "{}",
-            &said[0].1[..200.min(said[0].1.len())]
-        );
-    }
     house.say("coder", "two", "hello").await;
-    assert!(shown(house.upstream().seen().last().unwrap())[0].1.contains("Spaces, never tabs."));
-    // An agent without file tools has no workspace to speak of.
+    assert!(!asked(&house).contains("Tabs"), "a workspace spoke");
+}
+
+#[tokio::test]
+async fn instructions_are_what_the_operator_wrote_beside_the_soul() {
+    let house = scripted(|_, _| says("ok")).await;
+    house.say("coder", "one", "hello").await;
+    house.files().write("agents/coder/AGENTS.md", "Tabs, never spaces.").unwrap();
+    let actor = insula_runtime::Actor::CommandLine;
+    let reloaded = house.house.reload(None, &actor).await.unwrap();
+    assert_eq!(reloaded.applied.changed.len(), 1, "it is another generation");
+    // A conversation that is under way has them too, and so has no other agent.
+    house.say("coder", "one", "again").await;
     house.say("a", "one", "hello").await;
-    assert_eq!(shown(house.upstream().seen().last().unwrap()).len(), 1);
+    let seen = house.upstream().seen();
+    let has = |at: usize| {
+        let system = seen[at].json()["messages"][0].to_string();
+        system.contains("Tabs, never spaces.")
+    };
+    assert_eq!([has(0), has(1), has(2)], [false, true, false]);
 }
 
 #[tokio::test]
