@@ -146,6 +146,13 @@ pub fn write(path: &Path, content: &[u8]) -> Result<()> {
     fs::write(path, content).with_context(|| format!("{} can't be written", path.display()))
 }
 
+/// A folder below another, gone with its handle, that everybody may enter.
+pub fn scratch(below: &Path) -> Result<tempfile::TempDir> {
+    let folder = tempfile::Builder::new().prefix("insula-").tempdir_in(below)?;
+    crate::beside::set_mode(folder.path(), 0o755)?;
+    Ok(folder)
+}
+
 /// Makes a folder and those above it.
 pub fn make_folder(path: &Path) -> Result<()> {
     Ok(fs::create_dir_all(path)?)

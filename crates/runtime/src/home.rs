@@ -457,3 +457,51 @@ impl Home {
         measure().map_err(|error| file_error(&path, "can't be written", &error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "a test makes the folders it looks at")]
+    use super::*;
+
+    #[test]
+    fn a_home_where_all_programs_read_is_refused_and_nothing_is_made_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink("/usr/share", &link).unwrap();
+        for path in [
+            Path::new("/usr/share/insula"),
+            Path::new("/usr/local/etc/insula"),
+            Path::new("/usr"),
+            Path::new("/bin/insula"),
+            Path::new("/"),
+            &link.join("insula"),
+            &link,
+        ] {
+            let refused = Home::new(path).read_by_programs().map(|why| why.to_string());
+            let why = refused.unwrap_or_default();
+            assert!(why.contains("--home"), "{}: {why}", path.display());
+        }
+        let home = Home::new(link.join("insula-of-a-test"));
+        assert!(home.prepare().is_err() && !home.exists());
+    }
+
+    #[test]
+    fn keys_that_lie_where_all_programs_read_are_refused_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new(folder.path());
+        home.prepare().unwrap();
+        fs::remove_dir(folder.path().join("vault")).unwrap();
+        std::os::unix::fs::symlink("/usr/share", folder.path().join("vault")).unwrap();
+        assert!(home.read_by_programs().is_some());
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_real_as_far_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        std::os::unix::fs::symlink(&real, real.join("link")).unwrap();
+        let home = Home::new(real.join("link/deep/home"));
+        assert_eq!(home.real_root(), real.join("deep/home"));
+        assert!(home.read_by_programs().is_none());
+    }
+}

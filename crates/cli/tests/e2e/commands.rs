@@ -327,6 +327,27 @@ fn the_doctor_tells_what_is_open_to_others_and_what_does_nothing() {
 }
 
 #[test]
+fn a_home_where_all_programs_read_is_refused_and_nothing_is_made() {
+    let path = std::path::Path::new("/usr/share/insula-of-a-test");
+    let shown = path.display().to_string();
+    let up = ["--home", &shown, "up", "--listen", "127.0.0.1:0"];
+    let output = run_bare(INSULA, &[], &up);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.stderr.contains("programs of every agent"), "{output:?}");
+    assert!(!path.exists());
+    // The same where only the keys are there.
+    let home = configured("agents: {main: {}}\n");
+    insula(&home, &["agents", "list"]).ok();
+    std::fs::rename(home.path().join("vault"), home.path().join("before")).unwrap();
+    std::os::unix::fs::symlink("/usr/share", home.path().join("vault")).unwrap();
+    let output = insula(&home, &["up", "--listen", "127.0.0.1:0"]);
+    assert_eq!(output.code, Some(1), "{output:?}");
+    assert!(output.stderr.contains("programs of every agent"), "{output:?}");
+    let checked = insula(&home, &["check"]);
+    assert!(checked.stdout.contains("`insula up` refuses this home"), "{checked:?}");
+}
+
+#[test]
 fn a_home_of_a_later_version_is_left_alone() {
     let home = home([("config.yaml", "{}"), ("format", "999\n")]);
     for command in [&["up", "--listen", "127.0.0.1:0"][..], &["agents", "list"]] {

@@ -5,6 +5,7 @@ mod arena;
 mod escapes;
 mod exhaustion;
 mod host;
+mod neighbours;
 mod poison;
 mod races;
 mod scripts;
@@ -35,6 +36,7 @@ pub const SECTION: Section = Section {
                 scripts::BY_SHELL_AS_ROOT,
                 scripts::BY_SERVER_AS_ROOT,
                 races::AS_ROOT,
+                neighbours::AS_ROOT,
                 poison::AS_ROOT,
                 &[Attempt {
                     row: "E1",
@@ -52,6 +54,7 @@ pub const SECTION: Section = Section {
                 scripts::BY_SHELL_AS_USER,
                 scripts::BY_SERVER_AS_USER,
                 races::AS_USER,
+                neighbours::AS_USER,
                 poison::AS_USER,
                 &[Attempt {
                     row: "E1",
