@@ -1,10 +1,10 @@
 //! The outer helper: leaves the host's namespaces, starts the inner helper in the new ones,
 //! and tells the daemon when all of it is over.
 
-use super::{INNER, inner, network, root, rules, start};
+use super::{INNER, account, inner, network, root, rules, start};
 use crate::channel;
 use crate::plan::{Assignment, Attempt, Failure, Layers, OuterPlan, Report};
-use crate::seccomp::Filters;
+use crate::seccomp::{Allowed, Filters};
 use nix::sched::CloneFlags;
 use rustix::process::{PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -35,8 +35,8 @@ fn setup() -> io::Result<OwnedFd> {
 }
 
 fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
-    let plan: OuterPlan = match channel::receive(channel) {
-        Ok(Some((plan, _))) => plan,
+    let (plan, inside): (OuterPlan, _) = match channel::receive(channel) {
+        Ok(Some(received)) => received,
         Ok(None) => return Err(Failure::setup("plan", io::Error::other("there was none"))),
         Err(error) => return Err(Failure::setup("plan", error)),
     };
@@ -51,15 +51,23 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         }
         Some(Attempt::Seccomp) => {
             let filters =
-                Filters::compile(false).map_err(|error| Failure::setup("seccomp", error))?;
+                Filters::compile(Allowed::NOTHING_SPECIAL).map_err(|error| Failure::setup("seccomp", error))?;
             rules::seccomp(&filters)?;
             return Ok(Report::Held);
         }
+        Some(Attempt::Account) => return account::open(channel, plan.share),
         Some(Attempt::Unshare) | None => {}
     }
 
     let ids = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
-    nix::sched::unshare(flags(plan.layers))
+    let mut apart = flags(plan.layers);
+    if let (true, Some(ids)) = (plan.layers.user, plan.owner) {
+        account::enter_own(ids, plan.share)?;
+        apart.remove(CloneFlags::CLONE_NEWUSER);
+    } else if let Some(account) = inside.first() {
+        account::enter(account, plan.share)?;
+    }
+    nix::sched::unshare(apart)
         .map_err(|error| Failure::setup("leave the host's namespaces", error))?;
     if plan.layers.user && !plan.maps_from_parent {
         map_own_ids(ids).map_err(|error| Failure::setup("map ids", error))?;
@@ -155,7 +163,7 @@ fn flags(layers: Layers) -> CloneFlags {
 }
 
 /// Maps the user to itself, the one map an ordinary user may write.
-fn map_own_ids((uid, gid): (u32, u32)) -> io::Result<()> {
+pub(super) fn map_own_ids((uid, gid): (u32, u32)) -> io::Result<()> {
     start::write("/proc/self/setgroups", "deny")?;
     start::write("/proc/self/uid_map", &format!("{uid} {uid} 1"))?;
     start::write("/proc/self/gid_map", &format!("{gid} {gid} 1"))

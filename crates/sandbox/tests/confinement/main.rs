@@ -10,4 +10,5 @@ mod arena;
 mod attempts;
 mod ends;
 mod ordinary_user;
+mod quotas;
 mod work;
