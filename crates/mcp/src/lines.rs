@@ -141,13 +141,14 @@ impl Transport<RoleClient> for Lines {
                 self.ending.note("it does not read what it is sent".to_owned());
                 return None;
             }
-            let text = line.trim_ascii();
-            if text.is_empty() {
-                continue;
-            }
+            // Empty lines count too: they cost as much to find.
             if !self.bucket.take() {
                 self.ending.note("it sends more messages than anybody could want".to_owned());
                 return None;
+            }
+            let text = line.trim_ascii();
+            if text.is_empty() {
+                continue;
             }
             match serde_json::from_slice(text) {
                 Ok(message) => return Some(message),

@@ -66,7 +66,8 @@ impl<'c> SessionWeb<'c> {
         let tls = self.house.children.tls().map_err(|error| failed(&error))?;
         let policy = Policy::new(NetworkGrants::allow([search.host.clone()]));
         let (world, key) = (self.house.world.clone(), key.into_iter().collect());
-        let egress = Egress::new(world, policy, Arc::new(ledger), tls, key);
+        let lookups = self.house.children.lookups(&self.agent.id);
+        let egress = Egress::new(world, policy, Arc::new(ledger), tls, key, lookups);
         Ok(Client::new(egress, LIMITS))
     }
 

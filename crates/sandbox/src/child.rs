@@ -82,9 +82,16 @@ pub struct Child {
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
     pub(crate) listener: Option<Box<dyn Listener>>,
+    pub(crate) id: u32,
 }
 
 impl Child {
+    /// The number of the process that all of it descends from, as the host knows it. While the
+    /// child has not ended, it means nothing else.
+    pub fn id(&self) -> u32 {
+        self.id
+    }
+
     /// Where to write what it reads, once, if the spec asked for a pipe.
     pub fn take_stdin(&mut self) -> Option<pipe::Sender> {
         self.stdin.take()

@@ -44,17 +44,19 @@ pub struct Written {
 
 /// What was made or changed below `folder` since a moment, in milliseconds since 1970: by the
 /// time of the last change, which no program can set. A file of several names counts as the
-/// part of each.
-pub fn written_since(folder: &Path, since_ms: i64) -> io::Result<Written> {
+/// part of each. Where children have a user of their own, only what is `owned` by it counts.
+pub fn written_since(folder: &Path, since_ms: i64, owned: Option<u32>) -> io::Result<Written> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let top = rustix::fs::openat(CWD, folder, flags, Mode::empty())?;
     let mut written = Written::default();
     // The kernel's stamps lag behind its clock by up to a tick.
-    look(top, since_ms.div_euclid(1_000) - 1, 0, &mut written);
+    look(top, (since_ms.div_euclid(1_000) - 1, owned), 0, &mut written);
     Ok(written)
 }
 
-fn look(folder: OwnedFd, since: i64, depth: usize, written: &mut Written) {
+type Whose = (i64, Option<u32>);
+
+fn look(folder: OwnedFd, whose: Whose, depth: usize, written: &mut Written) {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::DIRECTORY | OFlags::CLOEXEC;
     // What vanishes or can't be read while we look is not counted.
     let Ok(entries) = Dir::read_from(&folder) else { return };
@@ -70,19 +72,19 @@ fn look(folder: OwnedFd, since: i64, depth: usize, written: &mut Written) {
         let Ok(stat) = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
             continue;
         };
-        count(&stat, since, written);
+        count(&stat, whose, written);
         if FileType::from_raw_mode(stat.st_mode).is_dir()
             && depth < DEPTH_MAX
             && let Ok(inside) = rustix::fs::openat(&folder, name, flags, Mode::empty())
         {
-            look(inside, since, depth + 1, written);
+            look(inside, whose, depth + 1, written);
         }
     }
 }
 
 #[allow(clippy::unnecessary_cast, reason = "the types differ between architectures")]
-fn count(stat: &Stat, since: i64, written: &mut Written) {
-    if (stat.st_ctime as i64) < since {
+fn count(stat: &Stat, (since, owned): Whose, written: &mut Written) {
+    if (stat.st_ctime as i64) < since || owned.is_some_and(|owner| owner != stat.st_uid) {
         return;
     }
     let names =
@@ -106,10 +108,14 @@ mod tests {
         fs::create_dir(home.path().join("deep")).unwrap();
         fs::write(home.path().join("deep/one"), vec![1; 100_000]).unwrap();
         std::os::unix::fs::symlink(outside.path(), home.path().join("away")).unwrap();
-        let written = written_since(home.path(), 0).unwrap();
+        let written = written_since(home.path(), 0, None).unwrap();
         assert_eq!(written.files, 3);
         assert!((100_000..500_000).contains(&written.bytes), "{written:?}");
-        assert_eq!(written_since(home.path(), i64::MAX).unwrap().files, 0);
+        assert_eq!(written_since(home.path(), i64::MAX, None).unwrap().files, 0);
+        // What belongs to somebody else was somebody else's doing.
+        let own = rustix::process::geteuid().as_raw();
+        assert_eq!(written_since(home.path(), 0, Some(own)).unwrap().files, 3);
+        assert_eq!(written_since(home.path(), 0, Some(own + 1)).unwrap().files, 0);
         assert!(space(home.path()).unwrap().total_bytes > 0);
     }
 }

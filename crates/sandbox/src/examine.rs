@@ -80,11 +80,33 @@ pub struct Examination {
     pub layers: Vec<LayerReport>,
     /// A few attempts, made by a child with every layer the machine gives.
     pub attempts: Vec<Attempt>,
+    /// What keeps children of one account from using up what the kernel counts by user.
+    pub accounts: Accounts,
+}
+
+/// How what the kernel counts by user is shared out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Accounts {
+    /// Each account is a user of the machine, and may have so many processes.
+    Users {
+        /// Processes of one account.
+        processes: u64,
+    },
+    /// All are one user, and each has its part of what that has.
+    Shares {
+        /// Processes of one account.
+        processes: u64,
+        /// Instances of `inotify` of one account; with none, files can't be watched.
+        watchers: u64,
+    },
+    /// All are one user, and nothing keeps them apart, for this reason.
+    None(String),
 }
 
 impl Sandbox {
     /// Tries what confinement really holds here, by running some attempts.
-    pub async fn examine(&self) -> Examination {
+    /// `accounts` is how many have to share what there is.
+    pub async fn examine(&self, accounts: usize) -> Examination {
         let machine = self.machine().await;
         let layers = Layer::ALL.map(|layer| LayerReport {
             layer,
@@ -103,7 +125,8 @@ impl Sandbox {
             };
             attempts.push(Attempt { what, verdict });
         }
-        Examination { layers: layers.into(), attempts }
+        let accounts = self.accounts(accounts, machine.is_root()).await;
+        Examination { layers: layers.into(), attempts, accounts }
     }
 
     async fn attempt(&self, script: &str) -> Result<Outcome, Error> {

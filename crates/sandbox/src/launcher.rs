@@ -21,7 +21,7 @@ use crate::helper::{BUILD, OUTER, SAME};
 use crate::plan::OuterPlan;
 use crate::spec::Limits;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -86,10 +86,18 @@ fn beside() -> Option<PathBuf> {
     status.is_ok_and(|status| status.success()).then_some(program)
 }
 
+/// The namespace of the account that a helper is to be inside of, if there is one.
+pub(crate) type Inside = Option<Arc<OwnedFd>>;
+
 /// What the thread is asked for.
 enum Job {
-    Start { plan: OuterPlan, limits: Option<Limits>, reply: oneshot::Sender<io::Result<Started>> },
-    Spare(OuterPlan),
+    Start {
+        plan: OuterPlan,
+        account: Inside,
+        limits: Option<Limits>,
+        reply: oneshot::Sender<io::Result<Started>>,
+    },
+    Spare(OuterPlan, Inside),
     Bury { child: std::process::Child, group: Option<Group> },
     Stop,
 }
@@ -140,11 +148,13 @@ impl Launcher {
     pub(crate) async fn launch(
         &self,
         plan: OuterPlan,
+        account: Inside,
         limits: Option<Limits>,
     ) -> Result<(Process, Conversation), Error> {
         let failed = |error| Error::setup("start the helper", error);
         let (reply, answer) = oneshot::channel();
-        self.jobs.send(Job::Start { plan, limits, reply }).map_err(|_| Error::Stopped)?;
+        let job = Job::Start { plan, account, limits, reply };
+        self.jobs.send(job).map_err(|_| Error::Stopped)?;
         let started = answer.await.map_err(|_| Error::Stopped)?;
         let Started { begun: Begun { child, channel, .. }, group } = started.map_err(failed)?;
         let process = Process { child: Some(child), group, jobs: self.jobs.clone() };
@@ -153,8 +163,8 @@ impl Launcher {
 
     /// Has a spare helper begin, if there is none. For when a child has been started, so that
     /// it does not take the processor from it.
-    pub(crate) fn have_spare(&self, plan: OuterPlan) {
-        drop(self.jobs.send(Job::Spare(plan)));
+    pub(crate) fn have_spare(&self, plan: OuterPlan, account: Inside) {
+        drop(self.jobs.send(Job::Spare(plan, account)));
     }
 }
 
@@ -173,11 +183,11 @@ fn serve(helper: &Helper, hierarchies: &Hierarchies, queue: &mpsc::Receiver<Job>
             Some(_) => queue.recv_timeout(SPARE_KEPT),
         };
         match job {
-            Ok(Job::Start { plan, limits, reply }) => {
+            Ok(Job::Start { plan, account, limits, reply }) => {
                 let fit = spare.take_if(|spare| spare.plan == plan);
                 let begun = match fit.and_then(Begun::alive) {
                     Some(begun) => Ok(begun),
-                    None => begin(&program, plan),
+                    None => begin(&program, plan, &account),
                 };
                 let started = begun.and_then(|begun| enclose(begun, hierarchies, limits));
                 // Whoever asked may have gone.
@@ -187,7 +197,13 @@ fn serve(helper: &Helper, hierarchies: &Hierarchies, queue: &mpsc::Receiver<Job>
                 }
             }
             // One that can't begin is no loss: the next to ask will be told why.
-            Ok(Job::Spare(plan)) => spare = spare.or_else(|| begin(&program, plan).ok()),
+            Ok(Job::Spare(plan, account)) => {
+                // One for somebody else is of no use to whoever comes next, most likely the same.
+                if let Some(other) = spare.take_if(|spare| spare.plan != plan) {
+                    end(other);
+                }
+                spare = spare.or_else(|| begin(&program, plan, &account).ok());
+            }
             Ok(Job::Bury { mut child, group }) => {
                 drop(child.wait());
                 lingering.extend(group);
@@ -202,7 +218,7 @@ fn serve(helper: &Helper, hierarchies: &Hierarchies, queue: &mpsc::Receiver<Job>
     }
 }
 
-fn begin(program: &Path, plan: OuterPlan) -> io::Result<Begun> {
+fn begin(program: &Path, plan: OuterPlan, account: &Inside) -> io::Result<Begun> {
     let (own, theirs) = channel::pair()?;
     let child = Command::new(program)
         .arg0("insula")
@@ -213,7 +229,8 @@ fn begin(program: &Path, plan: OuterPlan) -> io::Result<Begun> {
         .stderr(Stdio::null())
         .spawn()?;
     let begun = Begun { plan, child, channel: own };
-    match channel::send(&begun.channel, &plan, &[]) {
+    let inside: Vec<_> = account.iter().map(|account| account.as_fd()).collect();
+    match channel::send(&begun.channel, &plan, &inside) {
         Ok(()) => Ok(begun),
         Err(error) => {
             end(begun);

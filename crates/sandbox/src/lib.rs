@@ -7,6 +7,7 @@
 //!
 //! It knows nothing of agents: what a spec should say is decided above.
 
+mod accounts;
 mod cgroup;
 mod channel;
 mod child;
@@ -17,6 +18,7 @@ pub mod egress;
 mod error;
 mod examine;
 mod helper;
+pub mod holdings;
 mod launcher;
 mod listener;
 mod mounts;
@@ -25,18 +27,21 @@ mod ownership;
 mod plan;
 mod prepare;
 mod probe;
+mod quota;
 mod sandbox;
 mod seccomp;
 mod spec;
 
 pub use child::{Child, Exit, Finished, Limit, Outcome};
 pub use error::Error;
-pub use examine::{Attempt, Examination, LayerReport, Verdict};
+pub use examine::{Accounts, Attempt, Examination, LayerReport, Verdict};
 pub use helper::{helper_main, seen_by_all, shows};
 pub use launcher::{Helper, shell};
-pub use output::{Capture, Captured};
+pub use output::{Capture, Captured, Pace};
 pub use ownership::give_to;
 pub use prepare::never_granted;
 pub use probe::{Availability, Machine};
 pub use sandbox::Sandbox;
-pub use spec::{Hidden, Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp, Walls};
+pub use spec::{
+    Account, Hidden, Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp, Walls,
+};

@@ -1,6 +1,7 @@
 //! What the daemon tells its helper, and what the helper answers. Only these types cross
 //! between the two processes, and only over the channel the daemon made.
 
+use crate::quota::Share;
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 
@@ -26,6 +27,13 @@ pub(crate) struct OuterPlan {
     pub(crate) parent: u32,
     /// Whether the parent writes the id maps, as only root can for another id.
     pub(crate) maps_from_parent: bool,
+    /// The user who pays for the user namespace, where that is not the daemon's.
+    pub(crate) owner: Option<(u32, u32)>,
+    /// Which account it is inside of, where those are namespaces. A descriptor of it comes with
+    /// the plan.
+    pub(crate) account: Option<u64>,
+    /// What all children of the account may have.
+    pub(crate) share: Share,
     /// Try this and answer, instead of starting anything.
     pub(crate) attempt: Option<Attempt>,
 }
@@ -45,6 +53,8 @@ pub(crate) enum Attempt {
     View,
     Landlock,
     Seccomp,
+    /// Make the namespace of an account, and send it.
+    Account,
 }
 
 /// What every child is told of the machine: what of it never changes.
@@ -116,6 +126,11 @@ pub(crate) enum Report {
     Listener,
     /// The program runs.
     Started,
+    /// With it comes the namespace of an account.
+    Account {
+        /// Whether it keeps the bounds it was given.
+        bounded: bool,
+    },
     /// An attempt succeeded.
     Held,
     /// A step failed.

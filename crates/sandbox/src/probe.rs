@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::helper::facts;
 use crate::launcher::{Launcher, own_id};
 use crate::plan::{Attempt, Facts, Layers, OuterPlan, Report};
+use crate::quota::Quotas;
 use crate::spec::{Layer, Owner};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,9 +111,16 @@ impl Machine {
 /// Tries one layer.
 async fn attempt(launcher: &Launcher, layers: Layers, how: Attempt) -> Availability {
     let tried = async {
-        let plan =
-            OuterPlan { layers, parent: own_id(), maps_from_parent: false, attempt: Some(how) };
-        let (_process, channel) = launcher.launch(plan, None).await?;
+        let plan = OuterPlan {
+            layers,
+            parent: own_id(),
+            maps_from_parent: false,
+            owner: None,
+            account: None,
+            share: Quotas::find().share(1),
+            attempt: Some(how),
+        };
+        let (_process, channel) = launcher.launch(plan, None, None).await?;
         channel.hear().await.map_err(|error| Error::setup("probe", error))
     };
     match tried.await {

@@ -1,17 +1,18 @@
 //! The way in: a spec becomes a confined process.
 
+use crate::accounts::{Accounts, Place};
 use crate::cgroup::{Group, Hierarchies};
 use crate::child::{Child, Stream, Tree, refusal, supervise};
 use crate::conversation::Conversation;
 use crate::devices;
 use crate::error::Error;
 use crate::launcher::{Helper, Launcher, Process, own_id, write_maps};
-use crate::output::Capture;
-use crate::plan::{Assignment, OuterPlan, Report};
+use crate::output::{Capture, Pace};
+use crate::plan::{Assignment, Layers, OuterPlan, Report};
 use crate::prepare::{self, Around};
 use crate::probe::Machine;
-use crate::seccomp::Filters;
-use crate::spec::{Hidden, Limits, Network, Output, Owner, Spec, Stdin};
+use crate::seccomp::{Allowed, Filters};
+use crate::spec::{Account, Hidden, Limits, Network, Output, Owner, Spec, Stdin, Walls};
 use insula_world::{Clock, Listener};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::{AsFd as _, OwnedFd};
@@ -36,8 +37,9 @@ struct Shared {
     clock: Arc<dyn Clock>,
     /// Tried on first use, so that a daemon that starts no child pays nothing.
     machine: tokio::sync::Mutex<Option<Arc<Machine>>>,
-    without_network: Vec<u8>,
-    with_proxy: Vec<u8>,
+    accounts: Accounts,
+    /// The filters for every kind of child, compiled once.
+    filters: Vec<(Allowed, Vec<u8>)>,
     hidden: Hidden,
 }
 
@@ -48,18 +50,16 @@ impl Sandbox {
         let hierarchies = Arc::new(Hierarchies::find());
         let launcher = Launcher::start(helper, Arc::clone(&hierarchies))
             .map_err(|error| Error::setup("start the launcher", error))?;
-        let filters = |proxy| -> Result<Vec<u8>, Error> {
-            let filters = Filters::compile(proxy);
-            Ok(filters.map_err(|error| Error::setup("compile the filters", error))?.to_bytes())
-        };
+        let filters: std::io::Result<_> =
+            Allowed::ALL.map(|may| Ok((may, Filters::compile(may)?.to_bytes()))).into_iter().collect();
         Ok(Self {
             shared: Arc::new(Shared {
                 launcher,
                 hierarchies,
                 clock,
                 machine: tokio::sync::Mutex::new(None),
-                without_network: filters(false)?,
-                with_proxy: filters(true)?,
+                accounts: Accounts::default(),
+                filters: filters.map_err(|error| Error::setup("compile the filters", error))?,
                 hidden,
             }),
         })
@@ -104,25 +104,39 @@ impl Sandbox {
         let failed = |step: &'static str| move |error: std::io::Error| Error::setup(step, error);
         let (stdout, stdout_inside) = output_pipe()?;
         let (stderr, stderr_inside) = output_pipe()?;
-        let outer =
-            OuterPlan { layers, parent: own_id(), maps_from_parent: owner.1, attempt: None };
-        let (process, channel) = self.shared.launcher.launch(outer, Some(spec.limits)).await?;
+        let place = self.place(&spec, layers, owner).await?;
+        let outer = OuterPlan {
+            layers,
+            parent: own_id(),
+            maps_from_parent: owner.1,
+            owner: owner.1.then_some((owner.0.uid, owner.0.gid)),
+            account: place.number,
+            share: place.share,
+            attempt: None,
+        };
+        let launching =
+            self.shared.launcher.launch(outer, place.inside.clone(), Some(spec.limits));
+        let (process, channel) = launching.await?;
         around.counts_memory = process.group().is_some_and(Group::counts_memory);
         // Only root can make them; others see the machine's.
         let devices = if owner.1 && layers.mount { devices::make().ok() } else { None };
         around.devices = devices.is_some();
         let plan = prepare::plan(&spec, &around)?;
-        let filters = match spec.network {
-            Network::None => &self.shared.without_network,
-            Network::Proxy { .. } => &self.shared.with_proxy,
+        let allowed = Allowed {
+            proxy: spec.network != Network::None,
+            watches: place.watches,
+            passes: owner.1 || spec.network != Network::None,
         };
+        let filters = self.shared.filters.iter().find(|(may, _)| *may == allowed);
+        let filters = filters.map(|(_, bytes)| bytes.as_slice()).unwrap_or_default();
         let parcel = crate::channel::parcel(&plan, filters).map_err(failed("write the plan"))?;
         let (stdin, stdin_inside) = input_pipe(&spec.stdin)?;
         let inside = Inside { parcel, stdin: stdin_inside, devices };
         let outputs = [stdout_inside, stderr_inside];
         let met = converse(&channel, &process, owner, layers.user, outputs, inside, &spec).await?;
-        self.shared.launcher.have_spare(outer);
+        self.shared.launcher.have_spare(outer, place.inside);
 
+        let id = process.id();
         let tree = Tree { first: Arc::new(met.first), cause: Arc::new(Mutex::new(None)) };
         let (done, exit) = watch::channel(None);
         let Limits { wall_clock, output_bytes, .. } = spec.limits;
@@ -142,10 +156,48 @@ impl Sandbox {
             tree,
             exit,
             stdin,
-            stdout: stream(stdout, spec.output, output_bytes),
-            stderr: stream(stderr, spec.output, output_bytes),
+            stdout: stream(stdout, spec.output, output_bytes, &self.shared.clock),
+            stderr: stream(stderr, spec.output, output_bytes, &self.shared.clock),
             listener: met.listener,
+            id,
         })
+    }
+}
+
+impl Sandbox {
+    /// How what the kernel counts by user is shared out among so many accounts.
+    pub(crate) async fn accounts(&self, of: usize, users: bool) -> crate::examine::Accounts {
+        use crate::examine::Accounts::{None, Shares, Users};
+        let account = Account { name: String::new(), of };
+        if users {
+            let Place { share, .. } = Accounts::own_user(&account, true);
+            return Users { processes: share.processes };
+        }
+        match self.shared.accounts.place(&self.shared.launcher, &account).await {
+            Ok(Place { share, watches, .. }) => Shares {
+                processes: share.processes,
+                watchers: if watches { share.watchers } else { 0 },
+            },
+            Err(error) => None(error.to_string()),
+        }
+    }
+
+    /// Whose share a child has of what the kernel counts by user.
+    async fn place(
+        &self,
+        spec: &Spec,
+        layers: Layers,
+        (_, differs): (Owner, bool),
+    ) -> Result<Place, Error> {
+        match spec.walls {
+            Walls::Down => Ok(Accounts::own_user(&spec.account, true)),
+            Walls::Up if differs => Ok(Accounts::own_user(&spec.account, true)),
+            Walls::Up if layers.user => {
+                self.shared.accounts.place(&self.shared.launcher, &spec.account).await
+            }
+            // Nothing keeps one account's from another's.
+            Walls::Up => Ok(Accounts::own_user(&spec.account, false)),
+        }
     }
 }
 
@@ -224,7 +276,7 @@ async fn converse(
                 return Ok(Met { first, listener });
             }
             Report::Failed(failure) => return Err(refusal(failure, &spec.program)),
-            Report::Ended { .. } | Report::Held => {
+            Report::Ended { .. } | Report::Held | Report::Account { .. } => {
                 return Err(Error::setup("start", "the helper ended before the program began"));
             }
         }
@@ -248,12 +300,18 @@ fn input_pipe(stdin: &Stdin) -> Result<(Option<pipe::Sender>, Option<OwnedFd>), 
     Ok((Some(write.map_err(|error| Error::setup("open a pipe", error))?), Some(read)))
 }
 
-fn stream(receiver: pipe::Receiver, output: Output, bytes_max: usize) -> Stream {
+fn stream(
+    receiver: pipe::Receiver,
+    output: Output,
+    bytes_max: usize,
+    clock: &Arc<dyn Clock>,
+) -> Stream {
     match output {
         Output::Stream => Stream::Passed(Some(receiver)),
         Output::Capture => {
             let capture = Capture::new(bytes_max);
-            let reader = tokio::spawn(capture.clone().drain(receiver));
+            let reading = capture.clone().drain(receiver, Arc::clone(clock), Pace::OUTPUT);
+            let reader = tokio::spawn(reading);
             Stream::Captured(capture, Some(reader))
         }
     }

@@ -41,6 +41,8 @@ pub struct Spec {
     pub stdin: Stdin,
     /// Where its standard output and standard error go.
     pub output: Output,
+    /// Whose share it has of what the kernel counts by user.
+    pub account: Account,
     /// The host's user and group it runs as when the daemon is root. An ordinary user's
     /// children run as that user, and this is not looked at.
     pub owner: Option<Owner>,
@@ -66,6 +68,7 @@ impl Spec {
             optional: BTreeSet::new(),
             stdin: Stdin::Null,
             output: Output::Capture,
+            account: Account::default(),
             owner: None,
         }
     }
@@ -78,6 +81,16 @@ pub struct Hidden {
     pub around: Vec<PathBuf>,
     /// Folders of which a child sees nothing at all.
     pub whole: Vec<PathBuf>,
+}
+
+/// Children that share what the kernel counts by user: processes, waiting signals, watches of
+/// files. What one account uses up, others still have.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Account {
+    /// What tells it from others.
+    pub name: String,
+    /// Among how many what there is has to be shared out.
+    pub of: usize,
 }
 
 /// A private folder in memory.

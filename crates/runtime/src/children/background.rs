@@ -1,11 +1,12 @@
 //! A process that outlives the call that started it.
 
+use super::Holder;
 use super::shell::{end_of, note};
 use super::watchdog::Watchdog;
 use crate::context::{AgentContext, AuditLog};
 use insula_config::programs::Programs;
 use insula_domain::Boundary;
-use insula_sandbox::{Capture, Child, Limits};
+use insula_sandbox::{Capture, Child, Limits, Pace};
 use insula_store::SessionId;
 use insula_tools::shell::{End, Printed, Process};
 use insula_world::{Clock, World};
@@ -38,6 +39,8 @@ impl Rights {
 pub(super) struct Running {
     pub(super) child: Child,
     pub(super) command: String,
+    /// Whose share of the agent's places it takes.
+    pub(super) holder: Holder,
     pub(super) rights: Rights,
     pub(super) limits: Limits,
     /// Ends its proxy.
@@ -52,6 +55,7 @@ pub(super) struct Running {
 pub(super) struct Background {
     /// As it was started, all of it: by this it is judged what it does with its input.
     pub(super) command: String,
+    pub(super) holder: Holder,
     pub(super) rights: Rights,
     printed: Capture,
     clock: Arc<dyn Clock>,
@@ -64,7 +68,7 @@ pub(super) struct Background {
 impl Running {
     /// Watches it until it ends.
     pub(super) fn watch(self, world: &World) -> Background {
-        let Self { mut child, command, rights, limits, proxy, watchdog, audit } = self;
+        let Self { mut child, command, holder, rights, limits, proxy, watchdog, audit } = self;
         let clock = world.clock.clone();
         let started = clock.elapsed();
         let printed = Capture::new(limits.output_bytes);
@@ -72,18 +76,21 @@ impl Running {
         let input = child.take_stdin().map(|it| Box::new(it) as Box<dyn AsyncWrite + Send + Unpin>);
         let output = child.take_stdout();
         let (capture, stopped, watching) = (printed.clone(), stop.clone(), clock.clone());
+        let reads_by = clock.clone();
         tokio::spawn(async move {
             let reading = tokio::spawn(async move {
                 if let Some(output) = output {
                     // What can't be read any more was not printed.
-                    let _ = capture.drain(output).await;
+                    let _ = capture.drain(output, reads_by, Pace::OUTPUT).await;
                 }
             });
             let mut over = None;
+            let id = child.id();
             let exit = tokio::select! {
+                biased;
                 exit = child.wait() => exit,
                 () = stopped.cancelled() => child.kill().await,
-                found = watchdog.barks() => {
+                found = watchdog.barks(id) => {
                     over = Some(found);
                     note(&audit, found).await;
                     child.kill().await
@@ -97,7 +104,7 @@ impl Running {
             tell.send_replace(Some((end, watching.elapsed())));
         });
         let input = Mutex::new(input);
-        Background { command, rights, printed, clock, started, end, stop, input }
+        Background { command, holder, rights, printed, clock, started, end, stop, input }
     }
 }
 

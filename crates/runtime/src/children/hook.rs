@@ -2,7 +2,7 @@
 
 use super::egress::Audited;
 use super::outfit::{Outfit, outfit};
-use super::shell::SessionShell;
+use super::start::{Principal, spawn};
 use crate::context::AgentContext;
 use crate::house::House;
 use insula_domain::{HostPattern, NetworkGrants};
@@ -34,7 +34,6 @@ pub(crate) struct HookProgram<'h> {
 impl HookProgram<'_> {
     /// Runs it: what it prints, or why there is no answer.
     pub(crate) async fn run(&self, house: &House, input: Vec<u8>) -> Result<Vec<u8>, String> {
-        let shell = SessionShell::new(house, self.agent, self.session, self.principal, self.files);
         let outfit = outfit(house, self.agent, self.files).await;
         let Outfit { mut spec, .. } = outfit.map_err(|error| error.to_string())?;
         if let Some(folder) = self.folder {
@@ -46,7 +45,9 @@ impl HookProgram<'_> {
         spec.stdin = Stdin::Bytes(input);
         spec.limits.wall_clock = Some(self.timeout);
         spec.limits.output_bytes = ANSWER_BYTES_MAX;
-        let (child, proxy) = shell.spawn(spec).await.map_err(|error| error.to_string())?;
+        let principal = Principal::Person { name: self.principal, session: self.session };
+        let spawned = spawn(house, self.agent, &principal, spec).await;
+        let (child, proxy) = spawned.map_err(|error| error.to_string())?;
         let finished = child.finish().await;
         drop(proxy);
         let Finished { exit, stdout, stderr } = finished.map_err(|error| error.to_string())?;
@@ -80,7 +81,9 @@ pub(crate) async fn post(
         Audited { audit: agent.audit.clone(), principal: principal.into(), session: Some(session) };
     let tls = house.children.tls().map_err(|error| error.to_string())?;
     let policy = Policy::new(NetworkGrants::allow([host]));
-    let egress = Egress::new(house.world.clone(), policy, Arc::new(ledger), tls, Vec::new());
+    let lookups = house.children.lookups(&agent.id);
+    let world = house.world.clone();
+    let egress = Egress::new(world, policy, Arc::new(ledger), tls, Vec::new(), lookups);
     let limits = ClientLimits {
         redirects_max: 0,
         body_len_max: ANSWER_BYTES_MAX as u64,

@@ -24,29 +24,32 @@ pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;
 pub(crate) use hook::{HookProgram, post};
 pub(crate) use outfit::outfit;
-pub(crate) use shell::SessionShell;
+pub(crate) use shell::{SessionShell, watchdog};
 pub(crate) use start::{Principal, spawn};
-pub(crate) use watchdog::Watchdog;
 
 use crate::error::RuntimeError;
 use crate::house::House;
 use crate::mcp::Connections;
 use crate::registry::{Snapshot, State};
 use background::{Background, Running};
-use insula_domain::AgentId;
-use insula_sandbox::egress::{Tls, TlsError};
+use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
+use insula_sandbox::egress::{Lookups, Tls, TlsError};
 use insula_sandbox::{Error, Examination, Helper, Hidden, Sandbox};
 use insula_store::SessionId;
 use insula_world::World;
 use owners::Owners;
+use watchdog::Takers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Processes in the background that one conversation may have at once.
-const PER_SESSION_MAX: usize = 8;
-/// Those of all conversations of one agent.
+/// Places in the background of one agent, for all of its conversations.
 const PER_AGENT_MAX: usize = 24;
+/// Those that one chat may take, all its topics, people and sub-agents together: a third, so
+/// that no chat leaves another without.
+const PER_CHAT_MAX: usize = PER_AGENT_MAX / 3;
+/// Those that one person or token may take, in however many chats they talk.
+const PER_PRINCIPAL_MAX: usize = PER_AGENT_MAX / 2;
 /// Ended processes of a conversation that can still be looked at.
 const ENDED_MAX: usize = 16;
 /// Conversations whose working directory is remembered.
@@ -64,6 +67,10 @@ pub struct Children {
     /// Folders that were given to their agent's user since the start.
     given: Mutex<BTreeSet<(PathBuf, u32)>>,
     sessions: Mutex<BTreeMap<(AgentId, SessionId), Session>>,
+    /// What every program took of every disk.
+    takers: Arc<Takers>,
+    /// What each agent may have looked up at once.
+    lookups: Mutex<BTreeMap<AgentId, Lookups>>,
     /// The MCP servers that run, or are talked to.
     pub(crate) servers: Connections,
 }
@@ -77,11 +84,48 @@ struct Session {
     started: u64,
 }
 
+/// Whose share of the agent's places a process in the background takes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// Where it was asked for, without topic and person.
+    pub(crate) chat: Chat,
+    /// Who asked for it.
+    pub(crate) principal: Box<str>,
+}
+
+/// One chat, whatever conversations it is cut into.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chat(Platform, AccountId, ChatId);
+
+impl Chat {
+    /// The chat that a conversation takes place in.
+    pub(crate) fn of(key: &SessionKey) -> Self {
+        Self(key.platform, key.account.clone(), key.chat.clone())
+    }
+}
+
 /// Why a process was not kept.
 #[derive(Debug, PartialEq, Eq)]
 enum TooMany {
-    InSession,
+    InChat,
+    OfPrincipal,
     InAgent,
+}
+
+/// Whether one more process may take a place, by who holds those that are taken.
+fn admit<'h>(one_more: &Holder, taken: impl Iterator<Item = &'h Holder>) -> Result<(), TooMany> {
+    let (mut all, mut in_chat, mut of_principal) = (0, 0, 0);
+    for holder in taken {
+        all += 1;
+        in_chat += usize::from(holder.chat == one_more.chat);
+        of_principal += usize::from(holder.principal == one_more.principal);
+    }
+    match () {
+        () if in_chat >= PER_CHAT_MAX => Err(TooMany::InChat),
+        () if of_principal >= PER_PRINCIPAL_MAX => Err(TooMany::OfPrincipal),
+        () if all >= PER_AGENT_MAX => Err(TooMany::InAgent),
+        () => Ok(()),
+    }
 }
 
 impl Children {
@@ -94,13 +138,15 @@ impl Children {
             owners: Owners::default(),
             given: Mutex::default(),
             sessions: Mutex::default(),
+            takers: Arc::default(),
+            lookups: Mutex::default(),
             servers: Connections::default(),
         }
     }
 
     /// Tries what confinement really holds on this machine.
-    pub async fn examine(&self) -> Result<Examination, Error> {
-        Ok(self.sandbox()?.examine().await)
+    pub async fn examine(&self, agents: usize) -> Result<Examination, Error> {
+        Ok(self.sandbox()?.examine(agents).await)
     }
 
     /// The sandbox, opened on first use.
@@ -121,6 +167,12 @@ impl Children {
         }
         let made = Tls::new(self.world.clock.clone(), &[])?;
         Ok(tls.insert(made).clone())
+    }
+
+    /// The look-ups of an agent, by whichever way it goes out.
+    pub(crate) fn lookups(&self, agent: &AgentId) -> Lookups {
+        let mut all = self.lookups.lock().unwrap_or_else(PoisonError::into_inner);
+        all.entry(agent.clone()).or_default().clone()
     }
 
     /// Ends what a conversation has running, and forgets it.
@@ -153,6 +205,7 @@ impl Children {
 
     /// Forgets which user an agent's programs ran as.
     pub(crate) async fn forget(&self, house: &House, agent: &AgentId) -> Result<(), RuntimeError> {
+        self.lookups.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
         self.owners.forget(house, agent).await
     }
 
@@ -187,25 +240,14 @@ impl Children {
     }
 
     /// Whether a conversation may start one more process.
-    fn room(&self, key: &(AgentId, SessionId)) -> Result<(), TooMany> {
-        let sessions = self.sessions();
-        let running = |session: &Session| {
-            session.processes.values().filter(|process| process.is_running()).count()
-        };
-        if sessions.get(key).map_or(0, running) >= PER_SESSION_MAX {
-            return Err(TooMany::InSession);
-        }
-        let of_agent = sessions.iter().filter(|((agent, _), _)| *agent == key.0);
-        match of_agent.map(|(_, session)| running(session)).sum::<usize>() {
-            all if all >= PER_AGENT_MAX => Err(TooMany::InAgent),
-            _ => Ok(()),
-        }
+    fn room(&self, key: &(AgentId, SessionId), holder: &Holder) -> Result<(), TooMany> {
+        is_room(&self.sessions(), key, holder)
     }
 
     /// Keeps a process that was started; its id. One too many is ended by being dropped.
     fn keep(&self, key: &(AgentId, SessionId), process: Running) -> Result<String, TooMany> {
-        self.room(key)?;
         let mut sessions = self.sessions();
+        is_room(&sessions, key, &process.holder)?;
         let session = sessions.entry(key.clone()).or_default();
         session.started += 1;
         let number = session.started;
@@ -241,6 +283,18 @@ impl Children {
     }
 }
 
+/// Whether an agent has a place for one more process of this holder.
+fn is_room(
+    sessions: &BTreeMap<(AgentId, SessionId), Session>,
+    (agent, _): &(AgentId, SessionId),
+    holder: &Holder,
+) -> Result<(), TooMany> {
+    let of_agent = sessions.iter().filter(|((owner, _), _)| owner == agent);
+    let processes = of_agent.flat_map(|(_, session)| session.processes.values());
+    let running = processes.filter(|process| process.is_running());
+    admit(holder, running.map(|process| &process.holder))
+}
+
 impl House {
     /// Ends the programs of a conversation that is forgotten, and removes what they printed.
     pub(crate) async fn forget_programs(&self, agent: &AgentId, session: SessionId) {
@@ -251,5 +305,60 @@ impl House {
         if let Ok(Err(error)) = removed {
             tracing::warn!(%agent, %error, "what programs printed could not be removed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may say what it knows")]
+    use super::*;
+
+    fn holder(chat: &str, topic: Option<&str>, principal: &str) -> Holder {
+        let topic = topic.map(|topic| format!(":topic:{topic}")).unwrap_or_default();
+        let key = format!("agent:a:telegram:bot:group:{chat}{topic}");
+        Holder { chat: Chat::of(&key.parse().unwrap()), principal: principal.into() }
+    }
+
+    /// How many places `one_more` gets beside those that are taken.
+    fn gets(one_more: &Holder, taken: &[Holder]) -> (usize, TooMany) {
+        let mut all = taken.to_vec();
+        loop {
+            match admit(one_more, all.iter()) {
+                Ok(()) => all.push(one_more.clone()),
+                Err(why) => return (all.len() - taken.len(), why),
+            }
+        }
+    }
+
+    #[test]
+    fn one_chat_takes_a_third_of_the_places_however_it_is_cut_into_conversations() {
+        let (own, topic) = (holder("1", None, "ann"), holder("1", Some("7"), "bob"));
+        assert_eq!(gets(&own, &[]), (PER_CHAT_MAX, TooMany::InChat));
+        let taken = vec![topic; PER_CHAT_MAX];
+        assert_eq!(gets(&own, &taken), (0, TooMany::InChat));
+        // Another chat has its own share.
+        assert_eq!(gets(&holder("2", None, "bob"), &taken).0, PER_PRINCIPAL_MAX - PER_CHAT_MAX);
+        assert_eq!(gets(&holder("2", None, "cid"), &taken).0, PER_CHAT_MAX);
+    }
+
+    #[test]
+    fn one_person_in_many_chats_leaves_half_of_the_places_to_others() {
+        let mut taken = Vec::new();
+        for chat in 0..PER_AGENT_MAX {
+            let own = holder(&chat.to_string(), None, "ann");
+            if admit(&own, taken.iter()).is_ok() {
+                taken.push(own);
+            }
+        }
+        assert_eq!(taken.len(), PER_PRINCIPAL_MAX);
+        assert_eq!(gets(&holder("99", None, "ann"), &taken), (0, TooMany::OfPrincipal));
+        assert_eq!(gets(&holder("99", None, "bob"), &taken).0, PER_CHAT_MAX);
+    }
+
+    #[test]
+    fn an_agent_has_so_many_places_and_no_more() {
+        let other = |number: usize| holder(&number.to_string(), None, &number.to_string());
+        let taken: Vec<_> = (0..PER_AGENT_MAX).map(other).collect();
+        assert_eq!(gets(&holder("99", None, "ann"), &taken), (0, TooMany::InAgent));
     }
 }

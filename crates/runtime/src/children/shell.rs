@@ -5,7 +5,7 @@ use super::hint::hints;
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::start::{Principal, spawn};
 use super::watchdog::{Over, Watchdog};
-use super::{PER_AGENT_MAX, PER_SESSION_MAX, TooMany};
+use super::{Chat, Holder, PER_AGENT_MAX, PER_CHAT_MAX, PER_PRINCIPAL_MAX, TooMany};
 use crate::context::{AgentContext, AuditLog};
 use crate::house::House;
 use async_trait::async_trait;
@@ -53,6 +53,7 @@ pub(crate) struct SessionShell<'c> {
     principal: &'c str,
     files: &'c Files,
     key: (AgentId, SessionId),
+    chat: Chat,
     /// Secrets that programs get as variables besides.
     variables: BTreeSet<Box<str>>,
 }
@@ -63,11 +64,12 @@ impl<'c> SessionShell<'c> {
         house: &'c House,
         agent: &'c AgentContext,
         session: SessionId,
+        chat: Chat,
         principal: &'c str,
         files: &'c Files,
     ) -> Self {
         let key = (agent.id.clone(), session);
-        Self { house, agent, principal, files, key, variables: BTreeSet::new() }
+        Self { house, agent, principal, files, key, chat, variables: BTreeSet::new() }
     }
 
     /// Gives programs these secrets of the agent's as variables, those that are set.
@@ -100,14 +102,14 @@ impl<'c> SessionShell<'c> {
     }
 
     /// Starts a process with its way to the network.
-    pub(super) async fn spawn(&self, spec: Spec) -> Result<(Child, Option<DropGuard>), ToolError> {
+    async fn spawn(&self, spec: Spec) -> Result<(Child, Option<DropGuard>), ToolError> {
         let principal = Principal::Person { name: self.principal, session: self.key.1 };
         spawn(self.house, self.agent, &principal, spec).await
     }
 
     /// Who looks after the disks of a program that is about to start.
     async fn watchdog(&self, spec: &Spec) -> Watchdog {
-        Watchdog::new(&self.house.world, &spec.writes, self.agent.programs.disk).await
+        watchdog(self.house, self.agent, spec).await
     }
 
     /// Records that a program was ended for what it did to a disk.
@@ -136,9 +138,11 @@ impl Shell for SessionShell<'_> {
         spec.limits.wall_clock = Some(job.timeout.unwrap_or(TIMEOUT).min(most));
         let watchdog = self.watchdog(&spec).await;
         let (mut child, proxy) = self.spawn(spec.clone()).await?;
+        let id = child.id();
         let over = tokio::select! {
+            biased;
             _ = child.wait() => None,
-            over = watchdog.barks() => {
+            over = watchdog.barks(id) => {
                 self.note(over).await;
                 // How it ended is known below.
                 let _ = child.kill().await;
@@ -168,8 +172,11 @@ impl Shell for SessionShell<'_> {
     async fn start(&self, job: Job<'_>) -> Result<String, ToolError> {
         let full = |why: TooMany| {
             ToolError::Refused(match why {
-                TooMany::InSession => format!(
-                    "{PER_SESSION_MAX} processes run in this conversation already; end one with the process tool"
+                TooMany::InChat => format!(
+                    "{PER_CHAT_MAX} processes run in the background of this chat already, the most one chat may have; end one with the process tool, or wait until one ends"
+                ),
+                TooMany::OfPrincipal => format!(
+                    "{PER_PRINCIPAL_MAX} processes run in the background for whoever asks here, in all chats, the most for one; wait until one ends, or end one where it was started"
                 ),
                 TooMany::InAgent => format!(
                     "{PER_AGENT_MAX} processes of yours run already, in all conversations; wait until one ends"
@@ -177,7 +184,8 @@ impl Shell for SessionShell<'_> {
             })
         };
         let children = &self.house.children;
-        children.room(&self.key).map_err(full)?;
+        let holder = Holder { chat: self.chat.clone(), principal: self.principal.into() };
+        children.room(&self.key, &holder).map_err(full)?;
         let once = match job.code {
             Code::Shell(code) => Job { code: Code::Script(code), ..job },
             _ => job,
@@ -196,7 +204,7 @@ impl Shell for SessionShell<'_> {
         let command = words_of(job.code).replace(['\n', '\r'], " ");
         let audit = (self.agent.audit.clone(), self.principal.to_owned(), self.key.1);
         let rights = Rights::of(self.agent);
-        let running = Running { child, command, rights, limits, proxy, watchdog, audit };
+        let running = Running { child, command, holder, rights, limits, proxy, watchdog, audit };
         let id = children.keep(&self.key, running).map_err(full)?;
         // The agent may have been paused or changed while it started.
         children.keep_only(&self.house.snapshot());
@@ -247,6 +255,13 @@ impl Shell for SessionShell<'_> {
             }
         }
     }
+}
+
+/// Who looks after the disks of a program of an agent that is about to start.
+pub(crate) async fn watchdog(house: &House, agent: &AgentContext, spec: &Spec) -> Watchdog {
+    let owner = spec.owner.map(|owner| owner.uid);
+    let takers = &house.children.takers;
+    Watchdog::new(&house.world, takers, &spec.writes, owner, agent.programs.disk).await
 }
 
 /// Records that a program was ended for what it did to a disk.

@@ -42,7 +42,8 @@ async fn egress(
     let tls = house.children.tls();
     let tls = tls.map_err(|error| ToolError::Hand(HandError(error.to_string())))?;
     let policy = Policy::new(agent.boundary.network.clone());
-    Ok(Egress::new(house.world.clone(), policy, Arc::new(ledger), tls, injections))
+    let lookups = house.children.lookups(&agent.id);
+    Ok(Egress::new(house.world.clone(), policy, Arc::new(ledger), tls, injections, lookups))
 }
 
 /// The agent's credentials, with their secrets filled in. One that can't be filled in refuses

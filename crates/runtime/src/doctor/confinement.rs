@@ -5,7 +5,7 @@ use crate::children::starts_programs;
 use crate::context::AgentContext;
 use crate::house::House;
 use insula_domain::Switch;
-use insula_sandbox::{Attempt, Availability, Examination, LayerReport, Verdict};
+use insula_sandbox::{Accounts, Attempt, Availability, Examination, LayerReport, Verdict};
 use std::sync::Arc;
 
 /// Every layer, what came of attempts to get out, and who runs without walls.
@@ -14,7 +14,7 @@ pub(super) async fn examine(house: &House) -> Vec<Finding> {
     let contexts = snapshot.agents.values().filter_map(|entry| entry.state.context());
     let runners: Vec<Arc<AgentContext>> =
         contexts.filter(|context| starts_programs(context.tools())).cloned().collect();
-    let mut findings = match house.children.examine().await {
+    let mut findings = match house.children.examine(snapshot.agents.len()).await {
         Ok(examination) => report(&examination, &runners),
         Err(error) => {
             let status = if runners.is_empty() { Status::Notice } else { Status::Bad };
@@ -29,7 +29,8 @@ pub(super) async fn examine(house: &House) -> Vec<Finding> {
 
 fn report(examination: &Examination, runners: &[Arc<AgentContext>]) -> Vec<Finding> {
     let layers = examination.layers.iter().map(|report| layer(report, runners));
-    layers.chain([attempts(&examination.attempts)]).collect()
+    let attempts = attempts(&examination.attempts);
+    layers.chain([attempts, accounts(&examination.accounts)]).collect()
 }
 
 fn layer(report: &LayerReport, runners: &[Arc<AgentContext>]) -> Finding {
@@ -77,6 +78,34 @@ fn attempts(attempts: &[Attempt]) -> Finding {
         return finding(name, Status::Notice, detail);
     }
     finding(name, Status::Good, format!("{held} made, all held"))
+}
+
+/// What agents' programs still share, of what the kernel counts by user.
+fn accounts(accounts: &Accounts) -> Finding {
+    let name = "sandbox: quotas of the kernel";
+    let common = "what pipes hold, descriptors on their way and watches of epoll are counted for all of them together; a daemon that runs as root gives each agent a user of its own";
+    match accounts {
+        Accounts::Users { processes } => {
+            let detail = format!("a user for each agent, with at most {processes} processes");
+            finding(name, Status::Good, detail)
+        }
+        Accounts::Shares { processes, watchers: 0 } => {
+            let detail = format!(
+                "one user for all agents; each has {processes} processes and can't watch files (inotify): there are too few instances for so many agents (`fs.inotify.max_user_instances`), or `/proc/sys/user` can't be written; {common}"
+            );
+            finding(name, Status::Notice, detail)
+        }
+        Accounts::Shares { processes, watchers } => {
+            let detail = format!(
+                "one user for all agents; each has {processes} processes and {watchers} instances of inotify; {common}"
+            );
+            finding(name, Status::Notice, detail)
+        }
+        Accounts::None(why) => {
+            let detail = format!("one user for all agents, and nothing is shared out: {why}");
+            finding(name, Status::Notice, detail)
+        }
+    }
 }
 
 /// Agents that run programs also where a layer is missing.

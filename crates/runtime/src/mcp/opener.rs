@@ -1,14 +1,14 @@
 //! Starts an agent's server in the agent's sandbox, or makes ready to ask one over the
 //! agent's way to the network.
 
-use crate::children::{Principal, Watchdog, hints, spawn};
+use crate::children::{Principal, hints, spawn, watchdog};
 use crate::context::AgentContext;
 use crate::house::House;
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use insula_config::mcp::{McpServer, McpWay};
 use insula_mcp::{Link, Opener, Way};
-use insula_sandbox::{Capture, Output, Stdin};
+use insula_sandbox::{Capture, Output, Pace, Stdin};
 use insula_tools::shell::Printed;
 use std::collections::BTreeMap;
 use tokio_util::sync::CancellationToken;
@@ -68,7 +68,7 @@ impl AgentOpener<'_> {
         spec.stdin = Stdin::Pipe;
         spec.output = Output::Stream;
         let principal = Principal::Server(&self.server.name);
-        let watchdog = Watchdog::new(&house.world, &spec.writes, agent.programs.disk).await;
+        let watchdog = watchdog(house, agent, &spec).await;
         let (mut child, proxy) =
             spawn(house, agent, &principal, spec).await.map_err(|error| error.to_string())?;
         let (read, write) = match (child.take_stdout(), child.take_stdin()) {
@@ -77,20 +77,23 @@ impl AgentOpener<'_> {
         };
         let errors = Capture::new(ERRORS_BYTES_MAX);
         if let Some(stream) = child.take_stderr() {
-            let errors = errors.clone();
+            let (errors, clock) = (errors.clone(), house.world.clock.clone());
             tokio::spawn(async move {
-                // What can't be read any more was not said.
-                let _ = errors.drain(stream).await;
+                // What can't be read any more was not said. A server that says more than
+                // anybody could read waits.
+                let _ = errors.drain(stream, clock, Pace::ASIDE).await;
             });
         }
         let stop = CancellationToken::new();
         let (stopped, audit, actor) =
             (stop.clone(), agent.audit.clone(), format!("mcp:{}", self.server.name));
         tokio::spawn(async move {
+            let id = child.id();
             let over = tokio::select! {
+                biased;
                 _ = child.wait() => None,
                 () = stopped.cancelled() => None,
-                over = watchdog.barks() => Some(over),
+                over = watchdog.barks(id) => Some(over),
             };
             // Whatever came first, the program ends here.
             drop((child, proxy));

@@ -1,7 +1,7 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
 use super::run::{Broken, Turn, calls};
-use crate::children::SessionShell;
+use crate::children::{Chat, SessionShell};
 use crate::mcp::AgentServers;
 use crate::skills::AgentSkills;
 use crate::subagents::TurnDelegate;
@@ -147,8 +147,10 @@ impl Turn<'_> {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
         };
+        let chat = Chat::of(&cx.key);
+        let house = &self.shop.house;
         let shell =
-            SessionShell::new(&self.shop.house, &cx.agent, cx.session, &cx.principal, &cx.files)
+            SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
                 .with_variables(self.variables_in_use(history));
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.house, cx.occasion());

@@ -2,6 +2,7 @@
 //! only as far as it reaches.
 
 use super::Egress;
+use super::cleaning::{Cleaner, PACKED_BY, is_packed};
 use super::dial::{DialError, Dialled, Patience};
 use super::ledger::{Decision, Door, Ending, Traffic};
 use super::meter::{Allowance, Meter, within};
@@ -18,6 +19,7 @@ use http_body_util::{BodyExt as _, Full};
 use hyper::body::Incoming;
 use hyper_util::rt::TokioIo;
 use insula_domain::{Host, HostError, Scheme};
+use insula_vault::ByteStreamRedactor;
 use insula_world::Stream;
 use std::io;
 use std::sync::Arc;
@@ -27,6 +29,9 @@ use url::Url;
 
 /// Bytes of heads and TLS that a fetch may move beside its bodies, for each hop.
 const OVERHEAD_LEN_MAX: u64 = 256 * 1024;
+
+/// Why an answer is not passed on.
+const UNCLEARED: &str = "it packs its answer though it was asked not to, and what is packed can't be cleared of the credential that was added";
 
 /// What one fetch may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -230,9 +235,19 @@ impl Client {
         match within(&**clock, limit, exchanging).await {
             Ok(answer) => {
                 let (head, incoming) = answer.into_parts();
+                let cleaner = self.egress.cleaner_for(destination);
+                if cleaner.is_some() && is_packed(head.headers.get_all(PACKED_BY).iter()) {
+                    open.finish(Ending::Refused).await;
+                    return Err(told(destination, &io::Error::other(UNCLEARED)));
+                }
+                let headers = match &cleaner {
+                    Some(cleaner) => cleaner.map(&head.headers),
+                    None => head.headers,
+                };
                 Ok(Response {
                     status: head.status,
-                    headers: head.headers,
+                    headers,
+                    cleared: cleaner.as_ref().map(Cleaner::body),
                     url: url.clone(),
                     destination: destination.clone(),
                     incoming,
@@ -426,6 +441,8 @@ pub struct Response {
     pub url: Url,
     destination: Destination,
     incoming: Incoming,
+    /// Clears the body of the credentials that were sent, where there were any.
+    cleared: Option<ByteStreamRedactor>,
     limits: ClientLimits,
     deadline: Duration,
     read: u64,
@@ -452,7 +469,8 @@ impl Response {
             };
             let Some(frame) = frame else {
                 self.open.finish(Ending::Finished).await;
-                return Ok(None);
+                let held = self.cleared.take().map(ByteStreamRedactor::finish);
+                return Ok(held.filter(|held| !held.is_empty()).map(Bytes::from));
             };
             // Trailers mean nothing to us.
             let Ok(data) = frame.into_data() else { continue };
@@ -461,7 +479,14 @@ impl Response {
                 self.open.finish(Ending::LimitReached).await;
                 return Err(self.too_large());
             }
-            return Ok(Some(data));
+            let data = match &mut self.cleared {
+                Some(cleared) => Bytes::from(cleared.push(&data).into_owned()),
+                None => data,
+            };
+            // What may be the beginning of a credential waits for what follows.
+            if !data.is_empty() {
+                return Ok(Some(data));
+            }
         }
     }
 

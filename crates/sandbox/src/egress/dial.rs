@@ -132,7 +132,7 @@ impl Egress {
         match &destination.host {
             Host::Address(address) => Ok(vec![*address]),
             Host::Name(name) => {
-                let resolving = self.world.network.resolve(name, destination.port);
+                let resolving = self.lookups.resolve(&self.world, name, destination.port);
                 let found = within(&*self.world.clock, patience.resolve, resolving).await?;
                 // What a resolver says of ports and scopes is not what is checked.
                 Ok(found.iter().map(SocketAddr::ip).collect())

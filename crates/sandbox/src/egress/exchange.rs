@@ -1,6 +1,7 @@
 //! A request that the proxy makes itself: in the clear, or inside TLS that the proxy begins,
 //! which is how a child gets the benefit of a credential without seeing it.
 
+use super::cleaning::{Cleaner, is_packed};
 use super::dial::Dialled;
 use super::framing::{Rewrite, relay};
 use super::head::{Answer, Request, read_head};
@@ -103,7 +104,8 @@ async fn exchange(
     let Child { reader, writer } = child;
     // Side by side, since a host may answer before it has read everything.
     let up = relay(reader, request.framing, &mut to_host, Rewrite::Chunks);
-    let down = pass_back(&mut from_host, writer, request, begun);
+    let cleaner = egress.cleaner_for(destination);
+    let down = pass_back(&mut from_host, writer, request, cleaner.as_ref(), begun);
     tokio::pin!(up, down);
     tokio::select! {
         biased;
@@ -126,14 +128,26 @@ async fn pass_back(
     from: &mut FromHost,
     to: &mut (impl tokio::io::AsyncWrite + Unpin),
     request: &Request,
+    cleaner: Option<&Cleaner>,
     begun: &AtomicBool,
 ) -> Result<(), Trouble> {
     let answer = final_answer(from, request).await.map_err(Trouble::Before)?;
     let rewrite = if request.knows_chunks { Rewrite::Chunks } else { Rewrite::Bare };
-    let head = answer.write(request.knows_chunks);
+    if cleaner.is_some() && is_packed(answer.codings()) {
+        let why = "it packs its answer though it was asked not to, and what is packed can't be cleared of the credential that was added";
+        return Err(Trouble::Before(io::Error::new(io::ErrorKind::InvalidData, why)));
+    }
+    let head = match cleaner {
+        Some(cleaner) => answer.clear(cleaner).write(request.knows_chunks),
+        None => answer.write(request.knows_chunks),
+    };
     begun.store(true, Ordering::Relaxed);
     to.write_all(&head).await.map_err(Trouble::During)?;
-    relay(from, answer.framing, to, rewrite).await.map_err(Trouble::During)
+    let passed = match cleaner {
+        Some(cleaner) => cleaner.relay(from, answer.framing, to, rewrite).await,
+        None => relay(from, answer.framing, to, rewrite).await,
+    };
+    passed.map_err(Trouble::During)
 }
 
 async fn final_answer(from: &mut FromHost, request: &Request) -> io::Result<Answer> {

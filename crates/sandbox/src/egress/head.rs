@@ -1,10 +1,12 @@
 //! The heads of HTTP messages: read strictly, checked, and written anew.
 
+use super::cleaning::{Cleaner, PACKED_BY};
 use super::framing::Framing;
 use super::injection::Injection;
 use super::policy::{Destination, Refusal};
 use http::header::{
-    CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, EXPECT, HOST, HeaderName, HeaderValue, IF_RANGE,
+    RANGE, TRANSFER_ENCODING,
 };
 use http::{Method, StatusCode};
 use insula_domain::Scheme;
@@ -19,7 +21,11 @@ const HEADERS_MAX: usize = 100;
 /// `proxy-` is one too.
 const HOP_BY_HOP: [&str; 5] = ["connection", "keep-alive", "te", "trailer", "upgrade"];
 
-type Headers = Vec<(HeaderName, HeaderValue)>;
+pub(super) type Headers = Vec<(HeaderName, HeaderValue)>;
+
+/// Headers that would have an answer packed or cut, so that a credential in it is not found.
+/// They are not passed on where one is added.
+const UNREADABLE: [HeaderName; 3] = [ACCEPT_ENCODING, RANGE, IF_RANGE];
 
 /// What a client wants of the proxy.
 #[derive(Debug)]
@@ -142,12 +148,16 @@ impl Request {
         head.extend_from_slice(b"\r\n");
         for (name, value) in passed_on(&self.headers) {
             let ours = injected.iter().any(|(injected, _)| injected == name);
-            if name != HOST && name != EXPECT && !ours {
+            let unreadable = !injected.is_empty() && UNREADABLE.contains(name);
+            if name != HOST && name != EXPECT && !ours && !unreadable {
                 put(&mut head, name, value);
             }
         }
         for (name, value) in &injected {
             put(&mut head, name, value);
+        }
+        if !injected.is_empty() {
+            put(&mut head, &ACCEPT_ENCODING, &HeaderValue::from_static("identity"));
         }
         put_framing(&mut head, self.framing);
         head.extend_from_slice(b"Connection: close\r\n\r\n");
@@ -186,6 +196,21 @@ impl Answer {
             true => Self { status, framing: Framing::Empty, described: Some(framing), headers },
             false => Self { status, framing, described: None, headers },
         })
+    }
+
+    /// How its body is packed.
+    pub(super) fn codings(&self) -> impl Iterator<Item = &HeaderValue> {
+        values(&self.headers, &PACKED_BY).into_iter()
+    }
+
+    /// The same without credentials. How long its body is then is not known before its end.
+    pub(super) fn clear(&self, cleaner: &Cleaner) -> Self {
+        let framing = match self.framing {
+            Framing::Empty => Framing::Empty,
+            Framing::Length(_) | Framing::Chunked | Framing::UntilClose => Framing::Chunked,
+        };
+        let headers = cleaner.headers(&self.headers);
+        Self { status: self.status, framing, described: self.described, headers }
     }
 
     /// The head for the client, who asks again on another connection.

@@ -70,6 +70,11 @@ impl Injection {
         carried && self.host.covers(host, *port, *scheme)
     }
 
+    /// The value itself, to be looked for in what its host answers.
+    pub(super) fn reveal(&self) -> &str {
+        self.value.expose_secret()
+    }
+
     /// The value, marked so that nothing downstream prints it.
     pub(super) fn value(&self) -> Option<HeaderValue> {
         let mut value = HeaderValue::from_str(self.value.expose_secret()).ok()?;

@@ -10,6 +10,7 @@
 //! between the child and the front.
 
 mod address;
+mod cleaning;
 mod client;
 mod dial;
 mod exchange;
@@ -18,6 +19,7 @@ mod head;
 mod hello;
 mod injection;
 mod ledger;
+mod lookups;
 mod meter;
 mod policy;
 mod proxy;
@@ -28,10 +30,12 @@ pub use address::{Reserved, reserved};
 pub use client::{Client, ClientLimits, Fetch, FetchError, Response};
 pub use injection::{Injection, InjectionError};
 pub use ledger::{Decision, Door, Ending, Ledger, Traffic, Unrecorded, Verdict};
+pub use lookups::Lookups;
 pub use policy::{Destination, Permit, Policy, Refusal, TlsRefusal};
 pub use proxy::{Proxy, ProxyLimits, environment};
 pub use tls::{Tls, TlsError};
 
+use cleaning::Cleaner;
 use insula_world::World;
 use std::sync::Arc;
 
@@ -43,18 +47,22 @@ pub struct Egress {
     ledger: Arc<dyn Ledger>,
     tls: Tls,
     injections: Arc<[Injection]>,
+    lookups: Lookups,
 }
 
 impl Egress {
-    /// The way out under a policy. `injections` are set on requests to their hosts.
+    /// The way out under a policy. `injections` are set on requests to their hosts, and taken
+    /// out of what these answer; `lookups` are those of the agent whose way out it is.
     pub fn new(
         world: World,
         policy: Policy,
         ledger: Arc<dyn Ledger>,
         tls: Tls,
         injections: Vec<Injection>,
+        lookups: Lookups,
     ) -> Self {
-        Self { world, policy: Arc::new(policy), ledger, tls, injections: injections.into() }
+        let (policy, injections) = (Arc::new(policy), injections.into());
+        Self { world, policy, ledger, tls, injections, lookups }
     }
 
     /// The rules.
@@ -68,5 +76,12 @@ impl Egress {
         destination: &'a Destination,
     ) -> impl Iterator<Item = &'a Injection> {
         self.injections.iter().filter(|injection| injection.is_for(destination))
+    }
+
+    /// What takes them out of its answers, where there are any.
+    fn cleaner_for(&self, destination: &Destination) -> Option<Cleaner> {
+        let mut values = self.injections_for(destination).map(Injection::reveal).peekable();
+        values.peek()?;
+        Some(Cleaner::new(values))
     }
 }

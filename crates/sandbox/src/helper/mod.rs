@@ -10,6 +10,7 @@
 //!
 //! It reads no environment and no files but those of its plan, and knows nothing of agents.
 
+mod account;
 mod inner;
 mod mount;
 mod network;
@@ -32,14 +33,18 @@ pub(crate) const OUTER: &str = "__confine";
 /// The hidden command of the inner helper.
 pub(crate) const INNER: &str = "__confine-inner";
 
+/// The hidden command of the process that makes a user namespace.
+pub(crate) const MAKER: &str = "__confine-account";
+
 /// The hidden command that succeeds if the number after it is this build's.
 pub(crate) const SAME: &str = "__confine-same";
 
 /// Tells builds apart whose helpers and daemons would not understand each other: a sum over the
 /// sources of everything a helper does.
 pub(crate) const BUILD: u64 = {
-    let sources: [&str; 16] = [
+    let sources: [&str; 18] = [
         include_str!("mod.rs"),
+        include_str!("account.rs"),
         include_str!("inner.rs"),
         include_str!("mount.rs"),
         include_str!("network.rs"),
@@ -53,6 +58,7 @@ pub(crate) const BUILD: u64 = {
         include_str!("../devices.rs"),
         include_str!("../mounts.rs"),
         include_str!("../plan.rs"),
+        include_str!("../quota.rs"),
         include_str!("../seccomp/mod.rs"),
         include_str!("../seccomp/calls.rs"),
     ];
@@ -86,6 +92,8 @@ pub fn helper_main(arguments: impl IntoIterator<Item = OsString>) -> Option<Exit
         Some(outer::run())
     } else if first == OsStr::new(INNER) {
         Some(inner::run())
+    } else if first == OsStr::new(MAKER) {
+        Some(account::make())
     } else if first == OsStr::new(SAME) {
         let same = arguments.next().is_some_and(|build| build == *BUILD.to_string());
         Some(if same { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -1,10 +1,10 @@
 //! The outer helper: leaves the host's namespaces, starts the inner helper in the new ones,
 //! and tells the daemon when all of it is over.
 
-use super::{INNER, inner, network, proc, root, rules, start, view};
+use super::{INNER, account, inner, network, proc, root, rules, start, view};
 use crate::channel;
 use crate::plan::{Assignment, Attempt, Failure, Layers, OuterPlan, Report};
-use crate::seccomp::Filters;
+use crate::seccomp::{Allowed, Filters};
 use nix::sched::CloneFlags;
 use rustix::process::{PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -35,8 +35,8 @@ fn setup() -> io::Result<OwnedFd> {
 }
 
 fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
-    let plan: OuterPlan = match channel::receive(channel) {
-        Ok(Some((plan, _))) => plan,
+    let (plan, inside): (OuterPlan, _) = match channel::receive(channel) {
+        Ok(Some(received)) => received,
         Ok(None) => return Err(Failure::setup("plan", io::Error::other("there was none"))),
         Err(error) => return Err(Failure::setup("plan", error)),
     };
@@ -51,19 +51,32 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         }
         Some(Attempt::Seccomp) => {
             let filters =
-                Filters::compile(false).map_err(|error| Failure::setup("seccomp", error))?;
+                Filters::compile(Allowed::NOTHING_SPECIAL).map_err(|error| Failure::setup("seccomp", error))?;
             rules::seccomp(&filters)?;
             return Ok(Report::Held);
         }
+        Some(Attempt::Account) => return account::open(channel, plan.share),
         Some(Attempt::Unshare | Attempt::View) | None => {}
     }
 
     let ids = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
+    let mut apart = flags(plan.layers);
+    let own_user = plan.owner.filter(|_| plan.layers.user);
+    if own_user.is_none()
+        && let Some(account) = inside.first()
+    {
+        account::enter(account, plan.share)?;
+    }
     let outside = match plan.layers.network {
         true => leave_network(plan.layers, ids)?,
         false => ids,
     };
-    leave(flags(plan.layers))?;
+    // Root's network is root's; only then is the child's user what counts.
+    if let Some(owner) = own_user {
+        account::enter_own(owner, plan.share)?;
+        apart.remove(CloneFlags::CLONE_NEWUSER);
+    }
+    leave(apart)?;
     if plan.layers.user && !plan.maps_from_parent {
         map(ids, outside).map_err(|error| Failure::setup("map ids", error))?;
     }
@@ -201,7 +214,7 @@ fn leave_groups() -> Result<(), Failure> {
 
 /// Maps a user and group of the namespace around to one inside, the one map an ordinary user
 /// may write.
-fn map(inside: (u32, u32), outside: (u32, u32)) -> io::Result<()> {
+pub(super) fn map(inside: (u32, u32), outside: (u32, u32)) -> io::Result<()> {
     start::write("/proc/self/setgroups", "deny")?;
     start::write("/proc/self/uid_map", &format!("{} {} 1", inside.0, outside.0))?;
     start::write("/proc/self/gid_map", &format!("{} {} 1", inside.1, outside.1))

@@ -125,6 +125,11 @@ pub(super) fn join(members: &OsStr) -> io::Result<()> {
     std::fs::OpenOptions::new().write(true).open(members)?.write_all(b"0")
 }
 
+/// Opens a file of `/proc`.
+pub(super) fn open(path: &str) -> io::Result<OwnedFd> {
+    Ok(std::fs::File::open(path)?.into())
+}
+
 /// Reads a file of `/proc`.
 pub(super) fn read(path: &str) -> io::Result<String> {
     std::fs::read_to_string(path)

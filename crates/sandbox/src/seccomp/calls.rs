@@ -8,7 +8,7 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64,
     libc::SYS_pwrite64, libc::SYS_preadv, libc::SYS_pwritev, libc::SYS_preadv2,
     libc::SYS_pwritev2, libc::SYS_openat, libc::SYS_openat2, libc::SYS_close,
-    libc::SYS_close_range, libc::SYS_dup, libc::SYS_dup3, libc::SYS_fcntl, libc::SYS_fstat,
+    libc::SYS_close_range, libc::SYS_dup, libc::SYS_dup3, libc::SYS_fstat,
     libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek, libc::SYS_ftruncate,
     libc::SYS_truncate, libc::SYS_fallocate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_sync,
     libc::SYS_sync_file_range, libc::SYS_syncfs, libc::SYS_fadvise64, libc::SYS_readahead,

@@ -21,6 +21,22 @@ const CLONE_NAMESPACES: u64 = 0x7e02_0000;
 /// Ways to type into, or rewire, a terminal: `TIOCSTI`, `TIOCLINUX`, `TIOCCONS`, `TIOCSETD`.
 const IOCTL_DENIED: [u64; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
 
+/// What `fcntl` is not asked for: a lease makes whoever opens the file wait, the daemon too; a
+/// note on a folder tells what others do in it; and what pipes hold is counted by user.
+/// `F_SETLEASE`, `F_NOTIFY`, `F_SETPIPE_SZ`.
+const FCNTL_DENIED: [u64; 3] = [1024, 1026, 1031];
+
+/// Makes watches of files.
+const WATCHING: &[i64] = &[
+    libc::SYS_inotify_init1,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_inotify_init,
+];
+
+/// May pass descriptors, of which the kernel counts those on their way by user. Without a network
+/// nothing else needs them.
+const PASSING: &[i64] = &[libc::SYS_sendmsg, libc::SYS_sendmmsg];
+
 /// What `personality` may be asked for: the plain one, and which one it is.
 const PERSONALITIES: [u64; 2] = [0, 0xffff_ffff];
 
@@ -39,17 +55,52 @@ const OFFSET_ARCHITECTURE: u32 = 4;
 /// Bytes of one instruction on the way.
 const INSTRUCTION_BYTES: usize = 8;
 
+/// What some processes may and others may not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// To make TCP sockets, which Landlock then binds to a port.
+    pub(crate) proxy: bool,
+    /// To watch files.
+    pub(crate) watches: bool,
+    /// To pass descriptors.
+    pub(crate) passes: bool,
+}
+
+impl Allowed {
+    /// None of it.
+    pub(crate) const NOTHING_SPECIAL: Self = Self { proxy: false, watches: false, passes: false };
+
+    /// Every kind of process there is.
+    pub(crate) const ALL: [Self; 6] = {
+        let none = Self::NOTHING_SPECIAL;
+        let proxy = Self { proxy: true, passes: true, ..none };
+        let passes = Self { passes: true, ..none };
+        [
+            none,
+            passes,
+            proxy,
+            Self { watches: true, ..none },
+            Self { watches: true, ..passes },
+            Self { watches: true, ..proxy },
+        ]
+    };
+
+    fn has(self, call: i64) -> bool {
+        (self.watches || !WATCHING.contains(&call)) && (self.passes || !PASSING.contains(&call))
+    }
+}
+
 /// The filters for a process, in the order to put them on.
 pub(crate) struct Filters {
     pub(crate) programs: [BpfProgram; 2],
 }
 
 impl Filters {
-    /// Compiles them. `proxy` lets TCP sockets be made, which Landlock then binds to a port.
-    pub(crate) fn compile(proxy: bool) -> io::Result<Self> {
-        let mut allowed = always()?;
+    /// Compiles them.
+    pub(crate) fn compile(may: Allowed) -> io::Result<Self> {
+        let mut allowed = always(may)?;
         allowed.extend(filter(
-            by_argument(proxy).map_err(io::Error::other)?,
+            by_argument(may.proxy).map_err(io::Error::other)?,
             SeccompAction::Errno(libc::EPERM as u32),
             SeccompAction::Allow,
         )?);
@@ -137,7 +188,7 @@ fn rule(conditions: Vec<SeccompCondition>) -> Compiled<SeccompRule> {
 /// The first part of the allow-list: calls that are allowed whatever their arguments, as ranges
 /// of numbers; all else falls through to what follows. The kernel runs a new filter once for
 /// every call it knows, so a program with one test for each call takes a millisecond to put on.
-fn always() -> io::Result<BpfProgram> {
+fn always(may: Allowed) -> io::Result<BpfProgram> {
     let architecture = match architecture()? {
         TargetArch::x86_64 => 0xc000_003e,
         TargetArch::aarch64 => 0xc000_00b7,
@@ -150,7 +201,8 @@ fn always() -> io::Result<BpfProgram> {
         step(RETURN, 0, 0, SeccompAction::KillProcess.into()),
         step(LOAD, 0, 0, OFFSET_NUMBER),
     ];
-    for (first, last) in ranges(calls::ALLOWED) {
+    let calls: Vec<i64> = calls::ALLOWED.iter().copied().filter(|call| may.has(*call)).collect();
+    for (first, last) in ranges(&calls) {
         program.push(step(JUMP_IF_AT_LEAST, 0, 2, first));
         program.push(step(JUMP_IF_ABOVE, 1, 0, last));
         program.push(step(RETURN, 0, 0, SeccompAction::Allow.into()));
@@ -181,6 +233,10 @@ fn by_argument(proxy: bool) -> Compiled<Rules> {
     let denied: Compiled<Vec<_>> =
         IOCTL_DENIED.iter().map(|&request| condition(1, Ne, request)).collect();
     rules.insert(libc::SYS_ioctl, vec![rule(denied?)?]);
+
+    let denied: Compiled<Vec<_>> =
+        FCNTL_DENIED.iter().map(|&command| condition(1, Ne, command)).collect();
+    rules.insert(libc::SYS_fcntl, vec![rule(denied?)?]);
 
     let personalities: Compiled<Vec<_>> =
         PERSONALITIES.iter().map(|&value| rule(vec![condition(0, Eq, value)?])).collect();
@@ -214,7 +270,8 @@ mod tests {
 
     #[test]
     fn filters_survive_the_way_to_the_helper() {
-        let filters = Filters::compile(true).unwrap();
+        let all = Allowed { proxy: true, watches: true, passes: true };
+        let filters = Filters::compile(all).unwrap();
         let back = Filters::from_bytes(&filters.to_bytes()).unwrap();
         assert_eq!(back.programs, filters.programs);
         assert!(Filters::from_bytes(b"\xff\xff\xff\xff").is_none());
@@ -234,6 +291,15 @@ mod tests {
             .collect();
         let listed: BTreeSet<i64> = calls::ALLOWED.iter().copied().collect();
         assert_eq!(held, listed.into_iter().collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn what_only_some_may_is_in_no_other_list() {
+        for call in WATCHING.iter().chain(PASSING) {
+            assert!(calls::ALLOWED.contains(call) && !Allowed::NOTHING_SPECIAL.has(*call));
+        }
+        assert!(!calls::ALLOWED.contains(&libc::SYS_fcntl));
+        assert!(Allowed::NOTHING_SPECIAL.has(libc::SYS_read));
     }
 
     #[test]

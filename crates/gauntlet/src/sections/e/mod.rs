@@ -7,6 +7,7 @@ mod exhaustion;
 mod host;
 mod neighbours;
 mod poison;
+mod quotas;
 mod races;
 mod scripts;
 
@@ -72,6 +73,16 @@ pub const SECTION: Section = Section {
             name: "programs gone wild, the daemon as an ordinary user",
             raise: exhaustion::as_ordinary_user,
             attempts: &[exhaustion::AS_USER],
+        },
+        Scene {
+            name: "what is counted for everybody, the daemon as root",
+            raise: quotas::as_root,
+            attempts: &[quotas::AS_ROOT],
+        },
+        Scene {
+            name: "what is counted for everybody, the daemon as an ordinary user",
+            raise: quotas::as_ordinary_user,
+            attempts: &[quotas::AS_USER],
         },
     ],
 };

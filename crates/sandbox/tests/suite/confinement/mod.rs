@@ -11,4 +11,5 @@ mod attempts;
 mod ends;
 mod neighbours;
 mod ordinary_user;
+mod quotas;
 mod work;

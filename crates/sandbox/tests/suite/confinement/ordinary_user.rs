@@ -46,3 +46,8 @@ fn every_attempt_holds_for_an_ordinary_user() {
 fn ends_and_work_are_the_same_for_an_ordinary_user() {
     as_ordinary_user(&["confinement::ends::", "confinement::neighbours::", "confinement::work::"]);
 }
+
+#[test]
+fn quotas_are_shared_out_among_accounts_of_an_ordinary_user() {
+    as_ordinary_user(&["quotas::"]);
+}

@@ -256,7 +256,7 @@ async fn files_belong_to_the_child_and_nothing_is_left_of_its_tmp() {
 #[tokio::test]
 async fn every_layer_that_is_required_is_here_and_the_examination_holds() {
     let sandbox = sandbox();
-    let examination = sandbox.examine().await;
+    let examination = sandbox.examine(1).await;
     let missing: Vec<_> = examination
         .layers
         .iter()

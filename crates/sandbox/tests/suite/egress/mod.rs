@@ -12,6 +12,8 @@ mod client;
 mod curl;
 mod flood;
 mod forward;
+mod lookups;
 mod rebinding;
+mod reflection;
 mod support;
 mod tunnel;

@@ -2,7 +2,9 @@
 
 use crate::egress::support::{A, Book, Plan, Town, policy};
 use async_trait::async_trait;
-use insula_sandbox::egress::{Client, ClientLimits, Egress, Fetch, FetchError, Refusal, Tls};
+use insula_sandbox::egress::{
+    Client, ClientLimits, Egress, Fetch, FetchError, Lookups, Refusal, Tls,
+};
 use insula_testkit::Handles;
 use insula_world::{Listener, Network, Stream, World};
 use std::io;
@@ -76,7 +78,8 @@ async fn the_client_does_the_same_at_every_hop() {
     let (world, _handles, network) = rebinding();
     let tls = Tls::new(world.clock.clone(), &[]).unwrap();
     let book = Arc::new(Book::default());
-    let egress = Egress::new(world.clone(), policy(&["a.test"]), book, tls, vec![]);
+    let lookups = Lookups::default();
+    let egress = Egress::new(world.clone(), policy(&["a.test"]), book, tls, vec![], lookups);
     let client = Client::new(egress, ClientLimits::default());
     let town = Town::over(world, Plan::default()).await;
     let again = "HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n";

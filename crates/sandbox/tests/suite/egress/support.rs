@@ -2,10 +2,7 @@
 
 use async_trait::async_trait;
 use insula_domain::{HostPattern, NetworkGrants};
-use insula_sandbox::egress::{
-    Client, ClientLimits, Decision, Egress, Ending, Injection, Ledger, Policy, Proxy, ProxyLimits,
-    Tls, Traffic, Unrecorded, Verdict,
-};
+use insula_sandbox::egress::{Client, ClientLimits, Decision, Egress, Ending, Injection, Ledger, Lookups, Policy, Proxy, ProxyLimits, Tls, Traffic, Unrecorded, Verdict};
 use insula_testkit::Handles;
 use insula_world::{Listener, Stream, World};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
@@ -146,7 +143,9 @@ impl Town {
         let book = Arc::new(Book::default());
         let tls = Tls::new(world.clock.clone(), &plan.roots).unwrap();
         let policy = policy(plan.allow);
-        let egress = Egress::new(world.clone(), policy, book.clone(), tls, plan.injections);
+        let lookups = Lookups::default();
+        let egress =
+            Egress::new(world.clone(), policy, book.clone(), tls, plan.injections, lookups);
         let listener = world.network.listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
         let proxy = listener.local_addr().unwrap();
         let cancel = CancellationToken::new();
