@@ -10,10 +10,9 @@ pub const WATCHED: &str = "b";
 /// Where the model, hooks, search and MCP server of everybody are. The paths tell who asks.
 pub const SERVER: &str = "127.0.0.1:8000";
 
-/// How the keys of the house at its providers begin; each provider has its own. Whether there is
-/// any secret at all shows in how words are cut while they stream, so there is one in every run,
-/// as in every house.
-const HOUSE_KEY: &str = "sk-of-the-house-0123456789";
+/// How the keys of the house at its providers begin; each provider has its own. Nobody could
+/// guess them, so they are taken out of everybody's words.
+const HOUSE_KEY: &str = "sk-Wn5vT8zQ2kXr7LmB4cJ9hYd6Pf";
 
 /// `config.yaml` with these others in it.
 pub fn shared_file(others: &[&Other]) -> String {
@@ -130,9 +129,10 @@ pub fn secret(id: &str, version: u8) -> Option<String> {
         (1, true) => Some("key-of-b-0123456789abcdef".to_owned()),
         (2, true) => Some("key-of-b-fedcba9876543210".to_owned()),
         (_, true) => Some("lantern5".to_owned()),
-        // Short enough to be guessed: only its own agent's words may change by it.
+        // What the one that is watched says too, short and long: only words of the agent whose
+        // it is may change by it.
         (1, false) => Some("weather".to_owned()),
-        (2, false) => Some("garden".to_owned()),
+        (2, false) => Some("garden weather".to_owned()),
         (3, false) => Some("plan.txt".chars().take(7).collect()),
         (_, false) => Some(format!("key-of-{id}-00112233445566778899")),
     }

@@ -8,4 +8,5 @@
 
 mod lints;
 mod rooms;
+mod shared;
 mod sources;

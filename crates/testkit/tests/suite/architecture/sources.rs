@@ -9,7 +9,7 @@ const FILE_LINES_MAX: usize = 800;
 
 /// The files that own an authority `clippy.toml` takes from everyone else, and why. Paths
 /// are relative to `crates/`.
-const OWNERS: &[(&str, &str)] = &[
+pub(super) const OWNERS: &[(&str, &str)] = &[
     ("bench/src/daemon.rs", "a measuring program: the daemon it measures"),
     ("bench/src/homes.rs", "a measuring program: the homes it measures"),
     ("bench/src/machine.rs", "a measuring program: the clock, threads, /proc, a file to flush"),
