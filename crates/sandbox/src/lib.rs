@@ -37,4 +37,4 @@ pub use ownership::give_to;
 pub use prepare::never_granted;
 pub use probe::{Availability, Machine};
 pub use sandbox::Sandbox;
-pub use spec::{Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp, Walls};
+pub use spec::{Begins, Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp, Walls};

@@ -96,7 +96,8 @@ pub(crate) fn plan(
     (owner, differs): (Owner, bool),
     counts_memory: bool,
 ) -> Result<InnerPlan, Error> {
-    for path in [&spec.program, &spec.cwd].into_iter().chain(&spec.executes) {
+    let begins = spec.begins.as_ref().map(|begins| &begins.path);
+    for path in [&spec.program, &spec.cwd].into_iter().chain(&spec.executes).chain(begins) {
         check(path)?;
     }
     for path in spec.reads.iter().chain(&spec.writes) {
@@ -147,6 +148,7 @@ pub(crate) fn plan(
         args: spec.args.clone(),
         env: env.into_iter().collect(),
         cwd: spec.cwd.clone().into(),
+        begins: spec.begins.as_ref().map(|it| (it.path.clone().into(), it.identity)),
         grants: unique,
         executes: spec.executes.iter().map(|path| path.clone().into()).collect(),
         tmp_bytes: spec.tmp.bytes_max,

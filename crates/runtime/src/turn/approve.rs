@@ -4,10 +4,11 @@ use super::ask::Asked;
 use super::run::{Broken, Turn};
 use crate::approvals::{Answered, Question, smart};
 use crate::budget::BudgetError;
+use crate::children::Ground;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
-use crate::turn::gate::{self, Admitted, Denial, Unapproved};
-use insula_domain::ApprovalMode;
+use crate::turn::gate::{Admitted, Denial, Unapproved};
 use insula_domain::command::{DangerRule, Finding};
+use insula_domain::{ApprovalMode, ChildApprovals};
 use insula_store::Usage;
 use insula_tools::Risk;
 use serde_json::json;
@@ -26,7 +27,7 @@ impl Turn<'_> {
             return Ok(Err(Denial::Repeated { name: name.to_owned() }));
         }
         // Where nobody may be asked, nobody's earlier yes counts either.
-        if self.cx.agent.boundary.approvals.mode == ApprovalMode::Deny {
+        if self.mode() == ApprovalMode::Deny {
             let (name, finding, why) = (name.to_owned(), finding.clone(), Unapproved::Nobody);
             return Ok(Err(Denial::Unapproved { name, finding, why }));
         }
@@ -38,11 +39,12 @@ impl Turn<'_> {
         // The same words do something else in another folder.
         let runs =
             matches!(admitted.tool.risk(&admitted.arguments), Risk::Command(_) | Risk::Code { .. });
-        let place = admitted.place.as_deref().filter(|_| runs);
-        let what = match gate::folder(&admitted.arguments, place).filter(|_| runs) {
-            Some(folder) => format!("{what}\n(in {folder})"),
+        let ground = admitted.ground.as_ref().filter(|_| runs);
+        let what = match ground {
+            Some(ground) => format!("{what}\n(in {})", ground.path()),
             None => what,
         };
+        let place = ground.map(Ground::identity);
         let (cx, what) = (self.cx, self.redaction().told(what));
         let question = Question {
             agent: &cx.agent,
@@ -51,7 +53,7 @@ impl Turn<'_> {
             call: id,
             tool: name,
             arguments: &admitted.arguments,
-            place,
+            place: place.as_deref(),
             rule: finding.rule.as_str(),
             what: &what,
             principal: &cx.principal,
@@ -59,7 +61,7 @@ impl Turn<'_> {
         if self.shop.approvals.allowed(&question).await?.is_some() {
             return Ok(Ok(()));
         }
-        let why = match cx.agent.boundary.approvals.mode {
+        let why = match self.mode() {
             // Who is an admin was not asked.
             ApprovalMode::Off if finding.rule == DangerRule::ChangeSelf => Some(Unapproved::Nobody),
             ApprovalMode::Off => None,
@@ -70,6 +72,17 @@ impl Turn<'_> {
         let deny =
             |why| Denial::Unapproved { name: name.to_owned(), finding: finding.clone(), why };
         Ok(why.map_or(Ok(()), |why| Err(deny(why))))
+    }
+
+    /// How agreement is had: by the stricter way of the turn's generation and the one that holds.
+    pub(super) fn mode(&self) -> ApprovalMode {
+        let own = self.cx.agent.boundary.approvals.mode;
+        let Some(now) = &self.now else { return own };
+        let now = now.boundary.approvals;
+        // A child is asked for only while its agent's children may ask.
+        let is_child = self.cx.kin.line.is_some();
+        let is_closed = is_child && now.in_children == ChildApprovals::Deny;
+        if is_closed { ApprovalMode::Deny } else { own.min(now.mode) }
     }
 
     /// Asks an admin, and waits: who said yes, or why nobody did.
@@ -116,7 +129,7 @@ impl Turn<'_> {
 
     /// Asks a model. What goes wrong is a no.
     async fn judge(&mut self, question: &Question<'_>) -> Result<Option<Unapproved>, Broken> {
-        let chain = self.shop.chain(&self.cx.agent).map_err(Broken::Said)?;
+        let chain = self.chain().await?;
         let Question { tool, rule, what, .. } = *question;
         let request = smart::request(tool, rule, what, &self.redaction());
         let purpose = format!("approval {}", question.call);
