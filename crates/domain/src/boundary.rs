@@ -344,10 +344,15 @@ impl fmt::Display for Axis {
 
 impl Boundary {
     /// The first axis on which this boundary allows anything that `parent` does not.
+    pub fn exceeds(&self, parent: &Self) -> Option<Axis> {
+        self.beyond(parent).next()
+    }
+
+    /// Every axis on which this boundary allows anything that `parent` does not.
     ///
     /// Every struct is taken apart field by field, so that a new field does not compile
     /// until it is compared here.
-    pub fn exceeds(&self, parent: &Self) -> Option<Axis> {
+    pub fn beyond(&self, parent: &Self) -> impl Iterator<Item = Axis> + use<> {
         let Self {
             isolation,
             tools,
@@ -372,7 +377,7 @@ impl Boundary {
             (Axis::Spawn, spawn.exceeds(&parent.spawn)),
             (Axis::Send, !send.is_subset(&parent.send) || messages.exceeds(&parent.messages)),
         ];
-        beyond.into_iter().find(|(_, beyond)| *beyond).map(|(axis, _)| axis)
+        beyond.into_iter().filter(|(_, beyond)| *beyond).map(|(axis, _)| axis)
     }
 }
 
@@ -402,6 +407,17 @@ impl Budget {
     #[must_use]
     pub fn at_most(&self, limits: &BudgetLimits) -> Self {
         Self { own: self.own.at_most(limits), ..*self }
+    }
+
+    /// What both allow.
+    #[must_use]
+    pub fn narrowed(&self, other: &Self) -> Self {
+        let Self { own, per_user, per_context } = self;
+        Self {
+            own: own.at_most(&other.own),
+            per_user: per_user.at_most(&other.per_user),
+            per_context: per_context.at_most(&other.per_context),
+        }
     }
 
     fn exceeds(&self, parent: &Self) -> bool {

@@ -52,6 +52,11 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Gives a file or folder another name.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    Ok(fs::rename(from, to)?)
+}
+
 /// The process with exactly this command line.
 pub fn process(words: &str) -> Option<u32> {
     let numbers = machine::names(Path::new("/proc")).into_iter();

@@ -101,6 +101,11 @@ pub(crate) async fn apply(
             agents.insert(id, entry);
         }
     }
+    // Whoever is half gone is seen to be, whatever the files say.
+    for (id, reason) in &ledger.stuck {
+        let state = State::Deleting(reason.clone());
+        agents.insert(id.clone(), Entry { generation: Generation(0), state });
+    }
     match only {
         None => work.removals(&agents),
         Some(_) => {

@@ -301,6 +301,18 @@ impl AgentContext {
         root
     }
 
+    /// Whether a turn that runs under another generation of this agent may still use a model of
+    /// that generation.
+    pub(crate) fn leaves(&self, other: &Self, model: &ModelRef) -> bool {
+        let ModelChain { models, children } = &self.models;
+        let is_child = other.origin.is_some();
+        let in_children = || {
+            children.as_ref() == Some(model)
+                || self.boundary.spawn.models.contains(&*model.to_string())
+        };
+        models.contains(model) || is_child && in_children()
+    }
+
     /// The tools the model is shown, which are those the gate will run.
     pub fn tools(&self) -> &ToolTable {
         &self.boundary.tools

@@ -8,6 +8,7 @@
 )]
 
 use crate::error::RuntimeError;
+use crate::removal::remove_whole;
 use insula_domain::AgentId;
 use insula_sandbox::Hidden;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
@@ -29,6 +30,9 @@ const FOLDERS_MAX: usize = 100_000;
 
 /// How folders of deleted agents are called until they are gone.
 const DELETED_PREFIX: &str = ".deleted-";
+
+/// Folders of deleted agents of one name that may be left at once.
+const ASIDES_MAX: usize = 1_000;
 
 /// How folders of new agents are called until they are whole.
 const NEW_PREFIX: &str = ".new-";
@@ -298,36 +302,62 @@ impl Home {
         names.filter_map(|name| AgentId::new(&name).ok()).collect()
     }
 
-    /// Takes an agent's folder out of sight at once and then removes it. What a crash
-    /// leaves, [`Home::sweep`] removes.
+    /// Takes an agent's folder out of sight at once and then removes it, with what earlier
+    /// deletions of the same name left. What a crash leaves, [`Home::sweep`] removes.
     pub fn remove_agent(&self, id: &AgentId) -> Result<(), RuntimeError> {
         let folder = self.agent(id);
-        let aside = self.agents().join(format!("{DELETED_PREFIX}{id}"));
-        remove_whole(&aside).map_err(|error| file_error(&aside, "can't be removed", &error))?;
-        match fs::rename(&folder, &aside) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            renamed => renamed.map_err(|error| file_error(&folder, "can't be removed", &error))?,
+        let failed = |error: io::Error| file_error(&folder, "can't be removed", &error);
+        if self.has_agent_folder(id) {
+            let aside =
+                self.aside(id).ok_or_else(|| failed(io::ErrorKind::AlreadyExists.into()))?;
+            match fs::rename(&folder, &aside) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                renamed => renamed.map_err(failed)?,
+            }
+            sync_folder(&self.agents()).map_err(failed)?;
         }
-        sync_folder(&self.agents())
-            .map_err(|error| file_error(&folder, "can't be removed", &error))?;
-        remove_whole(&aside).map_err(|error| file_error(&aside, "can't be removed", &error))
+        let whole = format!("{DELETED_PREFIX}{id}");
+        // No id has a dot in it.
+        let more = format!("{whole}.");
+        let trouble = self.remove_those(|name| name == whole || name.starts_with(&more))?;
+        trouble.into_iter().next().map_or(Ok(()), Err)
     }
 
-    /// Removes what interrupted additions and deletions left.
-    pub fn sweep(&self) -> Result<(), RuntimeError> {
+    /// A name for a deleted agent's folder that nothing has yet.
+    fn aside(&self, id: &AgentId) -> Option<PathBuf> {
+        let first = format!("{DELETED_PREFIX}{id}");
+        let more = (1..ASIDES_MAX).map(|number| format!("{DELETED_PREFIX}{id}.{number}"));
+        let mut paths = std::iter::once(first).chain(more).map(|name| self.agents().join(name));
+        paths.find(|path| path.symlink_metadata().is_err())
+    }
+
+    /// Removes what interrupted additions and deletions left; what could not be removed, and
+    /// why. That keeps nobody from serving.
+    pub fn sweep(&self) -> Result<Vec<RuntimeError>, RuntimeError> {
+        let is_left = |name: &str| name.starts_with(DELETED_PREFIX) || name.starts_with(NEW_PREFIX);
+        self.remove_those(is_left)
+    }
+
+    /// Removes what has such a name in the folder of agents: what is left of it, and why.
+    fn remove_those(
+        &self,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Result<Vec<RuntimeError>, RuntimeError> {
         let agents = self.agents();
         let entries =
             fs::read_dir(&agents).map_err(|error| file_error(&agents, "can't be read", &error))?;
+        let mut trouble = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name();
-            let name = name.to_string_lossy();
-            if name.starts_with(DELETED_PREFIX) || name.starts_with(NEW_PREFIX) {
-                let path = entry.path();
-                remove_whole(&path)
-                    .map_err(|error| file_error(&path, "can't be removed", &error))?;
+            if !name.to_str().is_some_and(&is_meant) {
+                continue;
+            }
+            let path = entry.path();
+            if let Err(error) = remove_whole(&path) {
+                trouble.push(file_error(&path, "can't be removed", &error));
             }
         }
-        Ok(())
+        Ok(trouble)
     }
 
     /// The folders and keys of the home that others than their owner can reach.
@@ -384,16 +414,6 @@ fn write_whole(path: &Path, bytes: &[u8], mode: Mode) -> io::Result<()> {
 
 fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
-}
-
-/// Removes a file, a link or a folder with all it holds; links are not followed.
-fn remove_whole(path: &Path) -> io::Result<()> {
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-    }
 }
 
 impl Home {

@@ -126,6 +126,8 @@ pub(crate) struct Ledger {
     pub(crate) implicit: Option<AgentId>,
     /// The digest of the files as they were last applied, to every agent.
     pub(crate) files: Option<[u8; 32]>,
+    /// Agents whose deletion did not come to its end, and why.
+    pub(crate) stuck: BTreeMap<AgentId, Arc<str>>,
 }
 
 /// How reloads went since the start.
@@ -178,6 +180,9 @@ impl House {
         actor: &Actor,
     ) -> Result<Reloaded, RuntimeError> {
         let mut ledger = self.changes.lock().await;
+        if self.finish_deletions(&mut ledger).await {
+            ledger.files = None;
+        }
         let files = read_files(&self.home, &self.world).await?;
         let (digest, has_content) = (files.digest(), files.config.has_content());
         if ledger.files == Some(digest) {

@@ -27,6 +27,7 @@ mod opening;
 pub mod outbox;
 pub mod providers;
 pub mod registry;
+mod removal;
 pub mod routing;
 pub mod secrets;
 pub mod skills;

@@ -13,6 +13,11 @@ use insula_store::{AgentRow, DaemonCommand, Lifecycle};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How often the folder of a deleted agent is tried at once, and the pause between two tries.
+const REMOVALS_MAX: usize = 3;
+const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a new agent is to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -78,7 +83,7 @@ impl House {
         let now = self.snapshot();
         let entry =
             now.agents.get(id).ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
-        if matches!(entry.state, State::Deleted) {
+        if matches!(entry.state, State::Deleted | State::Deleting(_)) {
             return Err(wrong_state(id, "deleted", "remove it from config.yaml first"));
         }
         let Some(record) = ledger.records.get(id).copied() else {
@@ -136,13 +141,21 @@ impl House {
         // From here on a crash is followed by the end of the deletion, not by half an agent.
         let going = row(id, Lifecycle::Deleting);
         self.store.daemon().commit(vec![DaemonCommand::PutAgent(going)], &self.fence).await?;
+        let begun = Record { state: Lifecycle::Deleting, generation: 0, digest: [0; 32] };
+        ledger.records.insert(id.clone(), begun);
+        // The same files again, after somebody put them back, are another agent.
+        ledger.files = None;
         if now.agents.contains_key(id) {
             self.show(&now, id, Some(Entry { generation: Generation(0), state: State::Deleted }));
         }
         let is_named = ledger.named_in_config.contains(id) || ledger.implicit.as_ref() == Some(id);
-        self.erase(id, is_named, actor).await?;
-        // The same files again, after somebody put them back, are another agent.
-        ledger.files = None;
+        if let Err(error) = self.erase(id, is_named, actor).await {
+            self.note_stuck(&mut ledger, id, &error);
+            let state = State::Deleting(reason_of(&error));
+            self.show(&self.snapshot(), id, Some(Entry { generation: Generation(0), state }));
+            return Err(error);
+        }
+        ledger.stuck.remove(id);
         if is_named {
             let record = Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] };
             ledger.records.insert(id.clone(), record);
@@ -154,33 +167,57 @@ impl House {
         Ok(())
     }
 
-    /// Erases what an agent has. `still_named` leaves a mark that makes its name refuse.
+    /// Erases what an agent has; what opens something goes first. Every step may be made again.
+    /// `still_named` leaves a mark that makes its name refuse.
     async fn erase(
         &self,
         id: &AgentId,
         still_named: bool,
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
-        self.store.retire(id).await;
-        self.home.remove_agent(id)?;
+        if let Some(tokens) = self.tokens_without(id) {
+            self.store.daemon().commit(vec![tokens], &self.fence).await?;
+        }
         self.forget_secrets(id).await?;
-        self.children.forget(self, id).await?;
         self.rosters.changed();
+        self.store.retire(id).await;
+        self.remove_folder(id).await?;
+        self.children.forget(self, id).await?;
         let mut batch = vec![DaemonCommand::ForgetAgent(id.clone())];
         if still_named {
             batch.push(DaemonCommand::PutAgent(row(id, Lifecycle::Deleted)));
         }
-        batch.extend(self.tokens_without(id));
         let content = json!({ "agent": id.as_str() });
         batch.push(DaemonCommand::Audit(self.entry(actor, "agent.deleted", 0, content)));
         self.store.daemon().commit(batch, &self.fence).await?;
         Ok(())
     }
 
-    /// Ends deletions that a crash interrupted; whether there were any. Which names the
-    /// configuration still has is not known yet, so each leaves its mark; applying the
-    /// configuration removes those that nobody names.
-    pub(crate) async fn finish_deletions(&self, ledger: &mut Ledger) -> Result<bool, RuntimeError> {
+    /// Removes an agent's folder. Its programs were told to end, and may take a moment.
+    async fn remove_folder(&self, id: &AgentId) -> Result<(), RuntimeError> {
+        let mut tries = 1;
+        loop {
+            let (home, agent) = (self.home.clone(), id.clone());
+            let removed = self.world.storage.run(move || home.remove_agent(&agent)).await;
+            match removed.map_err(insula_store::StoreError::from)? {
+                Err(_) if tries < REMOVALS_MAX => tries += 1,
+                done => return done,
+            }
+            self.world.clock.sleep(REMOVAL_PAUSE).await;
+        }
+    }
+
+    /// Notes that something of an agent is left, for people to see.
+    fn note_stuck(&self, ledger: &mut Ledger, id: &AgentId, error: &RuntimeError) {
+        tracing::error!(agent = %id, error = error.reason(), "a deleted agent is not gone yet");
+        ledger.stuck.insert(id.clone(), reason_of(error));
+    }
+
+    /// Ends deletions that did not come to their end; whether there were any. Which names the
+    /// configuration still has may not be known yet, so each leaves its mark; applying the
+    /// configuration removes those that nobody names. One that still can't be ended keeps
+    /// nobody else from serving.
+    pub(crate) async fn finish_deletions(&self, ledger: &mut Ledger) -> bool {
         let going: Vec<AgentId> = ledger
             .records
             .iter()
@@ -189,11 +226,15 @@ impl House {
             .collect();
         let any = !going.is_empty();
         for id in going {
-            self.erase(&id, true, &Actor::Daemon).await?;
+            if let Err(error) = self.erase(&id, true, &Actor::Daemon).await {
+                self.note_stuck(ledger, &id, &error);
+                continue;
+            }
+            ledger.stuck.remove(&id);
             let record = Record { state: Lifecycle::Deleted, generation: 0, digest: [0; 32] };
             ledger.records.insert(id, record);
         }
-        Ok(any)
+        any
     }
 
     /// Adds an agent: writes its `agent.yaml`, after making sure that it will be ready.
@@ -210,6 +251,10 @@ impl House {
             Some(State::Deleted) if ledger.implicit.as_ref() == Some(id) => {}
             Some(State::Deleted) => {
                 return Err(wrong_state(id, "deleted", "remove it from config.yaml, then add it"));
+            }
+            Some(State::Deleting(_)) => {
+                let help = "`insula agents list` says what of it is left; remove that first";
+                return Err(wrong_state(id, "deleted and not gone yet", help));
             }
             Some(_) => {
                 let help = "choose another id, or edit its configuration";
@@ -253,7 +298,7 @@ impl House {
             .snapshot()
             .agents
             .get(&implicit)
-            .is_some_and(|entry| !matches!(entry.state, State::Deleted));
+            .is_some_and(|entry| !matches!(entry.state, State::Deleted | State::Deleting(_)));
         if !serves {
             return Ok(());
         }
@@ -280,6 +325,15 @@ impl House {
 
 fn row(id: &AgentId, state: Lifecycle) -> AgentRow {
     AgentRow { id: id.clone(), state, generation: 0, digest: [0; 32], authority: "{}".to_owned() }
+}
+
+/// What people are told of an agent that could not be removed whole.
+fn reason_of(error: &RuntimeError) -> Arc<str> {
+    format!(
+        "deleted, and not gone yet: {}; tried again at every reload and start, and by `insula agents delete`",
+        error.reason()
+    )
+    .into()
 }
 
 fn wrong_state(agent: &AgentId, state: &'static str, help: &'static str) -> RuntimeError {

@@ -34,7 +34,10 @@ impl House {
             if let Some(refused) = home.read_by_programs() {
                 return Err(refused);
             }
-            home.sweep()?;
+            // What an agent left behind keeps no other from serving.
+            for left in home.sweep()? {
+                tracing::warn!(error = left.reason(), "what a deletion left is still there");
+            }
         }
         let files = read_files(&home, &world).await?;
         let (digest, has_content) = (files.digest(), files.config.has_content());
@@ -97,6 +100,7 @@ impl House {
                 named_in_config: BTreeSet::new(),
                 implicit: None,
                 files: Some(digest),
+                stuck: BTreeMap::new(),
             }),
             _lock: lock,
         };
@@ -110,7 +114,7 @@ impl House {
     /// Builds every agent, after what a crash interrupted is finished.
     async fn move_in(&self, mut loaded: Loaded, has_content: bool) -> Result<(), RuntimeError> {
         let mut ledger = self.changes.lock().await;
-        if self.purpose != Purpose::Look && self.finish_deletions(&mut ledger).await? {
+        if self.purpose != Purpose::Look && self.finish_deletions(&mut ledger).await {
             // Their files were still there when they were read.
             let files = read_files(&self.home, &self.world).await?;
             ledger.files = Some(files.digest());

@@ -43,6 +43,8 @@ pub enum State {
     Archived(Arc<AgentContext>),
     /// It was deleted, and the configuration still names it.
     Deleted,
+    /// It was deleted, and something of it could not be removed yet; what.
+    Deleting(Arc<str>),
 }
 
 impl State {
@@ -54,6 +56,7 @@ impl State {
             Self::Paused(_) => "paused",
             Self::Failed(_) | Self::Deleted => "failed",
             Self::Archived(_) => "archived",
+            Self::Deleting(_) => "deleting",
         }
     }
 
@@ -62,7 +65,7 @@ impl State {
         match self {
             Self::Ready(_) => None,
             Self::Paused(_) => Some("paused by an operator".into()),
-            Self::Failed(reason) => Some(reason.clone()),
+            Self::Failed(reason) | Self::Deleting(reason) => Some(reason.clone()),
             Self::Archived(_) => Some("archived by an operator".into()),
             Self::Deleted => Some("deleted; remove it from config.yaml".into()),
         }
@@ -72,7 +75,7 @@ impl State {
     pub fn context(&self) -> Option<&Arc<AgentContext>> {
         match self {
             Self::Ready(context) | Self::Paused(context) | Self::Archived(context) => Some(context),
-            Self::Failed(_) | Self::Deleted => None,
+            Self::Failed(_) | Self::Deleted | Self::Deleting(_) => None,
         }
     }
 }

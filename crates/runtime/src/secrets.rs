@@ -273,7 +273,9 @@ impl House {
     /// A secret is for an agent that is there, whatever its state.
     fn serves_secrets(&self, id: &AgentId) -> Result<(), RuntimeError> {
         match self.snapshot().agents.get(id).map(|entry| &entry.state) {
-            None | Some(State::Deleted) => Err(RuntimeError::NoSuchAgent(id.as_str().into())),
+            None | Some(State::Deleted | State::Deleting(_)) => {
+                Err(RuntimeError::NoSuchAgent(id.as_str().into()))
+            }
             Some(_) => Ok(()),
         }
     }

@@ -10,6 +10,7 @@ use insula_domain::{AgentId, Metadata};
 use insula_store::DaemonCommand;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use tokio::sync::watch;
 
@@ -128,6 +129,8 @@ pub struct Tokens {
     known: ArcSwap<BTreeMap<Box<str>, Arc<Token>>>,
     /// Told of every change, for whoever holds a stream open by one.
     changed: watch::Sender<()>,
+    /// Counts changes: what was allowed before one is judged anew after it.
+    version: AtomicU64,
 }
 
 impl Tokens {
@@ -137,12 +140,18 @@ impl Tokens {
         let known = entries.filter_map(|(id, value)| {
             Some((id.as_str().into(), Arc::new(Token::from_json(id, value)?)))
         });
-        Self { known: ArcSwap::from_pointee(known.collect()), changed: watch::Sender::default() }
+        Self { known: ArcSwap::from_pointee(known.collect()), ..Self::default() }
     }
 
     fn keep(&self, known: BTreeMap<Box<str>, Arc<Token>>) {
         self.known.store(Arc::new(known));
+        self.version.fetch_add(1, Ordering::SeqCst);
         self.changed.send_replace(());
+    }
+
+    /// How often something about any of them changed.
+    pub(crate) fn version(&self) -> u64 {
+        self.version.load(Ordering::SeqCst)
     }
 
     /// Hears of every change of any token from now on.
@@ -273,6 +282,7 @@ impl House {
         ];
         self.store.daemon().commit(batch, &self.fence).await?;
         self.tokens.keep(known);
+        self.registry.tell_of_change();
         Ok(())
     }
 
@@ -293,6 +303,7 @@ impl House {
         let kept: serde_json::Map<String, Value> =
             known.iter().map(|(id, token)| (id.to_string(), token.to_json())).collect();
         self.tokens.keep(known);
+        self.registry.tell_of_change();
         Some(DaemonCommand::PutValue { key: KEPT.into(), value: Value::Object(kept).to_string() })
     }
 

@@ -43,5 +43,6 @@ pub use prepare::never_granted;
 pub use probe::{Availability, Machine};
 pub use sandbox::Sandbox;
 pub use spec::{
-    Account, Hidden, Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp, Walls,
+    Account, Begins, Hidden, Layer, Limits, Network, Output, Owner, Priority, Spec, Stdin, Tmp,
+    Walls,
 };

@@ -76,6 +76,8 @@ pub(crate) struct InnerPlan {
     pub(crate) args: Vec<OsString>,
     pub(crate) env: Vec<(OsString, OsString)>,
     pub(crate) cwd: OsString,
+    /// Where it goes from there, and what that has to be.
+    pub(crate) begins: Option<(OsString, Option<(u64, u64)>)>,
     pub(crate) grants: Vec<Grant>,
     pub(crate) executes: Vec<OsString>,
     pub(crate) tmp_bytes: u64,

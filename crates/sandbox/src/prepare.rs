@@ -122,7 +122,8 @@ fn shows_hidden(path: &Path, hidden: &Hidden) -> Option<&'static str> {
 /// Checks what the paths can be checked for without looking at the disk, and writes the plan.
 pub(crate) fn plan(spec: &Spec, around: &Around<'_>) -> Result<InnerPlan, Error> {
     let Around { layers, owner: (owner, differs), counts_memory, .. } = *around;
-    for path in [&spec.program, &spec.cwd].into_iter().chain(&spec.executes) {
+    let begins = spec.begins.as_ref().map(|begins| &begins.path);
+    for path in [&spec.program, &spec.cwd].into_iter().chain(&spec.executes).chain(begins) {
         check(path)?;
     }
     for path in spec.reads.iter().chain(&spec.writes) {
@@ -173,6 +174,7 @@ pub(crate) fn plan(spec: &Spec, around: &Around<'_>) -> Result<InnerPlan, Error>
         args: spec.args.clone(),
         env: env.into_iter().collect(),
         cwd: spec.cwd.clone().into(),
+        begins: spec.begins.as_ref().map(|it| (it.path.clone().into(), it.identity)),
         grants: unique,
         executes: spec.executes.iter().map(|path| path.clone().into()).collect(),
         tmp_bytes: spec.tmp.bytes_max,

@@ -18,6 +18,9 @@ pub struct Spec {
     pub env: BTreeMap<OsString, OsString>,
     /// Its working directory, inside what it may read.
     pub cwd: PathBuf,
+    /// The folder it goes to from there before it begins. Where that can't be had, or is another
+    /// one, nothing begins.
+    pub begins: Option<Begins>,
     /// Files and folders it may read, beside the system's own.
     pub reads: Vec<PathBuf>,
     /// Files and folders it may read and change. As root they must belong to [`Spec::owner`].
@@ -57,6 +60,7 @@ impl Spec {
             args: vec![],
             env: BTreeMap::new(),
             cwd: PathBuf::from("/"),
+            begins: None,
             reads: vec![],
             writes: vec![],
             executes: vec![],
@@ -91,6 +95,15 @@ pub struct Account {
     pub name: String,
     /// Among how many what there is has to be shared out.
     pub of: usize,
+}
+
+/// A folder that a process begins in, as whoever allowed that knew it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Begins {
+    /// Its real path: no link leads there.
+    pub path: PathBuf,
+    /// Its device and its number there.
+    pub identity: Option<(u64, u64)>,
 }
 
 /// A private folder in memory.

@@ -265,7 +265,7 @@ impl WayOut {
             // One that is gone has nothing to send any more.
             let snapshot = self.house.snapshot();
             let known = snapshot.agents.get(id).map(|entry| &entry.state);
-            if known.is_some_and(|state| !matches!(state, State::Deleted)) {
+            if known.is_some_and(|it| !matches!(it, State::Deleted | State::Deleting(_))) {
                 self.look_at(id, self.now() + LOOK_AGAIN);
             }
             return;

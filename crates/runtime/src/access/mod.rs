@@ -37,7 +37,7 @@ pub(crate) struct Rosters {
 const ROSTERS_MAX: usize = 4_096;
 
 impl Rosters {
-    fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -266,6 +266,7 @@ impl House {
         let done = agent.store.commit(batch, &self.fence).await;
         // Also where it failed: it may be half-way down.
         self.rosters.changed();
+        self.registry.tell_of_change();
         done.map(drop)
     }
 }

@@ -4,7 +4,8 @@
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::tokens::{Token, Verb};
-use insula_domain::{Address, AgentId, Platform, RoleId, Standing, UserId};
+use insula_domain::{Address, AgentId, Asker, Platform, RoleId, Standing, UserId};
+use insula_store::StoreError;
 use std::sync::Arc;
 
 /// Somebody who began something, as records name them.
@@ -32,6 +33,23 @@ impl House {
     pub fn can_reach(&self, agent: &AgentId, address: &Address) -> bool {
         address.platform != Platform::WEB
             || self.token_of(address).is_some_and(|token| token.allows(agent, Verb::Chat))
+    }
+
+    /// Whether somebody who began something at `address` may still talk to an agent, judged now.
+    pub(crate) async fn may_talk(
+        &self,
+        agent: &AgentContext,
+        principal: &str,
+        address: &Address,
+    ) -> Result<bool, StoreError> {
+        if principal == Actor::CommandLine.to_string() {
+            return Ok(true);
+        }
+        if let Some(id) = principal.strip_prefix("api:") {
+            return Ok(self.tokens.get(id).is_some_and(|it| it.allows(&agent.id, Verb::Chat)));
+        }
+        let asker = Asker { address, also: &[], is_bot: false };
+        Ok(self.admit(agent, asker).await?.is_some())
     }
 
     /// Whether somebody is an admin of an agent, judged now: the local command line, a token

@@ -21,7 +21,7 @@ pub use refusal::{Dimension, Level, Refusal};
 use crate::context::AgentContext;
 use crate::house::House;
 use insula_config::DaemonConfig;
-use insula_domain::{AgentId, BudgetLimits};
+use insula_domain::{AgentId, Budget, BudgetLimits};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_store::{StoreError, Totals, Usage, UsageOf};
 use insula_world::Timestamp;
@@ -39,6 +39,8 @@ pub struct Payer<'p> {
     pub principal: &'p str,
     /// The scope, as records name it.
     pub scope: &'p str,
+    /// What the agent may spend.
+    pub budget: Budget,
 }
 
 /// Why a call is not made.
@@ -200,8 +202,7 @@ impl Reservation<'_> {
 
 /// Every account something is paid from, with the limits that hold for it now.
 fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
-    let Payer { agent, principal, scope } = payer;
-    let own = &agent.boundary.budget;
+    let Payer { agent, principal, scope, budget: own } = payer;
     let tenant = (agent.id.clone(), agent.store.incarnation());
     let whose = tenant.clone();
     // The narrowest first: who is refused by their own limit is told of that one.

@@ -7,6 +7,7 @@
 mod background;
 pub(crate) mod egress;
 mod granted;
+mod ground;
 mod here;
 mod hint;
 mod hook;
@@ -19,6 +20,7 @@ pub(crate) mod way_out;
 
 pub(crate) use background::Rights;
 pub use granted::void_here;
+pub(crate) use ground::{Ground, real};
 pub use here::refused_here;
 pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;
@@ -79,7 +81,9 @@ pub struct Children {
 #[derive(Default)]
 struct Session {
     /// Where its next command begins; nothing while it is where commands begin anyway.
-    place: Option<String>,
+    place: Option<Ground>,
+    /// Where it would have begun, had that folder not gone since; told once.
+    gone: Option<String>,
     processes: BTreeMap<u64, Arc<Background>>,
     started: u64,
 }
@@ -222,23 +226,6 @@ impl Children {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the next command of a conversation begins, if not where they begin anyway.
-    pub(crate) fn place(&self, key: &(AgentId, SessionId)) -> Option<String> {
-        self.sessions().get(key)?.place.clone()
-    }
-
-    fn put_place(&self, key: &(AgentId, SessionId), place: String) {
-        let mut sessions = self.sessions();
-        if sessions.len() >= SESSIONS_MAX && !sessions.contains_key(key) {
-            // Forgetting one costs its agent a `cd`.
-            let idle = sessions.iter().find(|(_, session)| session.processes.is_empty());
-            if let Some(idle) = idle.map(|(key, _)| key.clone()) {
-                sessions.remove(&idle);
-            }
-        }
-        sessions.entry(key.clone()).or_default().place = Some(place);
-    }
-
     /// Whether a conversation may start one more process.
     fn room(&self, key: &(AgentId, SessionId), holder: &Holder) -> Result<(), TooMany> {
         is_room(&self.sessions(), key, holder)
@@ -293,6 +280,21 @@ fn is_room(
     let processes = of_agent.flat_map(|(_, session)| session.processes.values());
     let running = processes.filter(|process| process.is_running());
     admit(holder, running.map(|process| &process.holder))
+}
+
+/// The conversation of this key among those that are remembered.
+fn put_in<'s>(
+    sessions: &'s mut BTreeMap<(AgentId, SessionId), Session>,
+    key: &(AgentId, SessionId),
+) -> &'s mut Session {
+    if sessions.len() >= SESSIONS_MAX && !sessions.contains_key(key) {
+        // Forgetting one costs its agent a `cd`.
+        let idle = sessions.iter().find(|(_, session)| session.processes.is_empty());
+        if let Some(idle) = idle.map(|(key, _)| key.clone()) {
+            sessions.remove(&idle);
+        }
+    }
+    sessions.entry(key.clone()).or_default()
 }
 
 impl House {

@@ -5,7 +5,7 @@ use super::hint::hints;
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::start::{Principal, spawn};
 use super::watchdog::{Over, Watchdog};
-use super::{Chat, Holder, PER_AGENT_MAX, PER_CHAT_MAX, PER_PRINCIPAL_MAX, TooMany};
+use super::{Chat, Ground, Holder, PER_AGENT_MAX, PER_CHAT_MAX, PER_PRINCIPAL_MAX, TooMany};
 use crate::context::{AgentContext, AuditLog};
 use crate::house::House;
 use async_trait::async_trait;
@@ -15,36 +15,33 @@ use insula_store::SessionId;
 use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
 use insula_tools::{Files, HandError, Shell, ToolError};
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio_util::sync::DropGuard;
 
 /// How long a command may run, unless its caller says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(180);
-/// Longest path that is remembered as the working directory.
-const PLACE_BYTES_MAX: usize = 4_096;
 /// How long a process may take to read what is written to it.
 const WRITE_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Goes where the last command ended and to the place asked for, and runs the rest. Both
-/// streams come out as one, so that they stay in order; what was the error stream then tells
-/// where the shell ended, which no output of a command can be mistaken for.
+/// Runs a command, where the sandbox put it. Both streams come out as one, so that they stay in
+/// order; what was the error stream then tells where the shell ended, which no output of a
+/// command can be mistaken for. The first argument is a folder that is gone, where one is.
 const KEPT: &str = r#"exec 3>&2 2>&1
-cd -- "$1" 2>/dev/null || echo "[$1 is gone; this begins in $PWD]"
-[ -z "$2" ] || cd -- "$2" || exit 1
-trap 'printf "%s\0" "$PWD" >&3' EXIT
+[ -z "$1" ] || echo "[$1 is gone; this begins in $PWD]"
+trap 'printf "%s\0" "$(pwd -P 2>/dev/null)" >&3' EXIT
 eval "set --
-$3""#;
+$2""#;
 /// The same without telling.
 const ONCE: &str = r#"exec 2>&1
-cd -- "$1" 2>/dev/null || echo "[$1 is gone; this begins in $PWD]"
-[ -z "$2" ] || cd -- "$2" || exit 1
+[ -z "$1" ] || echo "[$1 is gone; this begins in $PWD]"
 eval "set --
-$3""#;
+$2""#;
 /// The same for Python.
 const PYTHON: &str = r#"exec 2>&1
-cd -- "$1" 2>/dev/null || echo "[$1 is gone; this begins in $PWD]"
-exec python3 -u -c "$3""#;
+[ -z "$1" ] || echo "[$1 is gone; this begins in $PWD]"
+exec python3 -u -c "$2""#;
 
 /// The programs of one conversation.
 pub(crate) struct SessionShell<'c> {
@@ -56,6 +53,8 @@ pub(crate) struct SessionShell<'c> {
     chat: Chat,
     /// Secrets that programs get as variables besides.
     variables: BTreeSet<Box<str>>,
+    /// Where programs begin, if not where they begin anyway.
+    ground: Option<Ground>,
 }
 
 impl<'c> SessionShell<'c> {
@@ -69,7 +68,8 @@ impl<'c> SessionShell<'c> {
         files: &'c Files,
     ) -> Self {
         let key = (agent.id.clone(), session);
-        Self { house, agent, principal, files, key, chat, variables: BTreeSet::new() }
+        let (variables, ground) = (BTreeSet::new(), None);
+        Self { house, agent, principal, files, key, chat, variables, ground }
     }
 
     /// Gives programs these secrets of the agent's as variables, those that are set.
@@ -78,8 +78,14 @@ impl<'c> SessionShell<'c> {
         self
     }
 
-    /// What the sandbox is asked for, for one job; where it begins; what was withheld.
-    async fn prepare(&self, job: &Job<'_>) -> Result<(Outfit, String), ToolError> {
+    /// Has programs begin in the folder that their call was judged for, and in no other.
+    pub(crate) fn at(mut self, ground: Option<Ground>) -> Self {
+        self.ground = ground;
+        self
+    }
+
+    /// What the sandbox is asked for, for one job.
+    async fn prepare(&self, job: &Job<'_>) -> Result<Outfit, ToolError> {
         let mut outfit = outfit(self.house, self.agent, self.files).await?;
         for name in &self.variables {
             // What the operator wrote under `env` goes before.
@@ -88,23 +94,29 @@ impl<'c> SessionShell<'c> {
                 outfit.spec.env.entry(key.into()).or_insert_with(|| value.reveal().into());
             }
         }
-        let place = self.house.children.place(&self.key);
-        let place = place.unwrap_or_else(|| outfit.spec.cwd.display().to_string());
+        let begins = self.ground.as_ref().map(Ground::begins).transpose();
+        outfit.spec.begins = begins.map_err(|why| ToolError::Hand(HandError(why)))?;
+        let gone = self.house.children.gone(&self.key).unwrap_or_default();
         let (script, code) = match job.code {
             Code::Shell(code) if job.workdir.is_none() => (KEPT, code),
             Code::Shell(code) | Code::Script(code) => (ONCE, code),
             Code::Python(code) => (PYTHON, code),
         };
-        let workdir = job.workdir.unwrap_or_default();
-        let args = ["-c", script, "sh", place.as_str(), workdir, code];
+        let args = ["-c", script, "sh", gone.as_str(), code];
         outfit.spec.args = args.into_iter().map(Into::into).collect();
-        Ok((outfit, place))
+        Ok(outfit)
     }
 
     /// Starts a process with its way to the network.
     async fn spawn(&self, spec: Spec) -> Result<(Child, Option<DropGuard>), ToolError> {
         let principal = Principal::Person { name: self.principal, session: self.key.1 };
-        spawn(self.house, self.agent, &principal, spec).await
+        let is_away = spec.begins.is_some();
+        let spawned = spawn(self.house, self.agent, &principal, spec).await;
+        if spawned.is_err() && is_away {
+            // Where nothing can begin, the next command does not either.
+            self.house.children.lose_place(&self.key);
+        }
+        spawned
     }
 
     /// Who looks after the disks of a program that is about to start.
@@ -118,22 +130,17 @@ impl<'c> SessionShell<'c> {
     }
 
     /// Notes where a command ended; where, if that is somewhere else.
-    fn moved(&self, told: &[u8], before: &str) -> Option<String> {
-        let told = told.strip_suffix(&[0])?;
-        let place = std::str::from_utf8(told.rsplit(|byte| *byte == 0).next()?).ok()?;
-        let is_path = place.starts_with('/') && !place.contains(char::is_control);
-        if place == before || !is_path || place.len() > PLACE_BYTES_MAX {
-            return None;
-        }
-        self.house.children.put_place(&self.key, place.to_owned());
-        Some(place.to_owned())
+    fn moved(&self, told: &[u8], spec: &Spec) -> Option<String> {
+        let granted: Vec<PathBuf> = spec.writes.iter().chain(&spec.reads).cloned().collect();
+        let before = spec.begins.as_ref().map_or(&spec.cwd, |begins| &begins.path);
+        self.house.children.moved(&self.key, told, before, &granted)
     }
 }
 
 #[async_trait]
 impl Shell for SessionShell<'_> {
     async fn run(&self, job: Job<'_>) -> Result<Ran, ToolError> {
-        let (Outfit { mut spec, withheld }, place) = self.prepare(&job).await?;
+        let Outfit { mut spec, withheld } = self.prepare(&job).await?;
         let most = wall_clock(&self.agent.programs);
         spec.limits.wall_clock = Some(job.timeout.unwrap_or(TIMEOUT).min(most));
         let watchdog = self.watchdog(&spec).await;
@@ -163,7 +170,7 @@ impl Shell for SessionShell<'_> {
             notes.extend(hints(&printed, words_of(job.code), &spec, has_network, withheld));
         }
         let moved_to = match (job.code, job.workdir) {
-            (Code::Shell(_), None) => self.moved(&stderr.bytes(), &place),
+            (Code::Shell(_), None) => self.moved(&stderr.bytes(), &spec),
             _ => None,
         };
         Ok(Ran { end, printed, moved_to, notes })
@@ -190,7 +197,7 @@ impl Shell for SessionShell<'_> {
             Code::Shell(code) => Job { code: Code::Script(code), ..job },
             _ => job,
         };
-        let (Outfit { mut spec, .. }, _) = self.prepare(&once).await?;
+        let Outfit { mut spec, .. } = self.prepare(&once).await?;
         // It may outlive the call by far; what the operator wrote holds all the same.
         spec.limits.wall_clock = match (self.agent.programs.limits.wall_clock, job.timeout) {
             (Some(most), asked) => Some(asked.map_or(most, |asked| asked.min(most))),

@@ -9,6 +9,7 @@ use insula_domain::{
     Address, MemoryOperation, MemoryScope, Metadata, PersonId, Route, Scope, ScopeDenied,
     ScopePayload, ScopeRule, SessionKey, UserId, scope_rule,
 };
+use std::sync::Arc;
 
 /// Where a message was said, as far as its scope depends on that. What the scope is may
 /// depend on more, and is asked when it is needed.
@@ -83,6 +84,19 @@ impl House {
             all.extend(token.metadata.clone());
         }
         all
+    }
+
+    /// The scope that what is said is journalled under. Where none can be had that is the
+    /// conversation's own, and memory is closed.
+    pub(crate) async fn written_scope(
+        &self,
+        agent: &AgentContext,
+        from: &Whereabouts,
+        key: &SessionKey,
+    ) -> Arc<str> {
+        let resolved = self.memory_scope(agent, from, key, MemoryOperation::Write).await;
+        let scope = resolved.map_or_else(|_| from.fallback(), |resolved| resolved.writes);
+        scope.to_string().into()
     }
 
     /// What an operation of a message may touch. A failure is a refusal, which is audited.

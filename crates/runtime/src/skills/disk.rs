@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "owns the writing of agents' own skills")]
 
 use super::lock::{LOCK, Lock};
+use crate::removal::remove_whole;
 use insula_config::skills::files::{self, Top};
 use insula_config::skills::{DOCUMENT, FILE_BYTES_MAX, is_inner_path};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -146,13 +147,4 @@ impl Disk {
 
 fn private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
-}
-
-fn remove_whole(path: &Path) -> io::Result<()> {
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) => Err(error),
-        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
-        Ok(_) => fs::remove_file(path),
-    }
 }

@@ -222,6 +222,7 @@ impl TurnDelegate<'_> {
             interrupted,
             live: Arc::new(live),
             kin: cx.kin.below(line),
+            admitted: cx.admitted.like(),
         });
         if words == Words::Foreign {
             child.seen.add_foreign();

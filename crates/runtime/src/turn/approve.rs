@@ -4,11 +4,12 @@ use super::ask::Asked;
 use super::run::{Broken, Turn};
 use crate::approvals::{Answered, Question, showing, smart};
 use crate::budget::BudgetError;
+use crate::children::Ground;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
-use crate::turn::gate::{self, Admitted, Denial, Unapproved};
-use insula_domain::ApprovalMode;
-use insula_domain::question::Folder;
+use crate::turn::gate::{Admitted, Denial, Unapproved};
 use insula_domain::command::{DangerRule, Finding};
+use insula_domain::question::Folder;
+use insula_domain::{ApprovalMode, ChildApprovals};
 use insula_store::Usage;
 use insula_tools::Risk;
 use serde_json::json;
@@ -27,7 +28,7 @@ impl Turn<'_> {
             return Ok(Err(Denial::Repeated { name: name.to_owned() }));
         }
         // Where nobody may be asked, nobody's earlier yes counts either.
-        if self.cx.agent.boundary.approvals.mode == ApprovalMode::Deny {
+        if self.mode() == ApprovalMode::Deny {
             let (name, finding, why) = (name.to_owned(), finding.clone(), Unapproved::Nobody);
             return Ok(Err(Denial::Unapproved { name, finding, why }));
         }
@@ -36,16 +37,16 @@ impl Turn<'_> {
         // The same words do something else in another folder.
         let runs =
             matches!(admitted.tool.risk(&admitted.arguments), Risk::Command(_) | Risk::Code { .. });
-        let place = admitted.place.as_deref().filter(|_| runs);
-        let folder = gate::folder(&admitted.arguments, place);
-        let folder = match (&folder, runs) {
+        let ground = admitted.ground.as_ref().filter(|_| runs);
+        let folder = match (ground, runs) {
             (_, false) => Folder::Nowhere,
             (None, true) => Folder::Usual,
-            (Some(folder), true) => Folder::In(folder),
+            (Some(ground), true) => Folder::In(ground.path()),
         };
         let (cx, redaction) = (self.cx, self.redaction());
         let shown = showing::shown(&admitted.arguments, folder, |text| redaction.told(text));
         let what = shown.as_deref().unwrap_or_default();
+        let place = ground.map(Ground::identity);
         let question = Question {
             agent: &cx.agent,
             session: cx.session,
@@ -53,7 +54,7 @@ impl Turn<'_> {
             call: id,
             tool: name,
             arguments: &admitted.arguments,
-            place,
+            place: place.as_deref(),
             rule: finding.rule.as_str(),
             what,
             principal: &cx.principal,
@@ -61,7 +62,7 @@ impl Turn<'_> {
         if self.shop.approvals.allowed(&question).await?.is_some() {
             return Ok(Ok(()));
         }
-        let why = match cx.agent.boundary.approvals.mode {
+        let why = match self.mode() {
             // Who is an admin was not asked.
             ApprovalMode::Off if finding.rule == DangerRule::ChangeSelf => Some(Unapproved::Nobody),
             ApprovalMode::Off => None,
@@ -74,6 +75,17 @@ impl Turn<'_> {
             ApprovalMode::Manual => self.ask_admin(&question).await?.err(),
         };
         Ok(why.map_or(Ok(()), |why| Err(deny(why))))
+    }
+
+    /// How agreement is had: by the stricter way of the turn's generation and the one that holds.
+    pub(super) fn mode(&self) -> ApprovalMode {
+        let own = self.cx.agent.boundary.approvals.mode;
+        let Some(now) = &self.now else { return own };
+        let now = now.boundary.approvals;
+        // A child is asked for only while its agent's children may ask.
+        let is_child = self.cx.kin.line.is_some();
+        let is_closed = is_child && now.in_children == ChildApprovals::Deny;
+        if is_closed { ApprovalMode::Deny } else { own.min(now.mode) }
     }
 
     /// Asks an admin, and waits: who said yes, or why nobody did.
@@ -120,7 +132,7 @@ impl Turn<'_> {
 
     /// Asks a model. What goes wrong is a no.
     async fn judge(&mut self, question: &Question<'_>) -> Result<Option<Unapproved>, Broken> {
-        let chain = self.shop.chain(&self.cx.agent).map_err(Broken::Said)?;
+        let chain = self.chain().await?;
         let Question { tool, rule, what, .. } = *question;
         let request = smart::request(tool, rule, what, &self.redaction());
         let purpose = format!("approval {}", question.call);

@@ -130,7 +130,8 @@ impl Turn<'_> {
         let turn = cx.turn.to_string();
         let mut random = world.random.stream(&["turn", cx.agent.id.as_str(), &turn, purpose]);
         let (cancel, limits) = (&cx.live.cancel, Timeouts::default());
-        let payer = Payer { agent: &cx.agent, principal: &cx.principal, scope: &cx.scope };
+        let (principal, budget) = (&*cx.principal, self.budget());
+        let payer = Payer { agent: &cx.agent, principal, scope: &cx.scope, budget };
         let reserved = self.shop.budgets.reserve(payer, chain, request).await;
         let reserved = reserved.map_err(Asked::OverBudget)?;
         self.before_request(purpose).await.map_err(Asked::Failed)?;

@@ -5,10 +5,11 @@ use crate::children::{Chat, SessionShell};
 use crate::mcp::AgentServers;
 use crate::skills::AgentSkills;
 use crate::subagents::TurnDelegate;
+use crate::turn::current::permits;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts::InTurn;
-use crate::turn::gate::{Admitted, Beside, Denial, count, examine, judge};
+use crate::turn::gate::{Admitted, Beside, Denial, Examined, count, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::remember::TurnMemory;
 use crate::turn::send::TurnOutbox;
@@ -17,6 +18,7 @@ use crate::web::SessionWeb;
 use insula_domain::tool::ToolSpec;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
 use insula_tools::{Course, Hands, Output, Piece, Recall, ToolError};
+use std::sync::Arc;
 
 /// How often one refused call may come again before the turn is told to stop trying.
 const REFUSALS_MAX: usize = 3;
@@ -105,6 +107,9 @@ impl Turn<'_> {
     ) -> Result<Called, Broken> {
         let cx = self.cx;
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
+        // From before the first look, so that no change falls between two.
+        let changes = self.shop.house.registry.changes();
+        self.still().await?;
         if let Some(denial) = self.narrowed(name, history).await? {
             return self.refuse(id, name, arguments, denial).await;
         }
@@ -119,10 +124,11 @@ impl Turn<'_> {
         };
         let children = &self.shop.house.children;
         let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
-        let place = children.place(&(cx.agent.id.clone(), cx.session));
         let home = self.shop.house.home.real_root();
-        let beside = Beside { running: &running, place, home };
-        let mut admitted = match judge(&cx.agent, examined, beside) {
+        let key = (cx.agent.id.clone(), cx.session);
+        let ground = children.ground(&key, &examined.arguments, &cx.files).await;
+        let beside = Beside { running: &running, ground: ground.as_ref(), home: &home };
+        let mut admitted = match self.judge_now(examined, &beside, &around) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
@@ -133,10 +139,15 @@ impl Turn<'_> {
         {
             return self.refuse(id, name, arguments, denial).await;
         }
-        let approved_by = match self.admit_everywhere(id, (name, arguments), &admitted).await? {
+        let everywhere = self.admit_everywhere(id, (name, arguments), &admitted, history).await?;
+        let approved_by = match everywhere {
             Ok(approved_by) => approved_by,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
+        // Whoever answered may have taken their time, and what holds may be something else.
+        if let Err(denial) = self.holds_still(&admitted, &beside, &around).await? {
+            return self.refuse(id, name, arguments, denial).await;
+        }
         if let Err(denial) = count(&cx.agent, name, &admitted.arguments, &around) {
             return self.refuse(id, name, arguments, denial).await;
         }
@@ -151,7 +162,8 @@ impl Turn<'_> {
         let house = &self.shop.house;
         let shell =
             SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
-                .with_variables(self.variables_in_use(history));
+                .with_variables(self.variables_in_use(history))
+                .at(admitted.ground.clone());
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.house, cx.occasion());
         let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };
@@ -175,6 +187,11 @@ impl Turn<'_> {
             () = cx.live.cancel.cancelled(), if is_dropped => {
                 self.note_stopped(name, &admitted).await?;
                 return Err(Broken::Stopped(None, Usage::default()));
+            }
+            // What it had running ends with it.
+            denial = self.taken_away(changes, (&admitted.tool, &admitted.arguments), &around), if is_dropped => {
+                self.note_stopped(name, &admitted).await?;
+                return self.refuse(id, name, arguments, denial).await;
             }
             outcome = admitted.tool.run(&hands, &admitted.arguments) => outcome,
         };
@@ -241,6 +258,52 @@ impl Turn<'_> {
         let ended = NewStep::CallEnded { call: id.into(), message: result.clone() };
         let seq = self.journal(ended, Some(audit)).await?;
         Ok(Called::Result(seq, result))
+    }
+
+    /// Has a call judged by the generation of the turn and by the one that holds now.
+    fn judge_now(
+        &self,
+        examined: Examined,
+        beside: &Beside<'_>,
+        around: &InTurn<'_>,
+    ) -> Result<Admitted, Denial> {
+        let own = &self.cx.agent;
+        let Some(now) = &self.now else { return judge(own, examined, beside) };
+        permits(own, now, (&examined.tool, &examined.arguments), around)?;
+        let concern = judge(now, examined.clone(), beside)?.concern;
+        let mut admitted = judge(own, examined, beside)?;
+        admitted.concern = admitted.concern.or(concern);
+        Ok(admitted)
+    }
+
+    /// Whether a call that was judged a while ago is still allowed. What would need an approval
+    /// by now that it did not need then has none.
+    async fn holds_still(
+        &mut self,
+        admitted: &Admitted,
+        beside: &Beside<'_>,
+        around: &InTurn<'_>,
+    ) -> Result<Result<(), Denial>, Broken> {
+        let before = self.now.clone();
+        self.still().await?;
+        let is_same = match (&before, &self.now) {
+            (None, None) => true,
+            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
+            _ => false,
+        };
+        if is_same {
+            return Ok(Ok(()));
+        }
+        let (tool, arguments) = (admitted.tool.clone(), admitted.arguments.clone());
+        let name = tool.name().to_owned();
+        let again = self.judge_now(Examined { tool, arguments }, beside, around);
+        Ok(match again {
+            Ok(again) if again.concern.is_some() && admitted.concern.is_none() => {
+                Err(Denial::Changed { name, what: "approvals" })
+            }
+            Ok(_) => Ok(()),
+            Err(denial) => Err(denial),
+        })
     }
 
     /// Writes down that a call was stopped: what it had done by then is done.

@@ -9,6 +9,7 @@ use crate::providers;
 use crate::secrets::DaemonKeys;
 use crate::subagents::{Gauge, Kin};
 use crate::turn::control::Mode;
+use crate::turn::current::Admitted;
 use crate::turn::desk::{outputs_of, text_of};
 use crate::turn::event::{TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::gate::Tools;
@@ -23,7 +24,8 @@ use crate::turn::seen::Seen;
 use crate::turn::{compress, prompt, run, serve};
 use arc_swap::ArcSwap;
 use insula_config::DaemonConfig;
-use insula_domain::{Label, MemoryOperation, SessionKey};
+use insula_config::model::ModelRef;
+use insula_domain::{Label, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
@@ -273,7 +275,8 @@ impl Engine {
             label: label.clone(),
             at,
         };
-        let payer = Payer { agent: &agent, principal: &principal, scope: &scope };
+        let budget = agent.boundary.budget;
+        let payer = Payer { agent: &agent, principal: &principal, scope: &scope, budget };
         let admission = self.shop.budgets.admit(payer)?;
         let mut batch = around.first;
         if !history.is_empty() {
@@ -325,6 +328,7 @@ impl Engine {
             interrupted: BTreeMap::new(),
             live,
             kin: Kin::root(turn),
+            admitted: Admitted::by(&self.shop.house, &agent),
         };
         self.line_up(&key, context).map_err(|_| SubmitError::Busy { agent: agent.id.clone() })?;
         Ok(handle)
@@ -338,10 +342,7 @@ impl Engine {
         from: &Whereabouts,
         key: &SessionKey,
     ) -> Arc<str> {
-        let house = &self.shop.house;
-        let resolved = house.memory_scope(agent, from, key, MemoryOperation::Write).await;
-        let scope = resolved.map_or_else(|_| from.fallback(), |resolved| resolved.writes);
-        scope.to_string().into()
+        self.shop.house.written_scope(agent, from, key).await
     }
 
     pub(super) fn live_turn(
@@ -446,14 +447,21 @@ impl Shop {
         built
     }
 
-    /// The models of an agent, in order; an error says which one leads nowhere.
-    pub(crate) fn chain(&self, agent: &AgentContext) -> Result<Chain, String> {
-        let now = self.providers();
-        let providers::Built { providers, unusable } = &now.built;
+    /// The models of an agent, in order, of which the generation that holds now leaves it those
+    /// it has too, where that is another; an error says which one leads nowhere.
+    pub(crate) fn chain_under(
+        &self,
+        agent: &AgentContext,
+        now: Option<&AgentContext>,
+    ) -> Result<Chain, String> {
+        let built = self.providers();
+        let providers::Built { providers, unusable } = &built.built;
+        let is_left = |model: &&ModelRef| now.is_none_or(|now| now.leaves(agent, model));
         let links: Result<Vec<Link>, String> = agent
             .models
             .models
             .iter()
+            .filter(is_left)
             .map(|model| {
                 if let Some(why) = unusable.get(&*model.provider) {
                     return Err(format!("provider `{}` can't be used: {why}", model.provider));
@@ -467,7 +475,9 @@ impl Shop {
             })
             .collect();
         let mut links = links?.into_iter();
-        let first = links.next().ok_or_else(|| format!("agent `{}` has no model", agent.id))?;
+        let first = links.next().ok_or_else(|| {
+            format!("agent `{}` may not use the model any more that this turn began with", agent.id)
+        })?;
         Ok(Chain::new(first, links.collect(), RetryPolicy::default()))
     }
 

@@ -6,6 +6,7 @@
 //! refusal tells the model what was refused, by which rule, whether anybody could allow it,
 //! and what it can do instead.
 
+use crate::children::{Ground, real};
 use crate::context::AgentContext;
 use crate::turn::facts::{Among, CallFacts, InTurn, Nowhere, Surroundings};
 use insula_domain::argument::Refused;
@@ -17,7 +18,7 @@ use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
 use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
 use std::fmt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path};
 
 /// Largest arguments of a call, in bytes: a file to write fits, a disk image does not.
 pub const ARGUMENTS_BYTES_MAX: usize = 512 * 1024;
@@ -30,8 +31,8 @@ pub struct Admitted {
     pub arguments: Value,
     /// Why somebody has to agree before it runs.
     pub concern: Option<Finding>,
-    /// Where commands of the conversation begin, if one moved from where they begin anyway.
-    pub(super) place: Option<String>,
+    /// The folder a program of it would begin in, where that is not where they begin anyway.
+    pub(super) ground: Option<Ground>,
 }
 
 /// Why a call does not happen.
@@ -100,6 +101,13 @@ pub enum Denial {
         /// Why there was no approval; `None` where nobody can give one.
         why: Option<Unapproved>,
     },
+    /// The agent has less by now than the turn began with, of what the call touches.
+    Changed {
+        /// The tool.
+        name: String,
+        /// What there is less of.
+        what: &'static str,
+    },
     /// The same refused call was made again and again.
     Repeated {
         /// The tool.
@@ -153,6 +161,7 @@ impl Denial {
             Self::Never { .. } => "never",
             Self::Unapproved { .. } => "approval",
             Self::Everywhere { .. } => "global_writes",
+            Self::Changed { .. } => "changed",
             Self::Repeated { .. } => "loop_guard",
         }
     }
@@ -210,6 +219,10 @@ impl fmt::Display for Denial {
                 f,
                 "refused: every conversation could read what this call of `{name}` writes, which needs the approval of an admin of this agent; {why}; leave `scope` out to remember it here"
             ),
+            Self::Changed { name, what } => write!(
+                f,
+                "refused: the operator changed what you may do since this turn began ({what}), and this call of `{name}` would be made with what was; go on without it, the next message is answered under what holds then"
+            ),
             Self::Repeated { name } => write!(
                 f,
                 "refused: this call of `{name}` was refused before; do something else or answer without it"
@@ -228,7 +241,7 @@ pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitt
     judge(
         agent,
         examined,
-        Beside { running: &|_| None, place: None, home: agent.workspace.path.clone() },
+        &Beside { running: &|_| None, ground: None, home: &agent.workspace.path },
     )
 }
 
@@ -236,13 +249,14 @@ pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitt
 pub(super) struct Beside<'b> {
     /// The command line of a process of this conversation, by the process's name.
     pub(super) running: &'b (dyn Fn(&str) -> Option<String> + Sync),
-    /// Where commands of this conversation begin, if one moved from where they begin anyway.
-    pub(super) place: Option<String>,
+    /// The folder a program of it would begin in, where that is not where they begin anyway.
+    pub(super) ground: Option<&'b Ground>,
     /// The daemon's home, by its real path.
-    pub(super) home: PathBuf,
+    pub(super) home: &'b Path,
 }
 
 /// A call that the tool policy allows.
+#[derive(Clone)]
 pub(super) struct Examined {
     pub(super) tool: ToolRef,
     pub(super) arguments: Value,
@@ -310,14 +324,14 @@ pub(super) fn count(
 pub(super) fn judge(
     agent: &AgentContext,
     examined: Examined,
-    beside: Beside<'_>,
+    beside: &Beside<'_>,
 ) -> Result<Admitted, Denial> {
     let Examined { tool, arguments } = examined;
-    let folder = folder(&arguments, beside.place.as_deref());
     if let Some(effect) = beyond(agent, tool.name()) {
         return Err(Denial::Boundary { name: tool.name().to_owned(), effect });
     }
-    let foreign = folder.as_deref().filter(|folder| !is_own(agent, &beside.home, folder));
+    let folder = beside.ground.map(Ground::path);
+    let foreign = folder.filter(|folder| !is_own(agent, beside.home, folder));
     let concern = match assess(&tool.risk(&arguments), foreign, beside.running) {
         Assessment::Harmless => None,
         Assessment::Never(finding) => {
@@ -332,18 +346,7 @@ pub(super) fn judge(
         }
         Assessment::NeedsApproval(finding) => Some(finding),
     };
-    Ok(Admitted { tool, arguments, concern, place: beside.place })
-}
-
-/// Where a program would begin that a call starts: where it says, or where the last one ended.
-pub(super) fn folder(arguments: &Value, place: Option<&str>) -> Option<String> {
-    match (arguments.get("workdir").and_then(Value::as_str), place) {
-        (Some(workdir), _) if workdir.starts_with(['/', '~']) => Some(workdir.to_owned()),
-        (Some(workdir), Some(place)) => Some(format!("{place}/{workdir}")),
-        (Some(workdir), None) if workdir.starts_with("..") => Some(workdir.to_owned()),
-        (Some(_), None) => None,
-        (None, place) => place.map(str::to_owned),
-    }
+    Ok(Admitted { tool, arguments, concern, ground: beside.ground.cloned() })
 }
 
 /// Whether a folder is one of those that the agent was given: a name in it is no file of the
@@ -352,7 +355,13 @@ fn is_own(agent: &AgentContext, home: &Path, folder: &str) -> bool {
     let mut shared = agent.boundary.files.shared.iter().map(|shared| Path::new(&*shared.path));
     let folder = Path::new(folder);
     let goes_up = folder.components().any(|part| part == Component::ParentDir);
-    !goes_up && (agent.workspace.holds(home, folder) || shared.any(|it| folder.starts_with(it)))
+    // A folder is known by its real path; what was granted may be written otherwise.
+    let is_in = |granted: &Path| {
+        folder.starts_with(granted)
+            || real(granted).is_some_and(|granted| folder.starts_with(granted))
+    };
+    let own = &agent.workspace;
+    !goes_up && (own.holds(home, folder) || is_in(&own.path) || shared.any(is_in))
 }
 
 fn assess(

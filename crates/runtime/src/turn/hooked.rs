@@ -2,6 +2,7 @@
 //! means there is here.
 
 use super::run::{Broken, Turn, TurnContext};
+use crate::context::AgentContext;
 use crate::hooks::{self, Decision, Go, Occasion};
 use crate::turn::facts;
 use crate::turn::gate::Denial;
@@ -13,7 +14,7 @@ use insula_store::{Accepted, AgentCommand, Join, Message, NewMessage, Part, Role
 use serde_json::{Value, json};
 
 /// Who is named as the author of what hooks add.
-const HOOK: &str = "hook";
+pub(super) const HOOK: &str = "hook";
 
 /// Tools whose output is a program's.
 const PROGRAMS: &[&str] = &["terminal", "process", "execute_code"];
@@ -38,7 +39,17 @@ impl Turn<'_> {
     }
 
     pub(super) async fn hooks(&self, event: HookEvent, fields: impl FnOnce() -> Value) -> Decision {
-        let occasion = self.occasion();
+        self.hooks_of(&self.cx.agent, event, fields).await
+    }
+
+    /// The same of another generation's.
+    async fn hooks_of(
+        &self,
+        agent: &AgentContext,
+        event: HookEvent,
+        fields: impl FnOnce() -> Value,
+    ) -> Decision {
+        let occasion = Occasion { agent, ..self.occasion() };
         tokio::select! {
             biased;
             decision = hooks::ask(&self.shop.house, event, &occasion, fields) => decision,
@@ -56,6 +67,23 @@ impl Turn<'_> {
         name: &str,
         arguments: &Value,
     ) -> Result<Option<Finding>, Denial> {
+        let own = &self.cx.agent;
+        let mut concern = self.before_call_of(own, name, arguments).await?;
+        // Hooks that were set since have their say, too.
+        if let Some(now) = &self.now
+            && !now.hooks.iter().eq(own.hooks.iter())
+        {
+            concern = self.before_call_of(now, name, arguments).await?.or(concern);
+        }
+        Ok(concern)
+    }
+
+    async fn before_call_of(
+        &self,
+        agent: &AgentContext,
+        name: &str,
+        arguments: &Value,
+    ) -> Result<Option<Finding>, Denial> {
         let mut concern = None;
         let is_mcp = name.starts_with("mcp__");
         let events = [HookEvent::PreToolCall, HookEvent::McpCall];
@@ -63,11 +91,11 @@ impl Turn<'_> {
             let fields = || json!({ "tool_name": name, "tool_input": arguments });
             let refused =
                 |hook: String, reason: String| Denial::Hook { name: name.to_owned(), hook, reason };
-            match self.hooks(event, fields).await {
+            match self.hooks_of(agent, event, fields).await {
                 Decision::Block { hook, reason } => return Err(refused(hook, reason)),
                 Decision::Go(Go { approve: Some((hook, reason)), .. }) => {
                     // Where nobody is ever asked, nobody can agree.
-                    if self.cx.agent.boundary.approvals.mode == ApprovalMode::Off {
+                    if self.mode() == ApprovalMode::Off {
                         let reason = format!("{reason}; it needs approval, and approvals are off");
                         return Err(refused(hook, reason));
                     }

@@ -29,6 +29,8 @@ pub(crate) struct LiveTurn {
     pub(crate) voice: Voice,
     /// What it waits for before it begins, where its sender may say more.
     pub(crate) hold: Option<Hold>,
+    /// Why it can't go on, where that is no wish of anybody who talks to it.
+    given_up: Mutex<Option<String>>,
 }
 
 /// Messages on their way into a turn under way.
@@ -56,7 +58,7 @@ impl LiveTurn {
     ) -> Self {
         let cancel = CancellationToken::new();
         let inbox = tokio::sync::Mutex::new(Inbox { names, ..Inbox::default() });
-        Self { turn, principal, cancel, inbox, voice, hold }
+        Self { turn, principal, cancel, inbox, voice, hold, given_up: Mutex::default() }
     }
 
     /// A child's, which ends when `cancel` says so.
@@ -67,7 +69,21 @@ impl LiveTurn {
         cancel: CancellationToken,
     ) -> Self {
         let inbox = tokio::sync::Mutex::default();
-        Self { turn, principal, cancel, inbox, voice, hold: None }
+        let given_up = Mutex::default();
+        Self { turn, principal, cancel, inbox, voice, hold: None, given_up }
+    }
+
+    /// Ends it, for a reason that whoever waits for it is told.
+    pub(crate) fn give_up(&self, why: String) {
+        let mut given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        given_up.get_or_insert(why);
+        drop(given_up);
+        self.cancel.cancel();
+    }
+
+    /// Why it was given up, if it was.
+    pub(crate) fn given_up(&self) -> Option<String> {
+        self.given_up.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A handle for one more listener, from now on.

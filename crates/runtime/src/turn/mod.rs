@@ -6,6 +6,7 @@ mod ask;
 mod calls;
 mod compress;
 mod control;
+pub(crate) mod current;
 pub mod desk;
 pub mod engine;
 pub mod event;

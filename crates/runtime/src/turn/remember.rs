@@ -16,7 +16,7 @@ use insula_domain::question::Folder;
 use insula_domain::{Label, MemoryOperation, Scope};
 use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
 use insula_models::{CacheHint, SystemBlock};
-use insula_store::{AgentCommand, Frozen, Origin, Source};
+use insula_store::{AgentCommand, Frozen, Message, Origin, Source};
 use insula_tools::hands::HandError;
 use insula_tools::memory::Place;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -127,6 +127,7 @@ impl Turn<'_> {
         id: &str,
         (name, arguments): (&str, &str),
         admitted: &Admitted,
+        history: &[Message],
     ) -> Result<Result<Option<Box<str>>, Denial>, Broken> {
         let (cx, house) = (self.cx, &self.shop.house);
         let Some(memory) = &cx.agent.memory else { return Ok(Ok(None)) };
@@ -142,9 +143,9 @@ impl Turn<'_> {
         let deny = |why| Ok(Err(Denial::Everywhere { name: name.to_owned(), why }));
         match memory.global_writes {
             GlobalWrites::Deny => return deny(None),
-            // An admin's own word is one, asked for or not.
+            // An admin's own word is one, asked for or not, where nobody else had one.
             GlobalWrites::Allow | GlobalWrites::Approve
-                if house.is_admin(&cx.agent, cx.who(), Verb::Approve) =>
+                if self.is_all_of_admins(history, Verb::Approve) =>
             {
                 return Ok(Ok(Some((*cx.principal).into())));
             }

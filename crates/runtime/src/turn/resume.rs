@@ -4,6 +4,7 @@ use crate::context::AgentContext;
 use crate::memory::Whereabouts;
 use crate::registry::State;
 use crate::subagents::Kin;
+use crate::turn::current::Admitted;
 use crate::turn::engine::Engine;
 use crate::turn::made::CallsMade;
 use crate::turn::run;
@@ -63,6 +64,7 @@ impl Engine {
                 interrupted,
                 live,
                 kin: Kin::root(unfinished.turn.id),
+                admitted: Admitted::unknown(),
             };
             if self.line_up(&key, context).is_err() {
                 tracing::warn!(agent = %agent.id, turn = %unfinished.turn.id, "too many unfinished turns in one conversation; the rest waits for the next start");

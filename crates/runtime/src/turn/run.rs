@@ -10,6 +10,7 @@ use crate::context::AgentContext;
 use crate::memory::Whereabouts;
 use crate::subagents::Kin;
 use crate::turn::ask::Asked;
+use crate::turn::current::Admitted;
 use crate::turn::engine::Shop;
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::held::Held;
@@ -23,6 +24,7 @@ use crate::turn::shown::Shown;
 use crate::turn::skills::InUse;
 use crate::turn::{ask, history, prompt};
 use insula_domain::{SessionKey, Switch};
+use insula_models::Chain;
 use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep,
     Outcome, Part, Role, SessionId, StoreError, TurnId, TurnOutcome, Usage,
@@ -62,6 +64,8 @@ pub(crate) struct TurnContext {
     pub(crate) live: Arc<LiveTurn>,
     /// Whose child it is, if it is one, and what is below it.
     pub(crate) kin: Kin,
+    /// As of when it is known that who began it may talk to the agent.
+    pub(crate) admitted: Admitted,
 }
 
 impl TurnContext {
@@ -105,7 +109,10 @@ pub(crate) async fn run(shop: &Arc<Shop>, cx: &TurnContext) -> TurnEnd {
     match turn.go().await {
         Ok(end) => end,
         Err(Broken::Said(error)) => turn.fail(error).await,
-        Err(Broken::Stopped(said, usage)) => turn.stop(said, usage).await,
+        Err(Broken::Stopped(said, usage)) => match cx.live.given_up() {
+            Some(why) => turn.fail_with(why, usage).await,
+            None => turn.stop(said, usage).await,
+        },
         Err(Broken::Over(refusal)) => match turn.fail(refusal.to_string()).await {
             TurnEnd::Failed { .. } => TurnEnd::OverBudget(refusal),
             other => other,
@@ -139,6 +146,8 @@ pub(crate) struct Turn<'t> {
     pub(super) held: Held,
     /// How often its reply was sent back.
     pub(super) objections: usize,
+    /// The generation that holds now, where it is another than its own.
+    pub(super) now: Option<Arc<AgentContext>>,
 }
 
 impl<'t> Turn<'t> {
@@ -156,6 +165,7 @@ impl<'t> Turn<'t> {
             block: Block::default(),
             held: Held::default(),
             objections: 0,
+            now: None,
         }
     }
 }
@@ -164,7 +174,7 @@ impl Turn<'_> {
     async fn go(&mut self) -> Result<TurnEnd, Broken> {
         let cx = self.cx;
         self.go_on()?;
-        let chain = self.shop.chain(&cx.agent).map_err(Broken::Said)?;
+        let mut chain = self.chain().await?;
         let tools = self.shop.tools(&cx.agent);
         let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
         let mut history = self.remember().await?;
@@ -181,6 +191,7 @@ impl Turn<'_> {
                 return Err(Broken::Said(why));
             }
             self.hear(&mut history).await;
+            chain = self.chain().await?;
             if may_compress && history::is_full(&history, limit) {
                 may_compress = self.compress(&chain, &mut history, limit).await?;
                 if may_compress {
@@ -237,6 +248,13 @@ impl Turn<'_> {
         Err(Broken::Said(format!("the turn did not end after {iterations_max} model calls")))
     }
 
+    /// The models it may ask by now.
+    pub(super) async fn chain(&mut self) -> Result<Chain, Broken> {
+        self.still().await?;
+        let chain = self.shop.chain_under(&self.cx.agent, self.now.as_deref());
+        chain.map_err(Broken::Said)
+    }
+
     /// Nothing, unless somebody said stop.
     pub(super) fn go_on(&self) -> Result<(), Broken> {
         if self.cx.live.cancel.is_cancelled() {
@@ -263,9 +281,15 @@ impl Turn<'_> {
     }
 
     async fn fail(&self, error: String) -> TurnEnd {
+        self.fail_with(error, Usage::default()).await
+    }
+
+    async fn fail_with(&self, error: String, usage: Usage) -> TurnEnd {
         self.cx.live.inbox.lock().await.is_closed = true;
         let outcome = TurnOutcome::Failed { error: self.redaction().kept(error.clone()) };
-        match self.conclude(Vec::new(), Usage::default(), outcome).await {
+        match self.conclude(Vec::new(), usage, outcome).await {
+            // Of a deleted agent nothing is kept; whoever waits is told all the same.
+            Err(Broken::Store(StoreError::Retired { .. })) => TurnEnd::Failed { error },
             Err(Broken::Store(error)) => self.unwritten(&error),
             _ => TurnEnd::Failed { error },
         }

@@ -1,6 +1,7 @@
 //! What becomes of a turn whose time has come: it runs to its end, whatever happens in it.
 
 use crate::mcp::settle;
+use crate::turn::current::{Lost, watch};
 use crate::turn::engine::Shop;
 use crate::turn::run;
 use futures_util::FutureExt as _;
@@ -10,10 +11,30 @@ use std::sync::Arc;
 /// Runs a turn to its end, and says how it ended.
 pub(super) async fn serve(shop: &Arc<Shop>, mut context: run::TurnContext) {
     let stop = context.live.cancel.clone();
-    context.agent = settle(&shop.house, context.agent, &stop).await;
+    // From before the first look, so that no change falls between two.
+    let changes = shop.house.registry.changes();
+    let settled = settle(&shop.house, context.agent.clone(), &stop).await;
     context.live.begin().await;
+    let begun = context.begin_now(&shop.house, settled).await;
+    if let Err(lost) = begun
+        && !stop.is_cancelled()
+    {
+        let why = match lost {
+            Lost::Said(why) => why,
+            Lost::Store(error) => error.to_string(),
+        };
+        let end = run::fail(shop, &context, why).await;
+        context.live.voice.end(end);
+        return;
+    }
     let running = AssertUnwindSafe(run::run(shop, &context)).catch_unwind();
-    let end = if let Ok(end) = running.await {
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        biased;
+        ended = &mut running => ended,
+        () = watch(shop, &context, changes) => running.await,
+    };
+    let end = if let Ok(end) = ended {
         end
     } else {
         let (agent, turn) = (&context.agent.id, context.turn);

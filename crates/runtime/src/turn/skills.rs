@@ -9,9 +9,12 @@ use crate::access::Who;
 use crate::tokens::Verb;
 use crate::turn::gate::Denial;
 use crate::turn::history::{BYTES_MAX, results_of};
+use crate::turn::hooked::HOOK;
+use crate::turn::untrusted;
 use insula_domain::command::{DangerRule, Finding};
 use insula_domain::{Effect, Group, Selector, ToolNarrowing, Verdict};
-use insula_store::{Message, Part, Role, Window};
+use insula_store::{Message, Part, Window};
+use insula_tools::Words;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -92,20 +95,34 @@ impl Turn<'_> {
         wanted.filter(|name| agent.boundary.secrets.contains(name)).collect()
     }
 
-    /// Whether what needs somebody's approval was asked for by admins alone: everybody who
-    /// spoke in this turn may have asked for it.
+    /// Whether a change of the agent itself was asked for by admins alone.
     pub(super) fn is_admins_own(&self, finding: &Finding, history: &[Message]) -> bool {
+        finding.rule == DangerRule::ChangeSelf && self.is_all_of_admins(history, Verb::Manage)
+    }
+
+    /// Whether all that the model was shown came from people who may decide this, so that what
+    /// it does is by their word. A message of anybody else may be why it does it, also one of an
+    /// earlier turn; and whose words stand in notes, quotations and what tools brought from
+    /// outside is not known.
+    pub(super) fn is_all_of_admins(&self, history: &[Message], verb: Verb) -> bool {
         let (cx, house) = (self.cx, &self.shop.house);
-        let spoke = |it: &&Message| it.turn == Some(cx.turn) && it.role == Role::User;
         let began = cx.who();
-        // Which roles others had who spoke here is not known.
-        let who = |principal| match principal == began.principal {
-            true => began,
-            false => Who { principal, roles: &[] },
+        // By what holds now as well: who was an admin when the turn began may be none any more.
+        let now = self.now.as_deref();
+        let may = |principal: &str| {
+            // Which roles others had who spoke here is not known.
+            let who = match principal == began.principal {
+                true => began,
+                false => Who { principal, roles: &[] },
+            };
+            house.is_admin(&cx.agent, who, verb)
+                && now.is_none_or(|now| house.is_admin(now, who, verb))
         };
-        let may = |who| house.is_admin(&cx.agent, who, Verb::Manage);
-        finding.rule == DangerRule::ChangeSelf
-            && may(began)
-            && history.iter().filter(spoke).all(|it| may(who(&it.principal)))
+        // What hooks add is the operator's.
+        let is_fine = |it: &Message| *it.principal == *HOOK || may(&it.principal);
+        may(began.principal)
+            && history.iter().all(is_fine)
+            && !untrusted::is_noted(history)
+            && cx.seen.words() == Words::Own
     }
 }

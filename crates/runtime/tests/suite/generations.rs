@@ -179,3 +179,52 @@ async fn nobody_is_reloaded_who_is_not_there() {
         assert!(matches!(nobody, Err(RuntimeError::NoSuchAgent(_))), "edited: {edited}");
     }
 }
+
+/// Takes every name that the folder of a deleted agent could be given until it is gone: nothing
+/// of it can be removed.
+fn obstruct(fixture: &Fixture, agent: &str) -> Vec<String> {
+    let more = (1..1_000).map(|number| format!("agents/.deleted-{agent}.{number}/kept"));
+    let all: Vec<String> =
+        std::iter::once(format!("agents/.deleted-{agent}/kept")).chain(more).collect();
+    all.iter().for_each(|path| drop(fixture.files.write(path, "x").unwrap()));
+    all
+}
+
+#[tokio::test]
+async fn rule_09_a_deletion_that_is_stuck_is_seen_takes_what_opens_and_is_tried_again() {
+    let fixture = open("agents: {b: {tools: minimal}}\n").await;
+    fixture.files.write("agents/a/agent.yaml", "tools: minimal\nsecrets: [KEY]\n").unwrap();
+    let (house, actor) = (&fixture.house, Actor::CommandLine);
+    house.reload(None, &actor).await.unwrap();
+    let token = house
+        .create_token([id("a")].into(), [insula_runtime::tokens::Verb::Chat].into(), None, &actor)
+        .await
+        .unwrap()
+        .0;
+    obstruct(&fixture, "a");
+    let error = house.delete(&id("a"), &actor).await.unwrap_err();
+    assert!(error.to_string().contains("can't be removed"), "{error}");
+    let entry = house.snapshot().agents[&id("a")].clone();
+    assert_eq!(entry.state.as_str(), "deleting");
+    let why = entry.state.reason().unwrap();
+    assert!(why.contains("not gone yet") && why.contains("agents delete"), "{why}");
+    assert!(house.tokens.get(&token.id).is_none());
+    // Nobody takes its name, and it does not come back.
+    assert!(house.pause(&id("a"), &actor).await.is_err());
+    assert!(house.add(&id("a"), &Default::default(), &actor).await.is_err());
+    house.reload(None, &actor).await.unwrap();
+    assert_eq!(house.snapshot().agents[&id("a")].state.as_str(), "deleting");
+    assert!(matches!(house.snapshot().agents[&id("b")].state, State::Ready(_)));
+    // What was in the way goes, and so does the rest.
+    for number in [7, 8] {
+        let path = fixture.files.path().join(format!("agents/.deleted-a.{number}/kept"));
+        #[allow(clippy::disallowed_methods, reason = "a test makes room")]
+        std::fs::remove_file(&path)
+            .and_then(|()| std::fs::remove_dir(path.parent().unwrap()))
+            .unwrap();
+    }
+    house.reload(None, &actor).await.unwrap();
+    assert!(!house.snapshot().agents.contains_key(&id("a")));
+    assert!(!fixture.files.path().join("agents/a").exists());
+    assert!(!fixture.files.path().join("agents/.deleted-a").exists());
+}

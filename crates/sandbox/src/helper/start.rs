@@ -50,6 +50,7 @@ pub(super) fn again(command: &str, channel: OwnedFd) -> io::Result<Pid> {
 pub(super) fn program(plan: &InnerPlan, stdin: Option<OwnedFd>) -> Result<Pid, Failure> {
     // On its own, so that a folder out of reach is not mistaken for a program that is.
     rustix::process::chdir(&plan.cwd).map_err(|error| enter(plan, error))?;
+    begin(plan)?;
     let child = Command::new(&plan.program)
         .args(&plan.args)
         .env_clear()
@@ -63,6 +64,23 @@ pub(super) fn program(plan: &InnerPlan, stdin: Option<OwnedFd>) -> Result<Pid, F
         reason: error.to_string(),
         errno: error.raw_os_error(),
     })
+}
+
+/// Goes to the folder that the program was allowed to begin in, if that is still the one.
+fn begin(plan: &InnerPlan) -> Result<(), Failure> {
+    let Some((path, identity)) = &plan.begins else { return Ok(()) };
+    let failed = |reason: String| Failure::grant(path, reason);
+    let gone = |error| failed(format!("the program can't begin there: {error}"));
+    rustix::process::chdir(path).map_err(gone)?;
+    // Looked at from inside: what was entered can't be swapped any more.
+    let stat = rustix::fs::statat(rustix::fs::CWD, ".", rustix::fs::AtFlags::empty());
+    let stat = stat.map_err(gone)?;
+    let is_same = identity.is_none_or(|it| it == (stat.st_dev, stat.st_ino));
+    let real = rustix::process::getcwd(Vec::new()).map_err(gone)?;
+    if is_same && real.as_bytes() == path.as_encoded_bytes() {
+        return Ok(());
+    }
+    Err(failed("it is another folder than the one this was allowed in".to_owned()))
 }
 
 /// Why the program can't begin where it should.

@@ -17,6 +17,8 @@ mod naming;
 mod policy;
 mod processes;
 mod reborn;
+mod remains;
+mod withdrawn;
 
 use crate::attempt::{Row, Scene, Section};
 use crate::ground::{Ground, Plan};
@@ -80,6 +82,8 @@ pub const SECTION: Section = Section {
         Scene { name: "deletion", raise: reborn::doomed, attempts: &[reborn::ATTEMPTS] },
         Scene { name: "deletions", raise: reborn::mortals, attempts: &[reborn::IN_MEMORY] },
         Scene { name: "guesses", raise: guessing::guesses, attempts: &[guessing::ATTEMPTS] },
+        Scene { name: "remains", raise: remains::leaving, attempts: &[remains::ATTEMPTS] },
+        Scene { name: "withdrawn", raise: withdrawn::withdrawn, attempts: &[withdrawn::ATTEMPTS] },
         Scene { name: "two bots", raise: two_bots, attempts: &[collisions::ATTACHMENTS] },
     ],
 };

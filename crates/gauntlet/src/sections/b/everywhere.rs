@@ -138,7 +138,7 @@ fn beside_an_admin(ground: &Ground) -> Outcome {
     let found = spread(ground, &canary)?;
     hold!(found.is_none(), "{}", found.unwrap_or_default());
     let own = ground.canary("an admin's wish");
-    ground.tell(Where::Chat(KITCHEN), &chief(), "for all", once(everywhere(&own.text)))?;
+    ground.tell(Where::Dm(ADA), &chief(), "for all", once(everywhere(&own.text)))?;
     control!(spread(ground, &own)?.is_some(), "an admin's own write is nowhere");
     Ok(Verdict::Held)
 }

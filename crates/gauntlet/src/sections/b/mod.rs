@@ -6,6 +6,7 @@ mod crowd;
 mod desks;
 mod everywhere;
 mod facts;
+mod guests;
 mod hooks;
 mod instructions;
 mod places;
@@ -50,6 +51,7 @@ pub const SECTION: Section = Section {
         Scene { name: "scope hooks", raise: hooks::hooked, attempts: &[hooks::ATTEMPTS] },
         Scene { name: "memory", raise: poison::remembering, attempts: &[poison::ATTEMPTS] },
         Scene { name: "access", raise: access::listed, attempts: &[access::ATTEMPTS] },
+        Scene { name: "guests", raise: guests::shared, attempts: &[guests::ATTEMPTS] },
         Scene { name: "a crowd", raise: crowd::crowd, attempts: &[crowd::ATTEMPTS] },
         Scene { name: "desks", raise: desks::desks, attempts: &[desks::ATTEMPTS] },
         Scene {

@@ -6,6 +6,7 @@ mod grants;
 mod leaf;
 mod limits;
 mod scene;
+mod withdrawn;
 
 use crate::attempt::{Row, Scene, Section};
 
@@ -23,15 +24,18 @@ pub const SECTION: Section = Section {
         Row { id: "D6", what: "a child outside of its parent's sandbox" },
         Row { id: "D7", what: "the same effects through boards, cron jobs, hooks" },
     ],
-    scenes: &[Scene {
-        name: "parents and their children",
-        raise: scene::raise,
-        attempts: &[
-            leaf::ATTEMPTS,
-            grants::ATTEMPTS,
-            limits::ATTEMPTS,
-            files::ATTEMPTS,
-            doors::ATTEMPTS,
-        ],
-    }],
+    scenes: &[
+        Scene { name: "withdrawn", raise: withdrawn::raise, attempts: &[withdrawn::ATTEMPTS] },
+        Scene {
+            name: "parents and their children",
+            raise: scene::raise,
+            attempts: &[
+                leaf::ATTEMPTS,
+                grants::ATTEMPTS,
+                limits::ATTEMPTS,
+                files::ATTEMPTS,
+                doors::ATTEMPTS,
+            ],
+        },
+    ],
 };

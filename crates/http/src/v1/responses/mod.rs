@@ -141,12 +141,14 @@ async fn session_of(
     kept(agent, turn).await?.ok_or_else(missing)
 }
 
-/// The name of a turn's session, if that goes on.
+/// The name of a turn's session, if that goes on. One for a single turn does not, whether that is
+/// still under way, was just given, or waits to be asked for again by its key.
 async fn kept(agent: &AgentContext, turn: TurnId) -> Result<Option<String>, OpenAiError> {
     let failed = |error: StoreError| OpenAiError::from(SubmitError::from(error));
     let Some(turn) = agent.store.turn(turn).await.map_err(failed)? else { return Ok(None) };
     let session = agent.store.session(SessionRef::Id(turn.session)).await.map_err(failed)?;
     let current = session.filter(|session| session.state == SessionState::Current);
     let key = current.and_then(|session| session.key.parse::<SessionKey>().ok());
-    Ok(key.map(|key| key.chat.to_string()))
+    let chat = key.map(|key| key.chat.to_string());
+    Ok(chat.filter(|chat| !chat.starts_with(one_off::PREFIX)))
 }

@@ -9,6 +9,7 @@ mod broken;
 mod canary;
 mod control;
 mod counting;
+mod current;
 mod gate_edges;
 mod glance;
 mod hook_events;

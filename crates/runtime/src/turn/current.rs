@@ -1,0 +1,288 @@
+//! What a turn may still do: the narrower of the generation it began under and the one that
+//! holds now. The one place that says so, whether a turn begins, runs, waits, or is a child's.
+//!
+//! Where nothing changed that is a comparison of pointers. Where something did, a call has to be
+//! allowed by both. What the two grant is not merged: an axis on which the agent has less than the
+//! turn began with is closed to the turn.
+
+use super::run::{Broken, Turn, TurnContext};
+use crate::context::AgentContext;
+use crate::house::House;
+use crate::registry::State;
+use crate::turn::engine::Shop;
+use crate::turn::facts::{CallFacts, Surroundings};
+use crate::turn::gate::Denial;
+use insula_domain::{Axis, Budget, Effect, Verdict};
+use insula_store::StoreError;
+use insula_tools::ToolRef;
+use serde_json::Value;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Effects that a program has, whatever else its tool declares.
+const PROGRAMS: &[Effect] = &[Effect::RunProgram, Effect::RunCode];
+const FILES: &[Effect] =
+    &[Effect::ReadFiles, Effect::WriteFiles, Effect::RunProgram, Effect::RunCode, Effect::Media];
+const NETWORK: &[Effect] = &[Effect::Network, Effect::RunProgram, Effect::RunCode, Effect::Media];
+const MEMORY: &[Effect] = &[Effect::Recall, Effect::Remember, Effect::ReadHistory];
+const SKILLS: &[Effect] = &[Effect::ReadSkills, Effect::ChangeSelf];
+
+/// Why a turn can't go on.
+pub(crate) enum Lost {
+    /// Something a person should read.
+    Said(String),
+    /// It could not be found out.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Lost {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Lost> for Broken {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Said(why) => Self::Said(why),
+            Lost::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// As of when it is known that who began a turn may talk to its agent.
+pub(crate) struct Admitted(Mutex<Option<As>>);
+
+#[derive(Clone)]
+struct As {
+    /// How often people were let in or out by then, and tokens made or revoked.
+    doors: u64,
+    tokens: u64,
+    /// The generation that let them in.
+    by: Arc<AgentContext>,
+}
+
+impl As {
+    fn now(house: &House, by: &Arc<AgentContext>) -> Self {
+        Self { doors: house.rosters.count(), tokens: house.tokens.version(), by: by.clone() }
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.doors == other.doors && self.tokens == other.tokens && Arc::ptr_eq(&self.by, &other.by)
+    }
+}
+
+impl Admitted {
+    /// Somebody whom this generation just let in.
+    pub(crate) fn by(house: &House, agent: &Arc<AgentContext>) -> Self {
+        Self(Mutex::new(Some(As::now(house, agent))))
+    }
+
+    /// Somebody who was let in at a time of which nothing is known.
+    pub(crate) fn unknown() -> Self {
+        Self(Mutex::new(None))
+    }
+
+    /// The same as of another turn of theirs.
+    pub(crate) fn like(&self) -> Self {
+        Self(Mutex::new(self.get()))
+    }
+
+    fn get(&self) -> Option<As> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn put(&self, now: As) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+}
+
+/// The generation of an agent that holds now; why it serves nobody, where it does not.
+fn newest(house: &House, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
+    let snapshot = house.snapshot();
+    let state = snapshot.agents.get(&agent.id).map(|entry| &entry.state);
+    let why = match state {
+        Some(State::Ready(now)) => return Ok(now.clone()),
+        Some(state) => state.reason().unwrap_or_default(),
+        None => "it is not configured any more".into(),
+    };
+    Err(Lost::Said(format!("agent `{}` does not serve any more: {why}", agent.id)))
+}
+
+impl TurnContext {
+    /// The generation that holds now, where it is another than the turn's own; or why the turn
+    /// can't go on.
+    pub(crate) async fn still(&self, house: &House) -> Result<Option<Arc<AgentContext>>, Lost> {
+        let now = newest(house, &self.agent)?;
+        let (known, holds) = (self.admitted.get(), As::now(house, &now));
+        if !known.as_ref().is_some_and(|known| known.is(&holds)) {
+            self.may_talk(house, &now, known.as_ref()).await?;
+            self.admitted.put(holds);
+        }
+        let is_own = std::ptr::eq(&*now, self.agent.root());
+        Ok((!is_own).then_some(now))
+    }
+
+    /// Whether who began it may talk to the agent as it is now.
+    async fn may_talk(
+        &self,
+        house: &House,
+        now: &Arc<AgentContext>,
+        known: Option<&As>,
+    ) -> Result<(), Lost> {
+        // What a token allows is no part of a generation.
+        let by_token = self.principal.starts_with("api:");
+        if by_token && known.is_some_and(|known| known.tokens == house.tokens.version()) {
+            return Ok(());
+        }
+        if house.may_talk(now, &self.principal, &self.from.address).await? {
+            return Ok(());
+        }
+        Err(Lost::Said(format!(
+            "who asked may not talk to agent `{}` any more, so nothing more was done",
+            self.agent.id
+        )))
+    }
+
+    /// Puts a turn that was accepted a while ago under the generation that holds now; `settled`
+    /// is the one it would have.
+    pub(super) async fn begin_now(
+        &mut self,
+        house: &House,
+        settled: Arc<AgentContext>,
+    ) -> Result<(), Lost> {
+        let now = newest(house, &settled)?;
+        if !Arc::ptr_eq(&now, &self.agent) {
+            self.from = now.scope(&self.from.address);
+            self.files = now.workspace.files(&self.key, self.session, &house.world);
+            self.scope = house.written_scope(&now, &self.from, &self.key).await;
+            self.agent = now;
+        }
+        self.still(house).await.map(drop)
+    }
+}
+
+/// Ends a turn that runs as soon as it may not go on.
+pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: watch::Receiver<()>) {
+    loop {
+        if changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        let lost = match cx.still(&shop.house).await {
+            Ok(now) => shop.chain_under(&cx.agent, now.as_deref()).err(),
+            Err(Lost::Said(why)) => Some(why),
+            Err(Lost::Store(error)) => Some(error.to_string()),
+        };
+        if let Some(why) = lost {
+            return cx.live.give_up(why);
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// Looks what holds now, and notes it.
+    pub(super) async fn still(&mut self) -> Result<(), Broken> {
+        self.now = self.cx.still(&self.shop.house).await?;
+        Ok(())
+    }
+
+    /// What the turn may spend: the narrower of both.
+    pub(super) fn budget(&self) -> Budget {
+        let own = self.cx.agent.boundary.budget;
+        self.now.as_ref().map_or(own, |now| own.narrowed(&now.boundary.budget))
+    }
+
+    /// Waits until a call that is under way is not allowed any more, by whatever changed since
+    /// `changes` was last looked at.
+    pub(super) async fn taken_away(
+        &self,
+        mut changes: watch::Receiver<()>,
+        (tool, arguments): (&ToolRef, &Value),
+        around: &(dyn Surroundings + Sync),
+    ) -> Denial {
+        loop {
+            if changes.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            // Whoever watches the turn ends it where it can't go on at all.
+            if let Ok(Some(now)) = self.cx.still(&self.shop.house).await
+                && let Err(denial) = permits(&self.cx.agent, &now, (tool, arguments), around)
+            {
+                return denial;
+            }
+        }
+    }
+}
+
+/// Whether the generation that holds now allows a call that the turn's own allows.
+pub(super) fn permits(
+    own: &AgentContext,
+    now: &AgentContext,
+    (tool, arguments): (&ToolRef, &Value),
+    around: &dyn Surroundings,
+) -> Result<(), Denial> {
+    let name = tool.name();
+    if let Verdict::Out(rule) = now.tools().verdict(name) {
+        return Err(Denial::NotExposed { name: name.to_owned(), rule });
+    }
+    if matches!(tool, ToolRef::Own(_)) && now.toolbox.find(name).is_none() {
+        return Err(Denial::NotBuilt { name: name.to_owned() });
+    }
+    let call = CallFacts::new(arguments, around);
+    if let Err(refused) = now.boundary.rules.admit(name, &call) {
+        return Err(Denial::Rule { name: name.to_owned(), refused });
+    }
+    match less(own, now, name, arguments) {
+        Some(what) => Err(Denial::Changed { name: name.to_owned(), what }),
+        None => Ok(()),
+    }
+}
+
+/// What an agent has less of than the generation that a call would be made under, of all that
+/// the call touches.
+fn less(
+    own: &AgentContext,
+    now: &AgentContext,
+    name: &str,
+    arguments: &Value,
+) -> Option<&'static str> {
+    let effects = insula_domain::tool::find(name).map_or(&[][..], |tool| tool.effects);
+    let touches = |among: &[Effect]| effects.iter().any(|effect| among.contains(effect));
+    let concerns = |axis: &Axis| match axis {
+        Axis::Isolation => touches(PROGRAMS),
+        Axis::Files => touches(FILES),
+        Axis::Network | Axis::Secrets => touches(NETWORK),
+        Axis::Spawn => touches(&[Effect::Delegate]),
+        Axis::Send => touches(&[Effect::Send]),
+        // Judged for themselves, and to the letter.
+        Axis::Tools | Axis::Budget | Axis::Approvals => false,
+    };
+    if let Some(axis) = own.boundary.beyond(&now.boundary).find(concerns) {
+        return Some(axis.as_str());
+    }
+    let root = own.root();
+    let is_gone = |name: &str| root.skills.get(name).is_some() && now.skills.get(name).is_none();
+    let differs = [
+        ("sandbox", touches(PROGRAMS) && root.programs != now.programs),
+        ("workspace", touches(FILES) && root.workspace.path != now.workspace.path),
+        ("memory", touches(MEMORY) && !remembers_alike(root, now)),
+        ("web", name == "web_search" && root.search != now.search),
+        (
+            "skills",
+            touches(SKILLS) && arguments.get("name").and_then(Value::as_str).is_some_and(is_gone),
+        ),
+    ];
+    differs.into_iter().find(|(_, differs)| *differs).map(|(what, _)| what)
+}
+
+/// Whether two generations remember the same in the same places.
+fn remembers_alike(own: &AgentContext, now: &AgentContext) -> bool {
+    let written = |agent: &AgentContext| -> Vec<(Box<str>, Value)> {
+        let settings = agent.config.settings.iter();
+        let memory = settings.filter(|it| &*it.path == "memory" || it.path.starts_with("memory."));
+        memory.map(|it| (it.path.clone(), it.value.clone())).collect()
+    };
+    own.memory.is_some() == now.memory.is_some()
+        && own.conversations == now.conversations
+        && written(own) == written(now)
+}
