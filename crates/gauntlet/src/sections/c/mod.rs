@@ -2,7 +2,10 @@
 
 mod approvals;
 mod bots;
+mod counters;
+mod crowd;
 mod hooks;
+mod joins;
 mod pages;
 mod pairing;
 mod routing;
@@ -32,6 +35,10 @@ pub const SECTION: Section = Section {
         Row { id: "C11", what: "somebody who is no admin approves" },
         Row { id: "C12", what: "B has no allow-list while A allows everyone" },
         Row { id: "C13", what: "pages of other sites, tokens in addresses" },
+        Row { id: "C20", what: "one token, or nobody, holds every connection and all memory" },
+        Row { id: "C21", what: "numbers that tell how much others do" },
+        Row { id: "C22", what: "a request that joins a turn under way" },
+        Row { id: "C23", what: "audit chains after a power cut, with `durability: process`" },
     ],
     scenes: &[
         Scene {
@@ -43,6 +50,11 @@ pub const SECTION: Section = Section {
             name: "tokens, webhooks and pages",
             raise: scene::door,
             attempts: &[tokens::ATTEMPTS, streams::ATTEMPTS, pages::ATTEMPTS, hooks::ATTEMPTS],
+        },
+        Scene {
+            name: "crowds and counters",
+            raise: crowd::crowded,
+            attempts: &[crowd::ATTEMPTS, counters::ATTEMPTS, joins::ATTEMPTS],
         },
     ],
 };
