@@ -1,7 +1,7 @@
 //! The daemon: opens the house, serves, follows edits and signals, and ends in order.
 
 use crate::failure::Failure;
-use crate::reach::{Occupied, Running, occupied};
+use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_adapters::Makers;
@@ -15,7 +15,7 @@ use insula_runtime::turn::Engine;
 use insula_runtime::watch::{ConfigWatch, Method};
 use insula_runtime::{Actor, Home, House, RuntimeError};
 use insula_vault::Secret;
-use insula_world::{Listener, World};
+use insula_world::{Listener, LocalDoor, World};
 use serde_json::json;
 use std::sync::Arc;
 use std::time::Duration;
@@ -78,7 +78,9 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let admin = AdminToken::generate(&setting.world);
     house.conceal(Secret::new(admin.reveal())).await;
     home.write(&home.admin_token_file(), admin.reveal().as_bytes(), Mode::Private)?;
-    let about = json!({ "pid": listening.pid, "listen": address.to_string() });
+    let door = local_door(&home);
+    let socket = door.as_ref().map(|_| SOCKET);
+    let about = json!({ "pid": listening.pid, "listen": address.to_string(), "socket": socket });
     home.write(&home.daemon_file(), about.to_string().as_bytes(), Mode::Private)?;
     welcome(&house, &listening, is_new, &setting, options.follow);
     if !address.ip().is_loopback() {
@@ -103,6 +105,10 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         platforms,
     };
     let router = insula_http::router(surface);
+    let commands = door.map(|door| {
+        let (router, world) = (router.clone(), setting.world.clone());
+        tokio::spawn(insula_http::serve_local(door, router, world, stop.clone()))
+    });
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
     let talking = {
@@ -125,8 +131,15 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     stop.cancel();
     // Streams of events have no end of their own to wait for.
     house.registry.hub.close();
+    let served = async {
+        let served = server.await.is_ok();
+        match commands {
+            Some(commands) => commands.await.is_ok() && served,
+            None => served,
+        }
+    };
     let drained = tokio::select! {
-        result = server => result.is_ok(),
+        drained = served => drained,
         () = setting.world.clock.sleep(DRAIN) => false,
     };
     if !drained {
@@ -136,6 +149,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let _ = tokio::join!(tidy, follow, talking);
     engine.settle().await;
     home.remove(&home.daemon_file())?;
+    home.remove(&home.run().join(SOCKET))?;
     home.remove(&home.admin_token_file())?;
     house.close().await?;
     tracing::info!("stopped");
@@ -160,7 +174,16 @@ fn furnish(home: &Home) -> Result<bool, Failure> {
     Ok(true)
 }
 
-fn already_running(home: &Home, Running { pid, listen }: Running) -> Failure {
+/// The door of the command line. Where there can be none, commands go by the listener.
+fn local_door(home: &Home) -> Option<LocalDoor> {
+    let door = LocalDoor::open(&home.run(), SOCKET);
+    let told = |error: &std::io::Error| {
+        tracing::warn!(%error, "commands have no socket of their own here and share the listener with everybody");
+    };
+    door.inspect_err(told).ok()
+}
+
+fn already_running(home: &Home, Running { pid, listen, .. }: Running) -> Failure {
     Failure::Failed(format!(
         "another daemon (pid {pid}, at {listen}) already works in {}; stop it, or use another --home",
         home.root().display()

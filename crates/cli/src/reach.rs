@@ -11,7 +11,7 @@ use insula_http::{AdminToken, Platforms, Surface};
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
 use insula_runtime::{Home, HomeLock, House};
-use insula_world::World;
+use insula_world::{LocalPath, World};
 use serde::Deserialize;
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -26,13 +26,63 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Largest answer taken in: the list of 100,000 agents fits.
 const ANSWER_BYTES_MAX: usize = 256 * 1024 * 1024;
 
+/// What the socket of the command line is called, in the folder `run` of the home.
+pub const SOCKET: &str = "cli.sock";
+
 /// What a running daemon says of itself in `run/daemon.json`.
-#[derive(Debug, Clone, Copy, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub struct Running {
     /// Its process id.
     pub pid: u32,
     /// Where it listens.
     pub listen: SocketAddr,
+    /// The socket of the command line beside the file, where it has one.
+    pub socket: Option<String>,
+}
+
+impl Running {
+    /// The way in by its own socket.
+    fn local(&self, home: &Home) -> Result<Option<LocalPath>, Failure> {
+        let path = self.socket.as_deref().map(|name| LocalPath::new(&home.run(), name));
+        Ok(path.transpose()?)
+    }
+
+    /// Whether it answers.
+    async fn answers(&self, home: &Home, world: &World) -> bool {
+        match self.local(home) {
+            Ok(Some(path)) => path.answers().await,
+            Ok(None) => world.network.connect(self.listen).await.is_ok(),
+            Err(_) => false,
+        }
+    }
+}
+
+/// A way to a daemon for requests to it.
+#[derive(Clone)]
+pub struct Line {
+    /// What requests are made with.
+    pub client: reqwest::Client,
+    /// What comes before the path of each.
+    pub base: String,
+    /// Keeps the way to the socket open.
+    _local: Option<Arc<LocalPath>>,
+}
+
+impl Line {
+    /// By the daemon's own socket, which no load on its listener can block; by the listener where
+    /// it has none.
+    pub fn to(home: &Home, running: &Running) -> Result<Self, Failure> {
+        let local = running.local(home)?.map(Arc::new);
+        // A connection that idles at a prompt is closed by the time it is needed.
+        let mut client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+        let mut base = format!("http://{}", running.listen);
+        if let Some(local) = &local {
+            client = client.unix_socket(local.as_path());
+            base = "http://localhost".to_owned();
+        }
+        let client = client.build().map_err(|error| Failure::Failed(error.to_string()))?;
+        Ok(Self { client, base, _local: local })
+    }
 }
 
 /// Whether a daemon has the home.
@@ -63,7 +113,7 @@ pub async fn occupied(home: &Home, world: &World) -> Result<Occupied, Failure> {
         let running = running.and_then(|text| serde_json::from_str::<Running>(&text).ok());
         // Nobody listens while a daemon drains, nor where the file is a dead one's.
         if let Some(running) = running
-            && world.network.connect(running.listen).await.is_ok()
+            && running.answers(home, world).await
         {
             return Ok(Occupied::Daemon(running));
         }
@@ -79,8 +129,8 @@ pub async fn occupied(home: &Home, world: &World) -> Result<Occupied, Failure> {
 
 /// A way to the API.
 pub enum Reach {
-    /// Over the daemon's listener.
-    Daemon { client: reqwest::Client, running: Running, token: String },
+    /// Over the daemon's socket, or its listener.
+    Daemon { line: Line, running: Running, token: String },
     /// In this process.
     Here { router: Router, house: Arc<House>, token: AdminToken },
 }
@@ -92,11 +142,8 @@ impl Reach {
         match occupied(home, world).await? {
             Occupied::Daemon(running) => {
                 let token = home.read(&home.admin_token_file())?.unwrap_or_default();
-                // A connection that idles at a prompt is closed by the time it is needed.
-                let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
-                let client = client.build();
-                let client = client.map_err(|error| Failure::Failed(error.to_string()))?;
-                Ok(Self::Daemon { client, running, token: token.trim().to_owned() })
+                let line = Line::to(home, &running)?;
+                Ok(Self::Daemon { line, running, token: token.trim().to_owned() })
             }
             Occupied::Free(lock) => {
                 let env = setting.environment.variables.clone();
@@ -150,17 +197,17 @@ impl Reach {
 
     /// Begins something whose answer comes piece by piece. Only a daemon can.
     pub async fn stream(&self, path: &str, body: Value) -> Result<reqwest::Response, Failure> {
-        let Self::Daemon { client, running, token } = self else {
+        let Self::Daemon { line, running, token } = self else {
             return Err(Failure::Failed(NO_DAEMON.to_owned()));
         };
-        let url = format!("http://{}{path}", running.listen);
-        let request = client.post(url).bearer_auth(token).json(&body);
-        let response = request.send().await.map_err(|error| silent(*running, &error))?;
+        let url = format!("{}{path}", line.base);
+        let request = line.client.post(url).bearer_auth(token).json(&body);
+        let response = request.send().await.map_err(|error| silent(running, &error))?;
         if response.status().is_success() {
             return Ok(response);
         }
         let status = response.status();
-        let bytes = response.bytes().await.map_err(|error| silent(*running, &error))?;
+        let bytes = response.bytes().await.map_err(|error| silent(running, &error))?;
         answer(status, &bytes).and(Err(Failure::Failed(format!("the daemon answered {status}"))))
     }
 
@@ -202,13 +249,13 @@ impl Reach {
         body: Option<Value>,
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
         let (status, bytes) = match self {
-            Self::Daemon { client, running, token } => {
-                let url = format!("http://{}{path}", running.listen);
-                let mut request = client.request(method, url).bearer_auth(token);
+            Self::Daemon { line, running, token } => {
+                let url = format!("{}{path}", line.base);
+                let mut request = line.client.request(method, url).bearer_auth(token);
                 if let Some(body) = &body {
                     request = request.json(body);
                 }
-                let failed = |error: reqwest::Error| silent(*running, &error);
+                let failed = |error: reqwest::Error| silent(running, &error);
                 let response = request.send().await.map_err(failed)?;
                 let status = response.status();
                 (status, response.bytes().await.map_err(failed)?)
@@ -235,8 +282,8 @@ impl Reach {
 pub const NO_DAEMON: &str =
     "no daemon runs in this home, and turns need one; start it with `insula up`";
 
-fn silent(running: Running, error: &reqwest::Error) -> Failure {
-    let Running { pid, listen } = running;
+fn silent(running: &Running, error: &reqwest::Error) -> Failure {
+    let Running { pid, listen, .. } = running;
     Failure::Failed(format!("the daemon (pid {pid}) at {listen} does not answer: {error}"))
 }
 

@@ -4,6 +4,7 @@ use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
+use crate::numbers::{Number, Numbers};
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
@@ -28,15 +29,17 @@ pub struct ApprovalView {
     rule: String,
     /// Who began the turn.
     asked_by: String,
-    session: i64,
-    turn: i64,
+    #[schema(value_type = Object)]
+    session: Number,
+    #[schema(value_type = Object)]
+    turn: Number,
     asked_at: String,
     /// When silence becomes a no.
     expires_at: String,
 }
 
 impl ApprovalView {
-    fn of(agent: &AgentId, approval: Approval) -> Self {
+    fn of(agent: &AgentId, numbers: &Numbers, approval: Approval) -> Self {
         Self {
             id: approval.id.into(),
             agent: agent.to_string(),
@@ -44,8 +47,8 @@ impl ApprovalView {
             what: approval.what,
             rule: approval.rule.into(),
             asked_by: approval.principal.into(),
-            session: approval.session.0,
-            turn: approval.turn.0,
+            session: numbers.session(approval.session),
+            turn: numbers.turn(approval.turn),
             asked_at: approval.asked_at.to_string(),
             expires_at: approval.expires_at.to_string(),
         }
@@ -109,12 +112,14 @@ impl From<AnswerError> for ApiError {
 /// What waits at an agent.
 pub(crate) async fn waiting(
     surface: &Surface,
+    caller: &Caller,
     agent: &AgentContext,
 ) -> Result<Vec<ApprovalView>, ApiError> {
     // Without a daemon no turn runs, so nothing waits.
     let Some(engine) = &surface.engine else { return Ok(Vec::new()) };
     let waiting = engine.approvals().list(agent).await?;
-    Ok(waiting.into_iter().map(|it| ApprovalView::of(&agent.id, it)).collect())
+    let numbers = Numbers::of(caller, &agent.store);
+    Ok(waiting.into_iter().map(|it| ApprovalView::of(&agent.id, &numbers, it)).collect())
 }
 
 /// What waits for an answer at one agent, the oldest first.
@@ -122,15 +127,19 @@ pub(crate) async fn waiting(
     responses((status = 200, body = [ApprovalView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn list(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
 ) -> Result<Json<Vec<ApprovalView>>, ApiError> {
     let agent = kept(&surface, &id)?;
-    Ok(Json(waiting(&surface, &agent).await?))
+    Ok(Json(waiting(&surface, &caller, &agent).await?))
 }
 
 /// What waits for an answer at any agent.
 #[utoipa::path(get, path = "/api/approvals", responses((status = 200, body = [ApprovalView])), security(("token" = [])))]
-pub async fn list_all(State(surface): State<Surface>) -> Result<Json<Vec<ApprovalView>>, ApiError> {
+pub async fn list_all(
+    State(surface): State<Surface>,
+    caller: Caller,
+) -> Result<Json<Vec<ApprovalView>>, ApiError> {
     let mut all = Vec::new();
     let Some(engine) = &surface.engine else { return Ok(Json(all)) };
     let asking = engine.approvals().asking();
@@ -139,7 +148,7 @@ pub async fn list_all(State(surface): State<Surface>) -> Result<Json<Vec<Approva
     for id in asking {
         let context = snapshot.agents.get(&id).and_then(|entry| entry.state.context());
         if let Some(agent) = context {
-            all.extend(waiting(&surface, agent).await?);
+            all.extend(waiting(&surface, &caller, agent).await?);
         }
     }
     Ok(Json(all))

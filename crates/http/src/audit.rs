@@ -1,8 +1,10 @@
 //! Audit chains: read and verify, the daemon's and each agent's.
 
 use crate::Surface;
+use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::Id;
+use crate::numbers::Numbers;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
@@ -41,10 +43,11 @@ pub struct RecordView {
     mac: String,
 }
 
-impl From<AuditRecord> for RecordView {
-    fn from(record: AuditRecord) -> Self {
-        let content =
+impl RecordView {
+    fn of(numbers: &Numbers, record: AuditRecord) -> Self {
+        let mut content =
             record.content.map(|text| serde_json::from_str(&text).unwrap_or(Value::String(text)));
+        content.iter_mut().for_each(|content| numbers.details(content));
         Self {
             seq: record.seq.0,
             at: record.at.to_string(),
@@ -65,25 +68,27 @@ pub struct ReportView {
     broken_at: Option<u64>,
     reason: Option<String>,
     erased: u64,
+    /// How many records were lost with the power before they were on the disk.
+    lost: u64,
 }
 
 impl From<Result<AuditReport, StoreError>> for ReportView {
     /// A chain that can't be read is not intact, and says why like any other.
     fn from(report: Result<AuditReport, StoreError>) -> Self {
         match report {
-            Ok(AuditReport { ok, records, erased, broken_at, reason }) => {
-                Self { ok, records, broken_at, reason, erased }
+            Ok(AuditReport { ok, records, erased, broken_at, reason, lost }) => {
+                Self { ok, records, broken_at, reason, erased, lost }
             }
             Err(error) => {
                 let reason = Some(error.to_string());
-                Self { ok: false, records: 0, broken_at: Some(1), reason, erased: 0 }
+                Self { ok: false, records: 0, broken_at: Some(1), reason, erased: 0, lost: 0 }
             }
         }
     }
 }
 
-fn views(records: Vec<AuditRecord>) -> Json<Vec<RecordView>> {
-    Json(records.into_iter().map(RecordView::from).collect())
+fn views(numbers: &Numbers, records: Vec<AuditRecord>) -> Json<Vec<RecordView>> {
+    Json(records.into_iter().map(|record| RecordView::of(numbers, record)).collect())
 }
 
 /// The daemon's chain.
@@ -95,10 +100,14 @@ pub async fn daemon(
     let Query(page) = page?;
     let store = surface.house.store.daemon();
     let limit = page.limit.unwrap_or(PAGE);
-    Ok(views(match page.after {
-        Some(after) => store.audit_after(Seq(after), limit).await?,
-        None => store.audit_tail(limit).await?,
-    }))
+    // Only the admin gets here.
+    Ok(views(
+        &Numbers::Plain,
+        match page.after {
+            Some(after) => store.audit_after(Seq(after), limit).await?,
+            None => store.audit_tail(limit).await?,
+        },
+    ))
 }
 
 /// Whether the daemon's chain is intact.
@@ -132,16 +141,20 @@ pub async fn chains(State(surface): State<Surface>) -> Json<Vec<String>> {
     responses((status = 200, body = [RecordView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn agent(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
     page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<RecordView>>, ApiError> {
     let Query(page) = page?;
     let store = store(&surface, &id)?;
     let limit = page.limit.unwrap_or(PAGE);
-    Ok(views(match page.after {
-        Some(after) => store.audit_after(Seq(after), limit).await?,
-        None => store.audit_tail(limit).await?,
-    }))
+    Ok(views(
+        &Numbers::of(&caller, &store),
+        match page.after {
+            Some(after) => store.audit_after(Seq(after), limit).await?,
+            None => store.audit_tail(limit).await?,
+        },
+    ))
 }
 
 /// Whether an agent's chain is intact.

@@ -4,6 +4,7 @@
 use crate::Surface;
 use crate::error::{ApiError, shaped};
 use crate::id::Id;
+use crate::places::{Holder, NoPlace, Seat};
 use crate::system::Listening;
 use axum::extract::{FromRequestParts, MatchedPath, Request, State};
 use axum::http::request::Parts;
@@ -114,6 +115,14 @@ impl Caller {
         })
     }
 
+    /// Whose its connections are.
+    pub fn holder(&self) -> Holder {
+        match self {
+            Self::Local => Holder::Admin,
+            Self::Token(token) => Holder::Token((*token.id).into()),
+        }
+    }
+
     /// How records of conversations name it.
     pub fn principal(&self) -> String {
         self.actor().to_string()
@@ -166,6 +175,25 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     }
 }
 
+/// Counts a request for whoever asks. Who holds as much as one may is refused before anything of
+/// the request is read.
+pub async fn count_in(State(surface): State<Surface>, request: Request, next: Next) -> Response {
+    let Some(seat) = request.extensions().get::<Seat>() else { return next.run(request).await };
+    let caller = Caller::of(&surface, request.headers());
+    match seat.begin(&caller.map_or(Holder::Nobody, |caller| caller.holder())) {
+        Ok(()) => next.run(request).await,
+        Err(why) => no_place(request.uri().path(), &why),
+    }
+}
+
+/// What is said to somebody for whom there is no place.
+pub fn no_place(path: &str, why: &NoPlace) -> Response {
+    let mut answer = shaped(path, why.into());
+    // What is left of the request is nobody's next one.
+    answer.headers_mut().insert(header::CONNECTION, header::HeaderValue::from_static("close"));
+    answer
+}
+
 /// Lets the admin through everywhere, and a token where it covers what is asked. To a token,
 /// an agent of somebody else's is one that does not exist, before anything else is looked at.
 pub async fn require_token(
@@ -191,7 +219,13 @@ pub async fn require_token(
     };
     match AgentId::new(&id).ok().filter(|id| token.agents.contains(id)) {
         None => ApiError::no_agent(&id).into_response(),
-        Some(id) if token.allows(&id, verb) => next.run(request).await,
+        Some(id) if token.allows(&id, verb) => {
+            let seat = request.extensions().get::<Seat>();
+            match seat.map_or(Ok(()), |seat| seat.about(&id)) {
+                Ok(()) => next.run(request).await,
+                Err(why) => no_place(request.uri().path(), &why),
+            }
+        }
         Some(_) => {
             let message = format!("this token lacks the verb `{}`", verb.as_str());
             ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()

@@ -3,6 +3,8 @@
 
 use crate::Surface;
 use crate::error::{ApiError, ErrorBody, not_found};
+use crate::places::{Holder, Seat};
+use axum::Extension;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{OriginalUri, Query, State};
@@ -15,7 +17,7 @@ use insula_runtime::{House, State as Serving};
 use insula_runtime::tokens::{Token, Verb};
 use insula_runtime::turn::Engine;
 use insula_runtime::turn::desk::text_of;
-use insula_store::{Message as Kept, Part, Role, SessionRef, StoreError, Window};
+use insula_store::{Counted, Message as Kept, Part, Role, SessionRef, StoreError, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,6 +67,7 @@ pub async fn socket(
     OriginalUri(uri): OriginalUri,
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
+    seat: Option<Extension<Seat>>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Response {
     let upgrade = match upgrade {
@@ -99,13 +102,15 @@ pub async fn socket(
         Some(Some(token)) => Some(token),
         None => None,
     };
+    let seat = seat.map(|Extension(seat)| seat);
+    seat.iter().for_each(Seat::keep);
     upgrade
         .protocols([PROTOCOL])
         .max_message_size(FRAME_BYTES_MAX)
         .max_frame_size(FRAME_BYTES_MAX)
         .max_write_buffer_size(UNSENT_BYTES_MAX)
         .on_upgrade(move |socket| async move {
-            let mut page = Page { socket, house, engine };
+            let mut page = Page { socket, house, engine, seat };
             let (code, why) = page.visit(&hub, token).await;
             page.close(code, why).await;
         })
@@ -196,6 +201,7 @@ async fn spoken(
         return Ok(Vec::new());
     };
     let kept = agent.store.messages_tail(session.id, PAST).await?;
+    let session = agent.store.seals().seal(Counted::Session, session.id.0);
     let spoken = kept.iter().filter_map(|message| {
         let text = text_of(&message.parts);
         let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
@@ -205,7 +211,7 @@ async fn spoken(
             _ => return None,
         };
         let text = engine.map_or_else(|| text.clone(), |engine| engine.told(&agent, text.clone()));
-        let id = format!("{}-{}", session.id.0, message.seq.0).into();
+        let id = format!("{session}-{}", message.seq.0).into();
         (!text.is_empty() && text.trim() != SILENT).then_some(Spoken { id, user, text })
     });
     Ok(spoken.collect())
@@ -221,6 +227,8 @@ struct Page {
     socket: WebSocket,
     house: Arc<House>,
     engine: Option<Engine>,
+    /// The place of its connection, for as long as the page is there.
+    seat: Option<Seat>,
 }
 
 /// What happened first.
@@ -244,6 +252,10 @@ impl Page {
                 Err(why) => return why,
             },
         };
+        let holder = Holder::Token((*token.id).into());
+        if self.seat.as_ref().is_some_and(|seat| seat.begin(&holder).is_err()) {
+            return (AGAIN_LATER, "this token has too many connections; try again later");
+        }
         let mut tokens = self.house.tokens.changes();
         let mut changes = self.house.registry.changes();
         let mut forgotten = self.house.forgotten.changes();

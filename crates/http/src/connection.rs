@@ -4,6 +4,8 @@
 //! the daemon stops, a connection with a request under way is left to finish it; one that is
 //! silent, or has sent half a request, is closed at once.
 
+use crate::bodies::Bodies;
+use crate::places::Seat;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
@@ -33,7 +35,7 @@ const BODY_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// How much of a head is read before the connection is given up. Above what a middleware
 /// refuses with words, so that a reader of errors gets those.
-const HEAD_LEN_MAX: usize = 256 * 1024;
+const HEAD_LEN_MAX: usize = 64 * 1024;
 
 /// How long the last bytes of an answer may take to leave when the daemon stops.
 const FLUSH_TIME: Duration = Duration::from_millis(100);
@@ -48,20 +50,39 @@ pub struct Endless;
 #[error("the body took longer than {} s", BODY_TIME_MAX.as_secs())]
 pub struct TooSlow;
 
+/// The place of a connection, and what the bodies of its requests count for.
+pub struct At {
+    /// Its place.
+    pub seat: Seat,
+    /// What bodies take up.
+    pub bodies: Arc<Bodies>,
+}
+
 /// Serves one connection to its end.
-pub async fn serve(stream: Box<dyn Stream>, router: Router, world: World, stop: CancellationToken) {
-    let underway = Underway::default();
+pub async fn serve(
+    stream: Box<dyn Stream>,
+    at: At,
+    router: Router,
+    world: World,
+    stop: CancellationToken,
+) {
+    let At { seat, bodies } = at;
+    let underway = Underway { flag: Arc::default(), seat: seat.clone() };
+    // Websockets hold the place on; this connection's own hold on it ends with it.
+    let place = seat.clone();
     let clock = world.clock;
     let answering = {
         let (underway, clock) = (underway.clone(), clock.clone());
         move |request: Request<Incoming>| {
             let (mut router, underway) = (router.clone(), underway.clone());
-            let request = request.map(|body| {
+            let mut request = request.map(|body| {
                 Body::new(
                     Asked { body, underway: underway.clone(), clock: clock.clone(), late: None }
                         .begun(),
                 )
             });
+            request.extensions_mut().insert(seat.clone());
+            request.extensions_mut().insert(bodies.clone());
             async move {
                 let Ok(response) = router.call(request).await;
                 if response.extensions().get::<Endless>().is_some() {
@@ -81,6 +102,8 @@ pub async fn serve(stream: Box<dyn Stream>, router: Router, world: World, stop: 
     // How a connection ends is its client's affair: cut off, timed out, or in order.
     tokio::select! {
         _ = connection.as_mut() => return,
+        // Somebody else needs it, and nothing is asked on it.
+        () = place.lost() => return,
         () = stop.cancelled() => {}
     }
     connection.as_mut().graceful_shutdown();
@@ -95,16 +118,19 @@ pub async fn serve(stream: Box<dyn Stream>, router: Router, world: World, stop: 
 }
 
 /// Whether a whole request has come whose answer is not sent. A connection has one at a time.
-#[derive(Clone, Default)]
-struct Underway(Arc<AtomicBool>);
+#[derive(Clone)]
+struct Underway {
+    flag: Arc<AtomicBool>,
+    seat: Seat,
+}
 
 impl Underway {
     fn set(&self, underway: bool) {
-        self.0.store(underway, Ordering::Relaxed);
+        self.flag.store(underway, Ordering::Relaxed);
     }
 
     fn get(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.flag.load(Ordering::Relaxed)
     }
 }
 
@@ -175,6 +201,7 @@ struct Sent(Underway);
 impl Drop for Sent {
     fn drop(&mut self) {
         self.0.set(false);
+        self.0.seat.rest();
     }
 }
 

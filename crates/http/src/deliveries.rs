@@ -4,6 +4,7 @@ use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
+use crate::numbers::{Number, Numbers};
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -20,7 +21,8 @@ const PAGE: usize = 100;
 /// Something that is to be sent and was not.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct DeliveryView {
-    id: i64,
+    #[schema(value_type = Object)]
+    id: Number,
     agent: String,
     /// `waiting`, `sending`, `uncertain` (it may have arrived, and is sent again), `held` (it
     /// may have arrived; an operator decides) or `failed`.
@@ -32,8 +34,10 @@ pub struct DeliveryView {
     account: String,
     chat: String,
     topic: Option<String>,
-    session: Option<i64>,
-    turn: Option<i64>,
+    #[schema(value_type = Option<Object>)]
+    session: Option<Number>,
+    #[schema(value_type = Option<Object>)]
+    turn: Option<Number>,
     /// How many messages of it the platform took.
     parts_sent: usize,
     /// How often it was tried in vain.
@@ -45,10 +49,10 @@ pub struct DeliveryView {
 }
 
 impl DeliveryView {
-    fn of(agent: &AgentContext, delivery: Delivery) -> Self {
+    fn of(agent: &AgentContext, numbers: &Numbers, delivery: Delivery) -> Self {
         let lane = delivery.to.lane;
         Self {
-            id: delivery.id.0,
+            id: numbers.delivery(delivery.id),
             agent: agent.id.to_string(),
             state: delivery.state.as_str(),
             why: delivery.why,
@@ -56,8 +60,8 @@ impl DeliveryView {
             account: lane.account.into(),
             chat: lane.chat.into(),
             topic: delivery.to.topic.map(Into::into),
-            session: delivery.session.map(|session| session.0),
-            turn: delivery.turn.map(|turn| turn.0),
+            session: delivery.session.map(|session| numbers.session(session)),
+            turn: delivery.turn.map(|turn| numbers.turn(turn)),
             parts_sent: delivery.sent.len(),
             // What is in doubt was tried, and did not say whether that was in vain.
             attempts: delivery.attempts.max(delivery.doubts),
@@ -73,7 +77,7 @@ impl DeliveryView {
 #[serde(deny_unknown_fields)]
 pub struct Page {
     /// Only what was queued before this one.
-    before: Option<i64>,
+    before: Option<String>,
     /// At most so many.
     limit: Option<usize>,
 }
@@ -83,26 +87,39 @@ pub struct Page {
     responses((status = 200, body = [DeliveryView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn list(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
     page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<DeliveryView>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(page) = page.map_err(|rejected| ApiError::invalid(rejected.body_text()))?;
     let limit = page.limit.unwrap_or(PAGE);
-    let found = agent.store.deliveries(page.before.map(DeliveryId), limit).await?;
-    Ok(Json(found.into_iter().map(|delivery| DeliveryView::of(&agent, delivery)).collect()))
+    let numbers = Numbers::of(&caller, &agent.store);
+    let before = page.before.as_deref().map(|before| read(&numbers, before)).transpose()?;
+    let found = agent.store.deliveries(before, limit).await?;
+    let views = found.into_iter().map(|delivery| DeliveryView::of(&agent, &numbers, delivery));
+    Ok(Json(views.collect()))
 }
 
 type Named = Result<Path<(String, String)>, PathRejection>;
 
-fn named(surface: &Surface, path: Named) -> Result<(Arc<AgentContext>, DeliveryId), ApiError> {
+fn named(
+    surface: &Surface,
+    caller: &Caller,
+    path: Named,
+) -> Result<(Arc<AgentContext>, DeliveryId), ApiError> {
     let Path((id, delivery)) = path.map_err(|_| ApiError::no_agent("\u{fffd}"))?;
     let agent = kept(surface, &id)?;
-    let number = delivery.parse().map_err(|_| {
+    let id = read(&Numbers::of(caller, &agent.store), &delivery)?;
+    Ok((agent, id))
+}
+
+/// The delivery that a caller names.
+fn read(numbers: &Numbers, delivery: &str) -> Result<DeliveryId, ApiError> {
+    numbers.read_delivery(delivery).ok_or_else(|| {
         let message = format!("`{}` is no number of a delivery", delivery.escape_debug());
         ApiError::invalid(message)
-    })?;
-    Ok((agent, DeliveryId(number)))
+    })
 }
 
 fn decided(done: Result<(), StoreError>) -> Result<StatusCode, ApiError> {
@@ -125,7 +142,7 @@ pub async fn resend(
     caller: Caller,
     path: Named,
 ) -> Result<StatusCode, ApiError> {
-    let (agent, id) = named(&surface, path)?;
+    let (agent, id) = named(&surface, &caller, path)?;
     decided(surface.house.resend_delivery(&agent, id, &caller.actor()).await)
 }
 
@@ -138,6 +155,6 @@ pub async fn discard(
     caller: Caller,
     path: Named,
 ) -> Result<StatusCode, ApiError> {
-    let (agent, id) = named(&surface, path)?;
+    let (agent, id) = named(&surface, &caller, path)?;
     decided(surface.house.drop_delivery(&agent, id, &caller.actor()).await)
 }

@@ -1,8 +1,10 @@
 //! Errors as answers: a status, what happened, and what to do.
 
 use crate::auth::Stranger;
+use crate::bodies::Over;
 use crate::connection::TooSlow;
 use crate::limits::BODY_LEN_MAX;
+use crate::places::NoPlace;
 use crate::system::keep_findings_of;
 use crate::v1::OpenAiError;
 use axum::Json;
@@ -18,6 +20,12 @@ use insula_store::StoreError;
 use insula_vault::VaultError;
 use serde::Serialize;
 use utoipa::ToSchema;
+
+/// What is refused because there is not enough of something at the moment.
+const SCARCE: [&str; 2] = ["too_many_connections", "too_many_bodies"];
+
+/// When to ask again for it.
+const RETRY_SECONDS: &str = "1";
 
 /// What went wrong.
 #[derive(Debug, Serialize, ToSchema)]
@@ -62,6 +70,11 @@ impl ApiError {
     pub fn body_too_large() -> Self {
         let message = format!("the body is longer than {BODY_LEN_MAX} bytes");
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", message)
+    }
+
+    /// The body took too long.
+    pub fn body_too_slow(why: impl std::fmt::Display) -> Self {
+        Self::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", why.to_string())
     }
 
     /// There is no engine here: a command looks at a home in which no daemon runs.
@@ -136,11 +149,7 @@ impl From<JsonRejection> for ApiError {
             }
             _ if status == StatusCode::PAYLOAD_TOO_LARGE => return Self::body_too_large(),
             other if is_too_slow(other) => {
-                return Self::new(
-                    StatusCode::REQUEST_TIMEOUT,
-                    "body_too_slow",
-                    TooSlow.to_string(),
-                );
+                return Self::body_too_slow(TooSlow);
             }
             _ => "the body could not be read".to_owned(),
         };
@@ -165,6 +174,26 @@ fn is_too_slow(rejection: &JsonRejection) -> bool {
     false
 }
 
+impl From<&NoPlace> for ApiError {
+    fn from(why: &NoPlace) -> Self {
+        let status = match why {
+            NoPlace::OfToken | NoPlace::OfAgent => StatusCode::TOO_MANY_REQUESTS,
+            NoPlace::AtAll => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, "too_many_connections", why.to_string())
+    }
+}
+
+impl From<Over> for ApiError {
+    fn from(why: Over) -> Self {
+        let status = match why {
+            Over::OfHolder => StatusCode::TOO_MANY_REQUESTS,
+            Over::AtAll => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, "too_many_bodies", why.to_string())
+    }
+}
+
 impl From<QueryRejection> for ApiError {
     fn from(rejection: QueryRejection) -> Self {
         let inner = std::error::Error::source(&rejection).map(ToString::to_string);
@@ -174,9 +203,13 @@ impl From<QueryRejection> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
+        let is_scarce = SCARCE.contains(&self.body.error.code);
         let answer = (self.status, Json(self.body));
         if self.status == StatusCode::UNAUTHORIZED {
             return ([(header::WWW_AUTHENTICATE, "Bearer")], answer).into_response();
+        }
+        if is_scarce {
+            return ([(header::RETRY_AFTER, RETRY_SECONDS)], answer).into_response();
         }
         answer.into_response()
     }

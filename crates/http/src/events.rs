@@ -5,6 +5,7 @@ use crate::auth::Caller;
 use crate::connection::Endless;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::Id;
+use crate::numbers::{Number, Numbers};
 use axum::body::Body;
 use axum::extract::State;
 use axum::http::header;
@@ -15,7 +16,7 @@ use insula_domain::AgentId;
 use insula_runtime::events::AgentEvent;
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{ChildAct, TurnEnd, TurnEvent};
-use insula_store::{Cut, TurnId, Usage};
+use insula_store::{Cut, Usage};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 use std::time::Duration;
@@ -52,11 +53,11 @@ impl Stream {
 }
 
 /// One event of a turn as a frame, with the turn it is of.
-pub fn frame(of: Option<(&str, TurnId)>, event: &TurnEvent) -> String {
+pub fn frame(of: Option<(&str, &Number)>, event: &TurnEvent) -> String {
     let (kind, mut data) = described(event);
     if let Some((session, turn)) = of {
         data["session"] = session.into();
-        data["turn"] = turn.0.into();
+        data["turn"] = turn.clone().into();
     }
     format!("event: {kind}\ndata: {data}\n\n")
 }
@@ -150,21 +151,22 @@ pub async fn follow(
     }
     let heard = surface.house.registry.hub.listen(&agent);
     let lost = caller.lost(&surface, &agent, Verb::Read);
-    let events = stream::unfold(Some((heard, lost)), |state| async move {
-        let (mut heard, mut lost) = state?;
+    let numbers = Numbers::of(&caller, &surface.house.store.agent(&agent));
+    let events = stream::unfold(Some((heard, lost, numbers)), |state| async move {
+        let (mut heard, mut lost, numbers) = state?;
         let event = tokio::select! {
             biased;
             () = &mut lost => return Some((revoked(), None)),
             event = heard.recv() => event,
         };
         let text = match event {
-            Ok(event) => told(&event),
+            Ok(event) => told(&event, &numbers),
             Err(RecvError::Lagged(missed)) => {
                 format!("event: missed\ndata: {}\n\n", json!({ "events": missed }))
             }
             Err(RecvError::Closed) => return None,
         };
-        Some((text, Some((heard, lost))))
+        Some((text, Some((heard, lost, numbers))))
     });
     // The first bytes say that the stream stands, before anything happens.
     let begun = stream::once(async { ": listening\n\n".to_owned() });
@@ -180,9 +182,11 @@ pub fn revoked() -> String {
     format!("event: error\ndata: {data}\n\n")
 }
 
-fn told(event: &AgentEvent) -> String {
+fn told(event: &AgentEvent, numbers: &Numbers) -> String {
     match event {
-        AgentEvent::Turn { session, turn, event } => frame(Some((session, *turn)), event),
+        AgentEvent::Turn { session, turn, event } => {
+            frame(Some((session, &numbers.turn(*turn))), event)
+        }
         AgentEvent::Health { state, generation, reason } => {
             let data = json!({ "state": state, "generation": generation, "reason": reason });
             format!("event: health\ndata: {data}\n\n")

@@ -4,6 +4,7 @@ use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
+use crate::numbers::{Number, Numbers};
 use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
@@ -22,7 +23,8 @@ pub struct GrantView {
     /// `session` or `always`.
     scope: &'static str,
     /// The session it holds in; null where it holds in all.
-    session: Option<i64>,
+    #[schema(value_type = Option<Object>)]
+    session: Option<Number>,
     /// The tool it is for.
     tool: String,
     /// What it allows; empty once the session it was asked in is forgotten.
@@ -34,12 +36,12 @@ pub struct GrantView {
 }
 
 impl GrantView {
-    fn of(agent: &AgentId, grant: Grant) -> Self {
+    fn of(agent: &AgentId, numbers: &Numbers, grant: Grant) -> Self {
         Self {
             scope: grants::reach(&grant).as_str(),
             id: grant.id.into(),
             agent: agent.to_string(),
-            session: grant.session.map(|session| session.0),
+            session: grant.session.map(|session| numbers.session(session)),
             tool: grant.tool.into(),
             what: grant.what,
             rule: grant.rule.into(),
@@ -54,11 +56,14 @@ impl GrantView {
     responses((status = 200, body = [GrantView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn list(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
 ) -> Result<Json<Vec<GrantView>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let found = grants::list(&agent).await?;
-    Ok(Json(found.into_iter().map(|grant| GrantView::of(&agent.id, grant)).collect()))
+    let numbers = Numbers::of(&caller, &agent.store);
+    let views = found.into_iter().map(|grant| GrantView::of(&agent.id, &numbers, grant));
+    Ok(Json(views.collect()))
 }
 
 /// Takes a grant back: the next such call asks again.

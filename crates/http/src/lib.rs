@@ -8,6 +8,7 @@ mod agents;
 mod approvals;
 mod audit;
 mod auth;
+mod bodies;
 mod chat;
 mod connection;
 mod deliveries;
@@ -21,8 +22,10 @@ mod mcp_servers;
 mod memory;
 mod messages;
 mod metrics;
+mod numbers;
 mod openapi;
 mod pairing;
+mod places;
 mod platforms;
 mod route;
 mod secrets;
@@ -38,7 +41,7 @@ mod v1;
 
 pub use auth::AdminToken;
 pub use platforms::Platforms;
-pub use serve::serve;
+pub use serve::{serve, serve_local};
 pub use system::Listening;
 
 use axum::Router;
@@ -148,6 +151,8 @@ pub fn router(surface: Surface) -> Router {
         .nest("/api", api)
         .fallback(error::not_found)
         .layer(axum::Extension(Arc::new(mcp::Sessions::default())))
+        .layer(from_fn_with_state(surface.clone(), limits::take_in))
+        .layer(from_fn_with_state(surface.clone(), auth::count_in))
         .layer(from_fn_with_state(surface.clone(), auth::refuse_foreign_hosts))
         .layer(from_fn(limits::refuse_too_much))
         .layer(DefaultBodyLimit::max(limits::BODY_LEN_MAX))

@@ -6,6 +6,7 @@ use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::events::{Stream, frame, revoked};
 use crate::id::{Id, ready};
+use crate::numbers::Numbers;
 use crate::submit::{apart, fingerprint};
 use axum::Json;
 use axum::extract::State;
@@ -206,7 +207,8 @@ fn streamed(
     handle: TurnHandle,
 ) -> Response {
     let lost = caller.lost(surface, &agent.id, Verb::Chat);
-    let about = (Arc::<str>::from(session.to_string()), handle.turn);
+    let turn = Numbers::of(caller, &agent.store).turn(handle.turn);
+    let about = Arc::new((session.to_string(), turn));
     let state = Some((handle, lost));
     let events = stream::unfold(state, move |state| {
         let about = about.clone();
@@ -217,7 +219,7 @@ fn streamed(
                 () = &mut lost => return Some((revoked(), None)),
                 event = handle.events.recv() => event?,
             };
-            let text = frame(Some((&about.0, about.1)), &event);
+            let text = frame(Some((&about.0, &about.1)), &event);
             let ended = matches!(event, TurnEvent::Ended(_));
             Some((text, (!ended).then_some((handle, lost))))
         }

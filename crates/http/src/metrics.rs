@@ -1,13 +1,17 @@
-//! Figures for Prometheus. Without the admin token only sums are shown: which agents there
-//! are is nobody else's business.
+//! Figures for Prometheus. Without a token they say that the daemon lives, and nothing else: what
+//! there is and how much of it happens is nobody's business. A token that may read an agent sees
+//! that agent's figures, the admin sees all.
 
 use crate::Surface;
+use crate::auth::{Caller, Stranger};
 use crate::error::ApiError;
 use crate::system::Counts;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use insula_domain::AgentId;
 use insula_gateway::{AccountState, Connection};
 use insula_runtime::Entry;
+use insula_runtime::tokens::Verb;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::encoding::{EncodeMetric, MetricEncoder};
 use prometheus_client::metrics::MetricType;
@@ -69,10 +73,17 @@ pub async fn scrape(
     headers: HeaderMap,
 ) -> Result<([(HeaderName, &'static str); 1], String), ApiError> {
     let mut registry = Registry::with_prefix("insula");
-    daemon(&surface, &mut registry);
-    if surface.admin.is_shown(&headers) {
-        agents(&surface, &mut registry);
-        accounts(&surface, &mut registry);
+    let version = vec![("version", env!("CARGO_PKG_VERSION"))];
+    registry.register("build", "The running version", Info::new(version));
+    registry.register("up", "Whether the daemon lives", ConstGauge::new(1_i64));
+    match Caller::of(&surface, &headers) {
+        Ok(Caller::Local) => {
+            daemon(&surface, &mut registry);
+            agents(&surface, &mut registry, &|_| true);
+            accounts(&surface, &mut registry);
+        }
+        Ok(caller) => agents(&surface, &mut registry, &|id| caller.may(id, Verb::Read)),
+        Err(Stranger) => {}
     }
     let mut text = String::new();
     encode(&mut text, &registry).map_err(|error| {
@@ -83,8 +94,6 @@ pub async fn scrape(
 
 fn daemon(surface: &Surface, registry: &mut Registry) {
     let snapshot = surface.house.snapshot();
-    let version = vec![("version", env!("CARGO_PKG_VERSION"))];
-    registry.register("build", "The running version", Info::new(version));
     let by_state = Counts::of(&snapshot).by_state();
     let by_state = by_state.map(|(state, count)| (state.to_owned(), as_i64(count)));
     registry.register(
@@ -163,11 +172,13 @@ impl EncodeMetric for Refusals {
     }
 }
 
-fn agents(surface: &Surface, registry: &mut Registry) {
+/// The figures of those agents that the reader may know of.
+fn agents(surface: &Surface, registry: &mut Registry, may_see: &dyn Fn(&AgentId) -> bool) {
     let snapshot = surface.house.snapshot();
-    let each = |value: &dyn Fn(&Entry) -> i64| Gauges {
-        label: "agent",
-        values: snapshot.agents.iter().map(|(id, entry)| (id.to_string(), value(entry))).collect(),
+    let each = |value: &dyn Fn(&Entry) -> i64| {
+        let seen = snapshot.agents.iter().filter(|(id, _)| may_see(id));
+        let values = seen.map(|(id, entry)| (id.to_string(), value(entry))).collect();
+        Gauges { label: "agent", values }
     };
     let up = each(&|entry| i64::from(entry.state.as_str() == "ready"));
     registry.register("agent_up", "Whether the agent serves", up);

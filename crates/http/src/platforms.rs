@@ -2,7 +2,7 @@
 //! of web chats are joined to it.
 
 use crate::Surface;
-use crate::error::ErrorBody;
+use crate::error::{ApiError, ErrorBody};
 use crate::limits::read_within;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
@@ -83,7 +83,11 @@ pub async fn hook(
     let headers = request.headers().clone();
     let clock = surface.house.world.clock.clone();
     let body = read_within(request, HOOK_LEN_MAX, clock).await;
-    let Some(body) = body else { return too_long() };
+    let body = match body {
+        Ok(body) => body,
+        Err(None) => return too_long(),
+        Err(Some(over)) => return ApiError::from(over).into_response(),
+    };
     let headers = headers.iter().filter_map(|(name, value)| {
         // A value that is no text is nobody's secret.
         Some((name.as_str().into(), value.to_str().ok()?.into()))

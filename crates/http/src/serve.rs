@@ -1,9 +1,13 @@
-//! Serves the router on a listener of the world's network until told to stop.
+//! Serves the router until told to stop: on a listener of the world's network, and on the socket
+//! of the command line, which has places of its own.
 
-use crate::connection;
+use crate::bodies::Bodies;
+use crate::connection::{self, At};
+use crate::places::Places;
 use axum::Router;
-use insula_world::{Listener, Stream, World};
+use insula_world::{Listener, LocalDoor, Stream, World};
 use std::io;
+use std::net::Ipv4Addr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,9 +15,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-/// Connections served at once. Each costs a descriptor and, with its request, up to a body's
-/// length of memory; a thousand streams leave most descriptors to databases.
-pub const CONNECTIONS_MAX: usize = 1_024;
+/// Connections of the command line at once. Only the owner of the home has any.
+const LOCAL_CONNECTIONS_MAX: usize = 128;
 
 /// Connections beyond that which are told so at a time. Still more are closed without a word:
 /// whoever opens thousands must not keep the next one waiting to be refused.
@@ -33,7 +36,7 @@ pub async fn serve(
     world: World,
     stop: CancellationToken,
 ) -> io::Result<()> {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let (places, bodies) = (Arc::<Places>::default(), Arc::<Bodies>::default());
     let refusals = Arc::new(Semaphore::new(REFUSALS_MAX));
     let mut connections = JoinSet::new();
     loop {
@@ -43,15 +46,15 @@ pub async fn serve(
             Some(_) = connections.join_next() => continue,
             accepted = listener.accept() => accepted,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match accepted {
+            Ok((stream, from)) => (stream, from.ip()),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 world.clock.sleep(ACCEPT_PAUSE).await;
                 continue;
             }
         };
-        let Ok(place) = places.clone().try_acquire_owned() else {
+        let Ok(seat) = places.enter(from) else {
             let Ok(place) = refusals.clone().try_acquire_owned() else { continue };
             let (clock, stop) = (world.clock.clone(), stop.clone());
             connections.spawn(async move {
@@ -64,16 +67,56 @@ pub async fn serve(
             });
             continue;
         };
-        let serving = connection::serve(stream, router.clone(), world.clone(), stop.clone());
-        connections.spawn(async move {
-            serving.await;
-            drop(place);
-        });
+        let at = At { seat, bodies: bodies.clone() };
+        connections.spawn(connection::serve(
+            stream,
+            at,
+            router.clone(),
+            world.clone(),
+            stop.clone(),
+        ));
     }
     // Who comes now is told by the system that nobody listens.
     drop(listener);
     while connections.join_next().await.is_some() {}
     Ok(())
+}
+
+/// Serves the command line until `stop`. Nothing that is asked of the listener takes a place here,
+/// and nobody comes in whose the home is not.
+pub async fn serve_local(door: LocalDoor, router: Router, world: World, stop: CancellationToken) {
+    let (places, bodies) = (Arc::<Places>::default(), Arc::<Bodies>::default());
+    let room = Arc::new(Semaphore::new(LOCAL_CONNECTIONS_MAX));
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            () = stop.cancelled() => break,
+            Some(_) = connections.join_next() => continue,
+            accepted = door.accept() => accepted,
+        };
+        let stream = match accepted {
+            Ok(Some(stream)) => stream,
+            Ok(None) => {
+                tracing::warn!("somebody else's process tried the socket of the command line");
+                continue;
+            }
+            Err(error) => {
+                tracing::warn!(%error, "a command could not be let in");
+                world.clock.sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        let entered = places.enter(Ipv4Addr::LOCALHOST.into());
+        let (Ok(seat), Ok(held)) = (entered, room.clone().try_acquire_owned()) else { continue };
+        let at = At { seat, bodies: bodies.clone() };
+        let serving = connection::serve(stream, at, router.clone(), world.clone(), stop.clone());
+        connections.spawn(async move {
+            serving.await;
+            drop(held);
+        });
+    }
+    drop(door);
+    while connections.join_next().await.is_some() {}
 }
 
 /// Says that there are too many, whatever is asked, and waits until that was taken: a connection

@@ -1,15 +1,17 @@
 //! The sessions of an agent: which there are, what was said, and forgetting it.
 
 use crate::Surface;
+use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
+use crate::numbers::{Number, Numbers};
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use insula_runtime::AgentContext;
 use insula_runtime::turn::desk::text_of;
-use insula_store::{Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState};
+use insula_store::{Message, MessageSeq, Part, Session, SessionRef, SessionState};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +27,7 @@ const SCOPES_SEARCHED: usize = 1_000;
 #[serde(deny_unknown_fields)]
 pub struct Page {
     /// Only what is before this one.
-    before: Option<i64>,
+    before: Option<String>,
     /// How many at most.
     limit: Option<usize>,
 }
@@ -45,7 +47,8 @@ pub struct Wanted {
 /// A session.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct SessionView {
-    id: i64,
+    #[schema(value_type = Object)]
+    id: Number,
     key: String,
     title: Option<String>,
     scope: String,
@@ -60,7 +63,8 @@ pub struct SessionView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct MessageView {
     seq: u64,
-    turn: Option<i64>,
+    #[schema(value_type = Option<Object>)]
+    turn: Option<Number>,
     role: &'static str,
     at: String,
     principal: String,
@@ -81,7 +85,8 @@ pub struct Transcript {
 /// A message that was found.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Found {
-    session: i64,
+    #[schema(value_type = Object)]
+    session: Number,
     seq: u64,
     at: String,
     role: &'static str,
@@ -89,10 +94,10 @@ pub struct Found {
     text: String,
 }
 
-impl From<Session> for SessionView {
-    fn from(session: Session) -> Self {
+impl SessionView {
+    fn of(numbers: &Numbers, session: Session) -> Self {
         Self {
-            id: session.id.0,
+            id: numbers.session(session.id),
             key: session.key.into(),
             title: session.title,
             scope: session.scope.to_string(),
@@ -105,8 +110,8 @@ impl From<Session> for SessionView {
     }
 }
 
-impl From<&Message> for MessageView {
-    fn from(message: &Message) -> Self {
+impl MessageView {
+    fn of(numbers: &Numbers, message: &Message) -> Self {
         let tools = message.parts.iter().filter_map(|part| match part {
             Part::ToolCall { name, .. } => Some(name.to_string()),
             _ => None,
@@ -121,7 +126,7 @@ impl From<&Message> for MessageView {
         };
         Self {
             seq: message.seq.0,
-            turn: message.turn.map(|turn| turn.0),
+            turn: message.turn.map(|turn| numbers.turn(turn)),
             role: message.role.as_str(),
             at: message.at.to_string(),
             principal: message.principal.to_string(),
@@ -145,66 +150,80 @@ fn no_session(id: &dyn std::fmt::Display) -> ApiError {
     responses((status = 200, body = [SessionView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn list(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
     page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Vec<SessionView>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(page) = page?;
-    listed(&agent, page.before, page.limit.unwrap_or(PAGE)).await.map(Json)
+    let limit = page.limit.unwrap_or(PAGE);
+    listed(&caller, &agent, page.before.as_deref(), limit).await.map(Json)
 }
 
 /// The sessions before one, newest first.
 pub(crate) async fn listed(
+    caller: &Caller,
     agent: &AgentContext,
-    before: Option<i64>,
+    before: Option<&str>,
     limit: usize,
 ) -> Result<Vec<SessionView>, ApiError> {
-    let sessions = agent.store.sessions(before.map(SessionId), limit).await?;
+    let numbers = Numbers::of(caller, &agent.store);
+    let missing = |before: &str| no_session(&before.escape_debug());
+    let read = |before| numbers.read_session(before).ok_or_else(|| missing(before));
+    let before = before.map(read).transpose()?;
+    let sessions = agent.store.sessions(before, limit).await?;
     // Of a forgotten session a row without words is left: nothing to show.
     let there = sessions.into_iter().filter(|it| it.state != SessionState::Forgotten);
-    Ok(there.map(SessionView::from).collect())
+    Ok(there.map(|session| SessionView::of(&numbers, session)).collect())
 }
 
 /// A session and what was said in it, the newest part.
 #[utoipa::path(get, path = "/api/agents/{id}/sessions/{session}",
-    params(("id" = String, Path), ("session" = i64, Path), Page),
+    params(("id" = String, Path), ("session" = String, Path), Page),
     responses((status = 200, body = Transcript), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn show(
     State(surface): State<Surface>,
+    caller: Caller,
     Path((id, session)): Path<(String, String)>,
     page: Result<Query<Page>, QueryRejection>,
 ) -> Result<Json<Transcript>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(page) = page?;
-    transcript(&surface, &agent, &session, page.before, page.limit.unwrap_or(PAGE)).await.map(Json)
+    let before = page.before.map(|before| before.parse()).transpose();
+    let before = before.map_err(|_| ApiError::invalid("`before` is the number of a message"))?;
+    let limit = page.limit.unwrap_or(PAGE);
+    transcript(&surface, &caller, &agent, &session, before, limit).await.map(Json)
 }
 
 /// A session and the part of it before a message.
 pub(crate) async fn transcript(
     surface: &Surface,
+    caller: &Caller,
     agent: &AgentContext,
     session: &str,
     before: Option<i64>,
     limit: usize,
 ) -> Result<Transcript, ApiError> {
-    let found = find(agent, session).await?;
+    let numbers = Numbers::of(caller, &agent.store);
+    let found = find(&numbers, agent, session).await?;
     let before = before.and_then(|before| u64::try_from(before).ok());
     let before = before.map_or(MessageSeq::END, MessageSeq);
     let messages = agent.store.messages_before(found.id, before, limit).await?;
     let secrets = surface.house.secrets.known();
     let messages = messages.iter().map(|message| {
-        let view = MessageView::from(message);
+        let view = MessageView::of(&numbers, message);
         MessageView { text: secrets.told(&agent.id, view.text), ..view }
     });
     let messages = messages.collect();
-    Ok(Transcript { session: found.into(), messages })
+    Ok(Transcript { session: SessionView::of(&numbers, found), messages })
 }
 
-async fn find(agent: &AgentContext, session: &str) -> Result<Session, ApiError> {
-    let number: i64 = session.parse().map_err(|_| no_session(&session.escape_debug()))?;
-    let found = agent.store.session(SessionRef::Id(SessionId(number))).await?;
+async fn find(numbers: &Numbers, agent: &AgentContext, session: &str) -> Result<Session, ApiError> {
+    let missing = || no_session(&session.escape_debug());
+    let id = numbers.read_session(session).ok_or_else(missing)?;
+    let found = agent.store.session(SessionRef::Id(id)).await?;
     let found = found.filter(|session| session.state != SessionState::Forgotten);
-    found.ok_or_else(|| no_session(&number))
+    found.ok_or_else(missing)
 }
 
 /// Messages with these words, the best first.
@@ -212,17 +231,20 @@ async fn find(agent: &AgentContext, session: &str) -> Result<Session, ApiError> 
     responses((status = 200, body = [Found]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn search(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Result<Json<Vec<Found>>, ApiError> {
     let agent = kept(&surface, &id)?;
     let Query(Wanted { q, scope, limit }) = wanted?;
-    found(&surface, &agent, &q, scope, limit.unwrap_or(PAGE).min(PAGE)).await.map(Json)
+    let limit = limit.unwrap_or(PAGE).min(PAGE);
+    found(&surface, &caller, &agent, &q, scope, limit).await.map(Json)
 }
 
 /// Messages of an agent with these words, newest first.
 pub(crate) async fn found(
     surface: &Surface,
+    caller: &Caller,
     agent: &AgentContext,
     words: &str,
     scope: Option<String>,
@@ -236,13 +258,14 @@ pub(crate) async fn found(
         }
     };
     let secrets = surface.house.secrets.known();
+    let numbers = Numbers::of(caller, &agent.store);
     let mut found = Vec::new();
     for scope in scopes {
         for hit in agent.store.search(&scope, words, limit).await? {
             found.push((
                 hit.at,
                 Found {
-                    session: hit.session.0,
+                    session: numbers.session(hit.session),
                     seq: hit.seq.0,
                     at: hit.at.to_string(),
                     role: hit.role.as_str(),
@@ -259,14 +282,15 @@ pub(crate) async fn found(
 
 /// Erases what was said in a session, for good.
 #[utoipa::path(delete, path = "/api/agents/{id}/sessions/{session}",
-    params(("id" = String, Path), ("session" = i64, Path)),
+    params(("id" = String, Path), ("session" = String, Path)),
     responses((status = 204), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn forget(
     State(surface): State<Surface>,
+    caller: Caller,
     Path((id, session)): Path<(String, String)>,
 ) -> Result<StatusCode, ApiError> {
     let agent = kept(&surface, &id)?;
-    let found = find(&agent, &session).await?;
+    let found = find(&Numbers::of(&caller, &agent.store), &agent, &session).await?;
     let engine = surface.engine.clone().ok_or_else(ApiError::no_daemon)?;
     engine.forget(&agent, found.id).await?;
     let content = serde_json::json!({ "session": found.id.0 });

@@ -63,12 +63,15 @@ pub async fn healthz() -> &'static str {
     "ok\n"
 }
 
-/// Whether it serves: a configuration is applied. Below that, how many accounts are in which
-/// state.
+/// Whether it serves: a configuration is applied. Below that, for the admin, how many accounts are
+/// in which state.
 #[utoipa::path(get, path = "/readyz", responses((status = 200, description = "it serves")))]
-pub async fn readyz(State(surface): State<Surface>) -> (StatusCode, String) {
+pub async fn readyz(State(surface): State<Surface>, headers: HeaderMap) -> (StatusCode, String) {
     if surface.listening.is_none() {
         return (StatusCode::SERVICE_UNAVAILABLE, "no daemon runs\n".to_owned());
+    }
+    if !surface.admin.is_shown(&headers) {
+        return (StatusCode::OK, "ready\n".to_owned());
     }
     // One account's trouble is no reason to take the whole daemon out of service.
     let accounts = surface.platforms.by_state(&surface.house);

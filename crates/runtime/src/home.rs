@@ -154,6 +154,11 @@ impl Home {
         self.root.join("run").join("daemon.json")
     }
 
+    /// The folder of what belongs to a daemon that runs.
+    pub fn run(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
     /// The token of the local command line.
     pub fn admin_token_file(&self) -> PathBuf {
         self.root.join("run").join("admin.token")

@@ -3,7 +3,7 @@
 use crate::home::OUTPUT;
 use insula_domain::disk::Floor;
 use insula_domain::{AccessMode, FileGrants, SessionKey, StaleWrites, WorkspaceScope};
-use insula_store::SessionId;
+use insula_store::{Counted, Seals, SessionId};
 use insula_tools::Files;
 use insula_tools::workspace::states::{FileStates, Reader};
 use insula_tools::workspace::{Absent, Granted, Place, Site};
@@ -146,7 +146,13 @@ impl Workspace {
 
     /// The hand for one session of one conversation. Nothing is opened until a tool needs it,
     /// and all is closed when nobody holds a hand any more.
-    pub fn files(&self, conversation: &SessionKey, session: SessionId, world: &World) -> Files {
+    pub fn files(
+        &self,
+        conversation: &SessionKey,
+        session: SessionId,
+        seals: &Seals,
+        world: &World,
+    ) -> Files {
         let own = self.conversation(conversation).map(|folder| Granted {
             site: Site::Home(folder.join("workspace")),
             mode: self.mode,
@@ -155,7 +161,7 @@ impl Workspace {
         // A conversation that begins anew has seen nothing yet.
         let reader = Reader::new(&session.0.to_string());
         let states = self.states.clone();
-        let output = self.folder.join(OUTPUT).join(session.0.to_string());
+        let output = self.folder.join(OUTPUT).join(output_name(seals, session));
         let stale_writes = self.stale_writes;
         let place = self.place.clone();
         Files::new(place, own, states, reader, stale_writes, Some(output), world.clone())
@@ -179,6 +185,12 @@ impl Workspace {
         };
         Some(self.folder.join("conversations").join(folder_name(&key)))
     }
+}
+
+/// What the folder of what a session's programs printed is called. Models are shown it, so it
+/// does not tell how many sessions there are.
+pub(crate) fn output_name(seals: &Seals, session: SessionId) -> String {
+    seals.seal(Counted::Output, session.0)
 }
 
 /// The path of a conversation's folder, by a name that no other conversation of the agent has.

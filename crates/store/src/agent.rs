@@ -13,6 +13,7 @@ use crate::limits;
 use crate::memory::{Fragment, FragmentId, Frozen, Origin, Remember, Target};
 use crate::message::{Message, MessageSeq, NewMessage, Window};
 use crate::outbox::{DeliveryId, OutboxCommand};
+use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{OpenSession, Session, SessionId, SessionRef, Summary};
 use crate::turn::{
@@ -302,6 +303,11 @@ impl AgentStore {
     /// kept by this too, or the new one would find it.
     pub fn incarnation(&self) -> u64 {
         self.backend.incarnation()
+    }
+
+    /// How this agent's numbers are called outside the store.
+    pub fn seals(&self) -> Seals {
+        self.backend.seals()
     }
 
     /// Audit records after a position, oldest first, at most `limit` of them.

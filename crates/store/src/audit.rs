@@ -76,6 +76,12 @@ pub struct AuditReport {
     pub erased: u64,
     /// The position of the first record that is changed, missing or too many.
     pub broken_at: Option<u64>,
-    /// What is wrong there.
+    /// What is wrong there, or what there is to know although all is well.
     pub reason: Option<String>,
+    /// How many records were lost with the power before they were on the disk. The chain says so
+    /// where it goes on, and is intact.
+    pub lost: u64,
 }
+
+/// What a record is called by which a chain says that its tail was lost with the power.
+pub const TAIL_LOST: &str = "audit.tail_lost";

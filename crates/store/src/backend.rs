@@ -10,6 +10,7 @@ use crate::fence::Fence;
 use crate::memory::MemoryBackend;
 use crate::message::{Message, MessageSeq, Window};
 use crate::outbox::OutboxBackend;
+use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
 use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
@@ -54,6 +55,9 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Syn
     /// Which life of the agent's name this is; see
     /// [`AgentStore::incarnation`](crate::AgentStore::incarnation).
     fn incarnation(&self) -> u64;
+
+    /// How the agent's numbers are called outside.
+    fn seals(&self) -> Seals;
 
     /// Audit records after a position.
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;

@@ -7,9 +7,9 @@
 //! the chain still holds. A cut tail is not visible in what is left; for that the head is
 //! anchored in another file, under a seal made with the same key.
 
-use crate::audit::{AuditEntry, AuditReport};
+use crate::audit::{AuditEntry, AuditReport, TAIL_LOST};
 use crate::key::AuditKey;
-use insula_world::Random;
+use insula_world::{Random, Timestamp};
 
 /// The bytes of a link, a commitment and a salt.
 pub(crate) type Bytes32 = [u8; 32];
@@ -120,14 +120,72 @@ impl Chain {
         *hasher.finalize().as_bytes()
     }
 
-    /// The anchor, if its seal is good.
-    pub(crate) fn open_seal(&self, head: Head, seal: &Bytes32) -> Anchor {
+    /// The same for how far the chain is known to be on the disk.
+    pub(crate) fn seal_flushed(&self, head: Head) -> Bytes32 {
+        let mut hasher = blake3::Hasher::new_keyed(&self.key);
+        hasher.update(b"flushed");
+        hasher.update(&head.seq.to_le_bytes());
+        hasher.update(&head.mac);
+        *hasher.finalize().as_bytes()
+    }
+
+    /// The anchor, if its seals are good. Without the second all that was written is on the disk.
+    pub(crate) fn open_seals(
+        &self,
+        (written, seal): (Head, Bytes32),
+        flushed: Option<(Head, Bytes32)>,
+    ) -> Anchor {
         // `Hash` compares in constant time.
-        if blake3::Hash::from_bytes(self.seal(head)) == blake3::Hash::from_bytes(*seal) {
-            Anchor::At(head)
+        let same = |one: Bytes32, other: Bytes32| {
+            blake3::Hash::from_bytes(one) == blake3::Hash::from_bytes(other)
+        };
+        let is_good = same(self.seal(written), seal)
+            && flushed.is_none_or(|(head, seal)| same(self.seal_flushed(head), seal));
+        if is_good {
+            let flushed = flushed.map_or(written, |(head, _)| head);
+            Anchor::At(Anchored { written, flushed })
         } else {
             Anchor::Bad("the anchor of its head was changed")
         }
+    }
+}
+
+/// What a record says of a tail that was lost: up to which record it went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct LostTail {
+    /// Where the chain had ended.
+    pub(crate) anchored: Head,
+    /// How many records are gone.
+    pub(crate) records: u64,
+}
+
+impl LostTail {
+    /// The record that says so.
+    pub(crate) fn entry(self, at: Timestamp) -> AuditEntry {
+        let mac = blake3::Hash::from_bytes(self.anchored.mac).to_hex();
+        AuditEntry {
+            at,
+            actor: "daemon".into(),
+            kind: TAIL_LOST.into(),
+            generation: 0,
+            content: format!(
+                r#"{{"lost":{},"anchored":{},"mac":"{mac}"}}"#,
+                self.records, self.anchored.seq
+            ),
+        }
+    }
+
+    /// What a record of that kind says.
+    pub(crate) fn read(content: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(content).ok()?;
+        let field = |name: &str| {
+            let (_, rest) = text.split_once(&format!("\"{name}\":"))?;
+            let end = rest.find([',', '}'])?;
+            Some(rest[..end].trim_matches('"'))
+        };
+        let mac = *blake3::Hash::from_hex(field("mac")?).ok()?.as_bytes();
+        let anchored = Head { seq: field("anchored")?.parse().ok()?, mac };
+        Some(Self { anchored, records: field("lost")?.parse().ok()? })
     }
 }
 
@@ -135,13 +193,34 @@ fn commitment(salt: &Bytes32, content: &[u8]) -> Bytes32 {
     *blake3::Hasher::new().update(salt).update(content).finalize().as_bytes()
 }
 
+/// Where a chain ends, as it was noted elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Anchored {
+    /// The last record that was written.
+    pub(crate) written: Head,
+    /// The last record that is known to be on the disk, at or before that one.
+    pub(crate) flushed: Head,
+}
+
+/// How a chain stands to its anchor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Link {
+    /// It holds the record that was anchored.
+    Whole,
+    /// It holds all that was on the disk, and ends before the record that was anchored: the power
+    /// went before that was flushed.
+    Lost(LostTail),
+    /// It is not the chain that was anchored.
+    Broken,
+}
+
 /// What is known, outside a chain's own file, of where the chain ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Anchor {
     /// Nothing, rightly: the chain is too young.
     None,
-    /// It has at least this record.
-    At(Head),
+    /// It had these records.
+    At(Anchored),
     /// What is known can't be trusted, for this reason.
     Bad(&'static str),
 }
@@ -152,11 +231,15 @@ pub(crate) struct Walk<'a> {
     anchor: Anchor,
     head: Head,
     erased: u64,
+    /// How many records the chain says it lost.
+    lost: u64,
+    /// Whether it says so of the tail that was anchored.
+    is_excused: bool,
 }
 
 impl<'a> Walk<'a> {
     pub(crate) fn new(chain: &'a Chain, anchor: Anchor) -> Self {
-        Self { chain, anchor, head: Head::START, erased: 0 }
+        Self { chain, anchor, head: Head::START, erased: 0, lost: 0, is_excused: false }
     }
 
     /// Takes the next record, in order of position. `record` is `None` where what is stored
@@ -178,11 +261,16 @@ impl<'a> Walk<'a> {
             return Err(self.broken(format!("record {seq} was changed, moved or put in")));
         }
         let head = Head { seq, mac: record.mac };
-        if let Anchor::At(anchor) = self.anchor
-            && anchor.seq == seq
-            && anchor != head
-        {
-            return Err(self.broken(format!("record {seq} is not the one that was anchored")));
+        let said = record.content.as_ref().filter(|_| record.kind == TAIL_LOST.as_bytes());
+        let said = said.and_then(|(content, _)| LostTail::read(content));
+        self.lost += said.map_or(0, |said| said.records);
+        if let Anchor::At(Anchored { written, flushed }) = self.anchor {
+            // Only what was never on the disk can be lost so.
+            self.is_excused |= seq > flushed.seq && said.is_some_and(|it| it.anchored == written);
+            let differs = |anchor: Head| anchor.seq == seq && anchor != head;
+            if differs(flushed) || (differs(written) && !self.is_excused) {
+                return Err(self.broken(format!("record {seq} is not the one that was anchored")));
+            }
         }
         self.erased += u64::from(record.content.is_none());
         self.head = head;
@@ -193,24 +281,36 @@ impl<'a> Walk<'a> {
     pub(crate) fn finish(self) -> (AuditReport, Option<Head>) {
         match self.anchor {
             Anchor::Bad(why) => (self.broken(why.to_owned()), None),
-            Anchor::At(anchor) if anchor.seq > self.head.seq => {
+            Anchor::At(Anchored { written, flushed }) if flushed.seq > self.head.seq => {
                 let why = format!(
                     "the end is cut off: the anchored head is record {}, the last one here is {}",
-                    anchor.seq, self.head.seq
+                    written.seq.max(flushed.seq),
+                    self.head.seq
                 );
                 (self.broken(why), None)
             }
-            _ => {
-                let report = AuditReport {
-                    ok: true,
-                    records: self.head.seq,
-                    erased: self.erased,
-                    broken_at: None,
-                    reason: None,
-                };
-                (report, Some(self.head))
+            Anchor::At(Anchored { written, .. })
+                if written.seq > self.head.seq && !self.is_excused =>
+            {
+                // Not said in the chain yet: the anchor stays until it is.
+                let lost = written.seq - self.head.seq;
+                let why = format!(
+                    "lost tail after unclean stop: {lost} records were never on the disk; the chain says so with its next record"
+                );
+                let report = self.whole();
+                (AuditReport { lost: self.lost + lost, reason: Some(why), ..report }, None)
             }
+            _ => (self.whole(), Some(self.head)),
         }
+    }
+
+    fn whole(&self) -> AuditReport {
+        let lost = self.lost;
+        let reason = (lost > 0).then(|| {
+            format!("{lost} records were lost by unclean stops; `{TAIL_LOST}` says where")
+        });
+        let (records, erased) = (self.head.seq, self.erased);
+        AuditReport { ok: true, records, erased, broken_at: None, reason, lost }
     }
 
     /// The report that the chain breaks after the head reached so far.
@@ -221,6 +321,7 @@ impl<'a> Walk<'a> {
             erased: self.erased,
             broken_at: Some(self.head.seq + 1),
             reason: Some(reason),
+            lost: self.lost,
         }
     }
 }

@@ -63,6 +63,14 @@ impl AuditKey {
         hasher.update(owner.as_bytes());
         *hasher.finalize().as_bytes()
     }
+
+    /// The key of the names that an agent's numbers have outside its store.
+    pub(crate) fn of_names(&self, agent: &str) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("insula store 2026 names of numbers v1");
+        hasher.update(&self.0);
+        hasher.update(agent.as_bytes());
+        *hasher.finalize().as_bytes()
+    }
 }
 
 impl fmt::Debug for AuditKey {

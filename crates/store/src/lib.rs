@@ -29,6 +29,7 @@ pub mod memory;
 pub mod message;
 pub mod outbox;
 mod parts;
+pub mod seal;
 pub mod search;
 pub mod session;
 mod sqlite;
@@ -59,6 +60,7 @@ pub use outbox::{
     Button, Content, Delivery, DeliveryId, DeliveryState, Destination, Doubt, Enqueue, Lane,
     NewButton, OutboxCommand, Provisional, Rest, SentPart, TurnOrigin,
 };
+pub use seal::{Counted, Seals};
 pub use search::Hit;
 pub use session::{OpenSession, Session, SessionId, SessionRef, SessionState, Summary};
 pub use store::{Durability, OPEN_MAX_DEFAULT, Store, StoreOptions};

@@ -123,8 +123,8 @@ pub enum Order {
 /// Something that was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hit {
-    /// The session, by a number that means nothing outside this agent.
-    pub session: i64,
+    /// The session, by a name that tells nothing of other sessions.
+    pub session: String,
     /// The message in it.
     pub message: i64,
     /// When.
@@ -144,7 +144,7 @@ pub trait History: Send + Sync {
     /// The messages around one; nothing when there is no such message here.
     async fn around(
         &self,
-        session: i64,
+        session: &str,
         message: i64,
         window: usize,
     ) -> Result<Vec<Hit>, HandError>;

@@ -20,7 +20,7 @@ impl History for Desk {
         Ok(vec![])
     }
 
-    async fn around(&self, _: i64, _: i64, _: usize) -> Result<Vec<Hit>, HandError> {
+    async fn around(&self, _: &str, _: i64, _: usize) -> Result<Vec<Hit>, HandError> {
         Ok(vec![])
     }
 }

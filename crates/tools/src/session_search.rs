@@ -26,7 +26,8 @@ struct Arguments {
     query: Option<String>,
     limit: Option<usize>,
     sort: Option<Sort>,
-    session_id: Option<i64>,
+    /// A name; what is none of ours names nothing.
+    session_id: Option<Value>,
     around_message_id: Option<i64>,
     window: Option<usize>,
     role_filter: Option<String>,
@@ -50,12 +51,12 @@ impl Tool for SessionSearch {
     }
 
     fn parameters(&self) -> &'static str {
-        r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"},"sort":{"enum":["relevance","newest"]},"session_id":{"type":"integer"},"around_message_id":{"type":"integer"},"window":{"type":"integer"},"role_filter":{"enum":["user","assistant","tool"]}},"additionalProperties":false}"#
+        r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"},"sort":{"enum":["relevance","newest"]},"session_id":{"type":"string"},"around_message_id":{"type":"integer"},"window":{"type":"integer"},"role_filter":{"enum":["user","assistant","tool"]}},"additionalProperties":false}"#
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
-        let mut hits = match (&asked.query, asked.session_id, asked.around_message_id) {
+        let mut hits = match (&asked.query, &asked.session_id, asked.around_message_id) {
             (Some(query), None, None) => {
                 let order = match asked.sort.unwrap_or(Sort::Relevance) {
                     Sort::Relevance => Order::Relevance,
@@ -66,7 +67,8 @@ impl Tool for SessionSearch {
             }
             (None, Some(session), Some(message)) => {
                 let window = asked.window.unwrap_or(WINDOW).min(WINDOW_MAX);
-                hands.history.around(session, message, window).await?
+                let session = session.as_str().map_or_else(|| session.to_string(), str::to_owned);
+                hands.history.around(&session, message, window).await?
             }
             _ => {
                 let what = "give `query`, or `session_id` with `around_message_id`";

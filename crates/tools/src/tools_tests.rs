@@ -21,7 +21,7 @@ impl History for Desk {
 
     async fn around(
         &self,
-        session: i64,
+        session: &str,
         message: i64,
         window: usize,
     ) -> Result<Vec<Hit>, HandError> {
@@ -95,7 +95,7 @@ async fn a_question_ends_the_turn() {
 #[tokio::test]
 async fn a_search_finds_words_and_their_surroundings() {
     let hit = |message, text: &str| Hit {
-        session: 1,
+        session: "s1".into(),
         message,
         at: "now".into(),
         role: "user".into(),
@@ -103,11 +103,11 @@ async fn a_search_finds_words_and_their_surroundings() {
     };
     let desk = Desk { said: vec![hit(1, "red fox"), hit(2, "blue sky")], ..Desk::default() };
     let found = text(run(&desk, "session_search", json!({"query": "fox"})).await);
-    assert_eq!(found, "[session 1 message 1 now user] red fox");
-    let near = json!({"session_id": 1, "around_message_id": 2, "window": 0});
+    assert_eq!(found, "[session s1 message 1 now user] red fox");
+    let near = json!({"session_id": "s1", "around_message_id": 2, "window": 0});
     assert_eq!(
         text(run(&desk, "session_search", near).await),
-        "[session 1 message 2 now user] blue sky"
+        "[session s1 message 2 now user] blue sky"
     );
     assert_eq!(
         text(run(&desk, "session_search", json!({"query": "cat"})).await),

@@ -8,6 +8,7 @@
 //! This crate knows nothing of agents: who may use which part is decided above it.
 
 pub mod clock;
+pub mod local;
 pub mod network;
 pub mod process;
 pub mod random;
@@ -17,6 +18,7 @@ mod threads;
 pub mod tls;
 
 pub use clock::{Clock, Timestamp};
+pub use local::{LocalDoor, LocalPath};
 pub use network::{Listener, Network, Stream};
 pub use process::{Process, ProcessLauncher, ProcessSpec};
 pub use random::{Random, RandomStream};

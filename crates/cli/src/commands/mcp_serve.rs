@@ -5,7 +5,7 @@
 
 use crate::arguments::McpServe;
 use crate::failure::Failure;
-use crate::reach::{NO_DAEMON, Reach, Running, part};
+use crate::reach::{Line, NO_DAEMON, Reach, part};
 use crate::setting::Setting;
 use insula_world::World;
 use reqwest::header::{ACCEPT, CONTENT_TYPE};
@@ -31,13 +31,13 @@ const VERSION_META: &str = "io.modelcontextprotocol/protocolVersion";
 
 /// Runs it, until standard input ends and every request is answered.
 pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8, Failure> {
-    let Reach::Daemon { client, running, token } = reach else {
+    let Reach::Daemon { line, token, .. } = reach else {
         return Err(Failure::Failed(NO_DAEMON.to_owned()));
     };
     let token = serve.token.unwrap_or_else(|| token.clone());
     let bridge = Arc::new(Bridge {
-        client: client.clone(),
-        url: address(*running, &serve.agent),
+        url: address(line, &serve.agent),
+        line: line.clone(),
         token,
         session: Mutex::default(),
         under_way: Mutex::default(),
@@ -83,8 +83,8 @@ pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8
     Ok(0)
 }
 
-fn address(running: Running, agent: &str) -> String {
-    format!("http://{}/mcp?agent={}", running.listen, part(agent))
+fn address(line: &Line, agent: &str) -> String {
+    format!("{}/mcp?agent={}", line.base, part(agent))
 }
 
 /// What is said when the daemon went away.
@@ -97,7 +97,7 @@ fn silent(error: &reqwest::Error) -> String {
 }
 
 struct Bridge {
-    client: reqwest::Client,
+    line: Line,
     url: String,
     token: String,
     /// The session that the daemon opened, in the versions that have one.
@@ -172,6 +172,7 @@ impl Bridge {
 
     async fn post(&self, message: &Value) -> reqwest::Result<reqwest::Response> {
         let mut request = self
+            .line
             .client
             .post(&self.url)
             .bearer_auth(&self.token)
@@ -251,7 +252,7 @@ impl Bridge {
     /// Lets the daemon forget the session.
     async fn end(&self) {
         if let Some(session) = self.session() {
-            let ended = self.client.delete(&self.url).bearer_auth(&self.token);
+            let ended = self.line.client.delete(&self.url).bearer_auth(&self.token);
             // It would be forgotten in time anyway.
             let _ = ended.header("mcp-session-id", session).send().await;
         }

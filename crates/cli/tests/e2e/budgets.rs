@@ -102,7 +102,7 @@ fn the_budget_of_the_daemon_holds_for_all_agents_together_and_across_restarts() 
     daemon.kill9().unwrap();
     let daemon = start_still(&home);
     assert_refused(&complete(&home, &daemon, "b", false), "daemon", "usd_per_day");
-    let metrics = send(daemon.listen(), "GET", "/metrics", &[], "").body;
+    let metrics = call(&daemon, &home, "GET", "/metrics", "").body;
     let line = r#"insula_budget_refusals_total{level="daemon",dimension="usd_per_day"} 1"#;
     assert!(metrics.contains(line), "{metrics}");
 }

@@ -72,7 +72,10 @@ fn the_daemon_says_where_it_is() {
     let (home, daemon) = furnished();
     log_with(&daemon, &format!("INFO ready address={}\n", daemon.listen()));
     let file: Value = serde_json::from_str(&home.read("run/daemon.json").unwrap()).unwrap();
-    assert_eq!(file, json!({ "pid": daemon.pid(), "listen": daemon.listen().to_string() }));
+    let expected = json!({
+        "pid": daemon.pid(), "listen": daemon.listen().to_string(), "socket": "cli.sock",
+    });
+    assert_eq!(file, expected);
 }
 
 #[test]

@@ -60,23 +60,34 @@ fn health_and_readiness_need_no_token() {
 }
 
 #[test]
-fn metrics_show_strangers_sums_and_no_names() {
-    let (_home, daemon) = served();
+fn metrics_show_strangers_that_it_lives_and_a_token_its_own_agent() {
+    let (home, daemon) = served();
     let answer = get(&daemon, "/metrics");
     assert_eq!(answer.status, 200);
     assert!(answer.head.to_lowercase().contains("content-type: application/openmetrics-text"));
     let samples = samples(&answer.body);
-    assert_eq!(samples[r#"insula_agents{state="ready"}"#], 2.0);
-    assert_eq!(samples[r#"insula_agents{state="failed"}"#], 1.0);
-    for name in ["secretive", "broken", "agent=", "main"] {
-        assert!(!answer.body.contains(name), "`{name}` shows:\n{}", answer.body);
+    assert_eq!(samples["insula_up"], 1.0);
+    // Nothing is counted that anybody else does or has.
+    assert_eq!(samples.len(), 2, "{samples:?}");
+    let made = json(&home, &["token", "create", "--agent", "main", "--verb", "read"]);
+    let bearer = format!("Authorization: Bearer {}", made["token"].as_str().unwrap());
+    let own = send(daemon.listen(), "GET", "/metrics", &[&bearer], "").body;
+    assert!(own.contains(r#"insula_agent_up{agent="main"} 1"#), "{own}");
+    for name in ["secretive", "broken", "insula_agents", "databases", "inbound"] {
+        assert!(!own.contains(name), "`{name}` shows:\n{own}");
     }
+    let made = json(&home, &["token", "create", "--agent", "main", "--verb", "chat"]);
+    let bearer = format!("Authorization: Bearer {}", made["token"].as_str().unwrap());
+    let chat = send(daemon.listen(), "GET", "/metrics", &[&bearer], "").body;
+    assert!(!chat.contains("agent="), "{chat}");
 }
 
 #[test]
 fn metrics_show_the_admin_every_agent() {
     let (home, daemon) = served();
     let samples = samples(&call(&daemon, &home, "GET", "/metrics", "").body);
+    assert_eq!(samples[r#"insula_agents{state="ready"}"#], 2.0);
+    assert_eq!(samples[r#"insula_agents{state="failed"}"#], 1.0);
     let of = |family: &str, agent: &str| samples[&format!("insula_{family}{{agent=\"{agent}\"}}")];
     for (agent, up, generation) in
         [("main", 1.0, 1.0), ("secretive", 1.0, 1.0), ("broken", 0.0, 0.0)]
@@ -95,7 +106,7 @@ fn metrics_count_reloads_that_were_applied_and_refused() {
     daemon.cli(&["reload"]).ok();
     home.write("config.yaml", "agents: [\n").unwrap();
     assert_eq!(daemon.cli(&["reload"]).code, Some(2));
-    let samples = samples(&get(&daemon, "/metrics").body);
+    let samples = samples(&call(&daemon, &home, "GET", "/metrics", "").body);
     let count = |name: &str| samples[&format!("insula_config_{name}_total")];
     assert_eq!((count("applied"), count("refused")), (1.0, 1.0));
 }

@@ -227,7 +227,12 @@ fn an_answer_that_was_cut_says_so_to_the_model_and_in_its_file() {
     assert!(said.contains("[3000000 bytes in all; what was kept is in "), "{said}");
     assert!(said.contains("bytes at the end were not taken; ask for less]"), "{said}");
     assert!(!said.contains("the whole is"), "{said}");
-    let kept = home.read("agents/a/output/1/1.untrusted.txt").unwrap();
+    // Under a name that tells nothing of other sessions.
+    let folders: Vec<_> = std::fs::read_dir(home.path().join("agents/a/output")).unwrap().collect();
+    assert_eq!(folders.len(), 1, "{folders:?}");
+    let folder = folders.into_iter().next().unwrap().unwrap();
+    assert_eq!(folder.file_name().len(), 16, "{folder:?}");
+    let kept = std::fs::read_to_string(folder.path().join("1.untrusted.txt")).unwrap();
     assert!(kept.trim_end().ends_with("bytes were not kept …]"));
 }
 

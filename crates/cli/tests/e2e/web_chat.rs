@@ -419,7 +419,7 @@ fn somebody_unknown_is_let_in_by_their_code_and_out_again() {
     say(&mut socket, &value!({ "type": "say", "id": "4", "text": "/whoami" }));
     // Judged by what holds now; and who just had a code gets no other for a while.
     let counts = eventually("they are sent away", || {
-        let counts = get(&daemon, "/metrics").body;
+        let counts = call(&daemon, &home, "GET", "/metrics", "").body;
         counts.contains("outcome=\"unauthorised\"} 3").then_some(counts)
     });
     for line in ["pairing_code\"} 1", "command\"} 1"] {

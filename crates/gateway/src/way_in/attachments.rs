@@ -98,7 +98,7 @@ impl WayIn {
         }
         let key = &inbound.session;
         let session = self.engine.open_session(inbound).await?;
-        let files = agent.workspace.files(key, session, &self.house.world);
+        let files = agent.workspace.files(key, session, &agent.store.seals(), &self.house.world);
         let sees = agent.models.see_pictures();
         let (mut parts, mut shown) = (Vec::new(), (0, 0));
         for attachment in all {

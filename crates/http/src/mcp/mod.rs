@@ -19,6 +19,7 @@ pub use sessions::Sessions;
 use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
+use crate::places::Seat;
 use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
@@ -58,11 +59,15 @@ pub async fn message(
     State(surface): State<Surface>,
     Extension(sessions): Extension<Arc<Sessions>>,
     caller: Caller,
+    seat: Option<Extension<Seat>>,
     which: Result<Query<Which>, QueryRejection>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let agent = agent(&surface, &caller, which?.0, &headers)?;
+    if let Some(Extension(seat)) = seat {
+        seat.about(&agent).map_err(|why| ApiError::from(&why))?;
+    }
     let body = body.ok().filter(|body| body.len() <= BODY_LEN_MAX);
     let Some(body) = body else {
         let message = format!("the message is longer than {BODY_LEN_MAX} bytes");

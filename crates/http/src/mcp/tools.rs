@@ -66,13 +66,13 @@ impl Offer {
             ),
             Self::Sessions => (
                 "List the agent's sessions, the newest first.",
-                json!({ "limit": { "type": "integer", "minimum": 1, "maximum": LIMIT_MAX }, "before": { "type": "integer", "description": "only those before this id" } }),
+                json!({ "limit": { "type": "integer", "minimum": 1, "maximum": LIMIT_MAX }, "before": { "type": "string", "description": "only those before this id" } }),
                 json!([]),
             ),
             Self::Session => (
                 "Show the end of one session by its id, or find messages by words.",
                 json!({
-                    "id": { "type": "integer" },
+                    "id": { "type": "string" },
                     "query": { "type": "string" },
                     "limit": { "type": "integer", "minimum": 1, "maximum": LIMIT_MAX },
                     "before": { "type": "integer", "description": "only messages before this one" },
@@ -110,13 +110,13 @@ pub(super) fn offered(caller: &Caller, agent: &AgentId) -> impl Iterator<Item = 
 #[serde(deny_unknown_fields)]
 struct Listing {
     limit: Option<usize>,
-    before: Option<i64>,
+    before: Option<Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Looking {
-    id: Option<i64>,
+    id: Option<Value>,
     query: Option<String>,
     limit: Option<usize>,
     before: Option<i64>,
@@ -149,12 +149,14 @@ pub(super) async fn run(
         Offer::Talk => Ok(Value::Null),
         Offer::Sessions => {
             let Listing { limit, before } = read(arguments)?;
-            listed(&agent, before, bounded(limit)).await.map(|list| json!(list))
+            listed(caller, &agent, before.as_ref().map(text).as_deref(), bounded(limit))
+                .await
+                .map(|list| json!(list))
         }
-        Offer::Session => session(surface, &agent, read(arguments)?).await,
+        Offer::Session => session(surface, caller, &agent, read(arguments)?).await,
         Offer::Approvals => {
             let Nothing {} = read(arguments)?;
-            waiting(surface, &agent).await.map(|list| json!(list))
+            waiting(surface, caller, &agent).await.map(|list| json!(list))
         }
         Offer::Approve => {
             let Deciding { id, decision, scope, reason } = read(arguments)?;
@@ -168,15 +170,16 @@ pub(super) async fn run(
 
 async fn session(
     surface: &Surface,
+    caller: &Caller,
     agent: &AgentContext,
     looking: Looking,
 ) -> Result<Value, ApiError> {
     let limit = bounded(looking.limit);
     let mut value = match (looking.id, looking.query) {
         (Some(id), None) => {
-            json!(transcript(surface, agent, &id.to_string(), looking.before, limit).await?)
+            json!(transcript(surface, caller, agent, &text(&id), looking.before, limit).await?)
         }
-        (None, Some(query)) => json!(found(surface, agent, &query, None, limit).await?),
+        (None, Some(query)) => json!(found(surface, caller, agent, &query, None, limit).await?),
         _ => return Err(ApiError::invalid("give `id`, or `query`")),
     };
     let messages = match &mut value {
@@ -195,6 +198,11 @@ async fn session(
         }
     }
     Ok(value)
+}
+
+/// An id as it was written: the admin's are numbers, all others are names.
+fn text(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
 }
 
 fn bounded(limit: Option<usize>) -> usize {

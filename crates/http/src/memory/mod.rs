@@ -10,6 +10,7 @@ use crate::Surface;
 use crate::auth::Caller;
 use crate::error::{ApiError, ErrorBody};
 use crate::id::{Id, kept};
+use crate::numbers::Numbers;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
@@ -151,9 +152,9 @@ async fn known_scope(agent: &AgentContext, text: &str) -> Result<Scope, ApiError
     Err(ApiError::new(StatusCode::NOT_FOUND, "no_such_scope", message))
 }
 
-fn number(text: &str) -> Result<FragmentId, ApiError> {
+fn number(numbers: &Numbers, text: &str) -> Result<FragmentId, ApiError> {
     let wrong = || ApiError::invalid(format!("`{text}` is no fragment: give its number"));
-    text.parse().map(FragmentId).map_err(|_| wrong())
+    numbers.read_fragment(text).ok_or_else(wrong)
 }
 
 /// Everything an agent remembers, with where it came from.
@@ -161,6 +162,7 @@ fn number(text: &str) -> Result<FragmentId, ApiError> {
     responses((status = 200, body = [FragmentView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn list(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
     which: Result<Query<Which>, QueryRejection>,
 ) -> Result<Json<Vec<FragmentView>>, ApiError> {
@@ -185,21 +187,26 @@ pub async fn list(
     }
     let wanted =
         all.into_iter().filter(|it| scope.as_deref().is_none_or(|scope| it.scope() == scope));
-    Ok(Json(wanted.map(|it| seen(&surface, &agent, it)).collect()))
+    let numbers = Numbers::of(&caller, &agent.store);
+    Ok(Json(wanted.map(|it| seen(&surface, &numbers, &agent, it)).collect()))
 }
 
 /// One fragment, and all it came from.
 #[utoipa::path(get, path = "/api/agents/{id}/memory/{fragment}",
-    params(("id" = String, Path), ("fragment" = i64, Path)),
+    params(("id" = String, Path), ("fragment" = String, Path)),
     responses((status = 200, body = Shown), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn show(
     State(surface): State<Surface>,
+    caller: Caller,
     Path((id, fragment)): Path<(String, String)>,
 ) -> Result<Json<Shown>, ApiError> {
     let agent = kept(&surface, &id)?;
-    let (fragment, records) = agent.remembered().show(number(&fragment)?).await?;
-    let provenance = records.into_iter().map(Into::into).collect();
-    Ok(Json(Shown { fragment: view(&surface, &agent, fragment, None), provenance }))
+    let numbers = Numbers::of(&caller, &agent.store);
+    let (fragment, records) = agent.remembered().show(number(&numbers, &fragment)?).await?;
+    let records = records.into_iter().map(|record| ProvenanceView::of(&numbers, record));
+    let (provenance, fragment) =
+        (records.collect(), view(&surface, &numbers, &agent, fragment, None));
+    Ok(Json(Shown { fragment, provenance }))
 }
 
 /// Fragments with these words, the best first.
@@ -207,6 +214,7 @@ pub async fn show(
     responses((status = 200, body = [FragmentView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn search(
     State(surface): State<Surface>,
+    caller: Caller,
     Id(id): Id,
     wanted: Result<Query<Wanted>, QueryRejection>,
 ) -> Result<Json<Vec<FragmentView>>, ApiError> {
@@ -224,7 +232,8 @@ pub async fn search(
     }
     hits.sort_by(|one, other| other.score.total_cmp(&one.score));
     hits.truncate(limit);
-    let views = hits.into_iter().map(|hit| view(&surface, &agent, hit.fragment, None));
+    let numbers = Numbers::of(&caller, &agent.store);
+    let views = hits.into_iter().map(|hit| view(&surface, &numbers, &agent, hit.fragment, None));
     Ok(Json(views.collect()))
 }
 

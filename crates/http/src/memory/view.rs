@@ -1,6 +1,7 @@
 //! Fragments and where they came from, as they are shown.
 
 use crate::Surface;
+use crate::numbers::{Number, Numbers};
 use insula_memory::Seen;
 use insula_runtime::AgentContext;
 use insula_store::{Fragment, Provenance, Source};
@@ -15,7 +16,8 @@ pub struct ProvenanceView {
     source: &'static str,
     principal: String,
     platform: String,
-    session: Option<i64>,
+    #[schema(value_type = Option<Object>)]
+    session: Option<Number>,
     message: Option<u64>,
     call: Option<String>,
     generation: u64,
@@ -24,7 +26,8 @@ pub struct ProvenanceView {
     /// The audiences that the words came from, where a turn wrote them.
     audience: Option<String>,
     /// The fragments whose words went into it.
-    from: Vec<i64>,
+    #[schema(value_type = Vec<Object>)]
+    from: Vec<Number>,
     hash: Option<String>,
     previous: Option<String>,
 }
@@ -33,7 +36,8 @@ pub struct ProvenanceView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct FragmentView {
     /// `null` for what somebody wrote into a file and was not taken in yet.
-    id: Option<i64>,
+    #[schema(value_type = Option<Object>)]
+    id: Option<Number>,
     scope: String,
     target: &'static str,
     text: String,
@@ -48,22 +52,23 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-impl From<Provenance> for ProvenanceView {
-    fn from(record: Provenance) -> Self {
+impl ProvenanceView {
+    /// A record, as this reader sees it.
+    pub(super) fn of(numbers: &Numbers, record: Provenance) -> Self {
         let origin = record.origin;
         Self {
             record: Some(record.seq.0),
             source: origin.source.as_str(),
             principal: origin.principal.to_string(),
             platform: origin.platform.into(),
-            session: origin.session.map(|session| session.0),
+            session: origin.session.map(|session| numbers.session(session)),
             message: origin.message.map(|message| message.0),
             call: origin.call.map(Into::into),
             generation: origin.generation,
             at: origin.at.to_string(),
             approved_by: origin.approved_by.map(Into::into),
             audience: origin.label.map(Into::into),
-            from: record.parents.iter().map(|id| id.0).collect(),
+            from: record.parents.iter().map(|id| numbers.fragment(*id)).collect(),
             hash: Some(hex(&record.mac)),
             previous: Some(hex(&record.prev)),
         }
@@ -73,25 +78,31 @@ impl From<Provenance> for ProvenanceView {
 /// A fragment as it is shown.
 pub(super) fn view(
     surface: &Surface,
+    numbers: &Numbers,
     agent: &AgentContext,
     fragment: Fragment,
     record: Option<Provenance>,
 ) -> FragmentView {
     FragmentView {
-        id: Some(fragment.id.0),
+        id: Some(numbers.fragment(fragment.id)),
         scope: fragment.scope.to_string(),
         target: fragment.target.as_str(),
         text: surface.house.secrets.known().told(&agent.id, fragment.text),
         blocked: fragment.blocked.is_some(),
         blocked_reason: fragment.blocked.map(Into::into),
-        provenance: record.map(Into::into),
+        provenance: record.map(|record| ProvenanceView::of(numbers, record)),
     }
 }
 
 /// What a look found, as it is shown.
-pub(super) fn seen(surface: &Surface, agent: &AgentContext, seen: Seen) -> FragmentView {
+pub(super) fn seen(
+    surface: &Surface,
+    numbers: &Numbers,
+    agent: &AgentContext,
+    seen: Seen,
+) -> FragmentView {
     match seen {
-        Seen::Known(fragment, record) => view(surface, agent, fragment, Some(record)),
+        Seen::Known(fragment, record) => view(surface, numbers, agent, fragment, Some(record)),
         Seen::Written { scope, target, text, blocked } => FragmentView {
             id: None,
             scope: scope.to_string(),

@@ -23,12 +23,12 @@ use std::convert::Infallible;
     responses((status = 200, body = Object), (status = 404, body = Object)), security(("token" = [])))]
 pub async fn completions(
     State(surface): State<Surface>,
-    Bearer(caller): Bearer,
+    Bearer(caller, seat): Bearer,
     headers: HeaderMap,
     body: Result<Sent<ChatRequest>, JsonRejection>,
 ) -> Result<Response, OpenAiError> {
     let Sent { request, body } = body.map_err(ApiError::from)?;
-    let agent = agent(&surface, &caller, &request.model)?;
+    let agent = agent(&surface, (&caller, seat.as_ref()), &request.model)?;
     let asking = Asking::of(caller, &headers, "chat/completions")?;
     let (model, stream) = (request.model.clone(), request.stream);
     let usage_asked = request.stream_options.as_ref().is_some_and(|it| it.include_usage);

@@ -133,6 +133,7 @@ impl From<ApiError> for OpenAiError {
     fn from(error: ApiError) -> Self {
         let kind = match error.status() {
             status if status.is_server_error() => "api_error",
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             _ => "invalid_request_error",
         };
         let code = match error.code() {
@@ -155,6 +156,9 @@ impl IntoResponse for OpenAiError {
         match self.status {
             StatusCode::UNAUTHORIZED => {
                 headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            StatusCode::SERVICE_UNAVAILABLE if self.code != "no_daemon" => {
+                headers.insert(header::RETRY_AFTER, 1.into());
             }
             StatusCode::TOO_MANY_REQUESTS => {
                 let wait = self.over.as_ref().map_or(Some(1), |over| over.retry_seconds());

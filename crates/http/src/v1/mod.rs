@@ -17,6 +17,7 @@ use crate::Surface;
 use crate::auth::Caller;
 use crate::error::ApiError;
 use crate::id::Id;
+use crate::places::Seat;
 use axum::Json;
 use axum::extract::{FromRequestParts, State as With};
 use axum::http::request::Parts;
@@ -26,14 +27,15 @@ use insula_runtime::{AgentContext, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Who asks, known before anything of the body is read.
-pub struct Bearer(pub Caller);
+/// Who asks, and by which connection.
+pub struct Bearer(pub Caller, pub Option<Seat>);
 
 impl FromRequestParts<Surface> for Bearer {
     type Rejection = OpenAiError;
 
     async fn from_request_parts(parts: &mut Parts, surface: &Surface) -> Result<Self, OpenAiError> {
-        Ok(Self(Caller::of(surface, &parts.headers)?))
+        let seat = parts.extensions.get::<Seat>().cloned();
+        Ok(Self(Caller::of(surface, &parts.headers)?, seat))
     }
 }
 
@@ -41,7 +43,7 @@ impl FromRequestParts<Surface> for Bearer {
 /// the same answer.
 fn agent(
     surface: &Surface,
-    caller: &Caller,
+    (caller, seat): (&Caller, Option<&Seat>),
     model: &str,
 ) -> Result<Arc<AgentContext>, OpenAiError> {
     let missing = || OpenAiError::no_model(model);
@@ -52,14 +54,17 @@ fn agent(
     let snapshot = surface.house.snapshot();
     let entry = snapshot.agents.get(&id).ok_or_else(missing)?;
     match &entry.state {
-        State::Ready(context) => Ok(context.clone()),
+        State::Ready(context) => {
+            seat.map_or(Ok(()), |seat| seat.about(&id)).map_err(|why| ApiError::from(&why))?;
+            Ok(context.clone())
+        }
         _ => Err(missing()),
     }
 }
 
 /// The agents this token may talk to.
 #[utoipa::path(get, path = "/v1/models", responses((status = 200, body = Object)), security(("token" = [])))]
-pub async fn models(With(surface): With<Surface>, Bearer(caller): Bearer) -> Json<Value> {
+pub async fn models(With(surface): With<Surface>, Bearer(caller, _): Bearer) -> Json<Value> {
     let snapshot = surface.house.snapshot();
     let serving = snapshot
         .agents
@@ -74,11 +79,11 @@ pub async fn models(With(surface): With<Surface>, Bearer(caller): Bearer) -> Jso
     responses((status = 200, body = Object), (status = 404, body = Object)), security(("token" = [])))]
 pub async fn model(
     With(surface): With<Surface>,
-    Bearer(caller): Bearer,
+    Bearer(caller, seat): Bearer,
     id: Result<Id, ApiError>,
 ) -> Result<Json<Value>, OpenAiError> {
     let Id(id) = id.map_err(|_| OpenAiError::no_model("\u{fffd}"))?;
-    Ok(Json(described(&agent(&surface, &caller, &id)?.id)))
+    Ok(Json(described(&agent(&surface, (&caller, seat.as_ref()), &id)?.id)))
 }
 
 fn described(id: &AgentId) -> Value {

@@ -33,6 +33,7 @@ use crate::error::RuntimeError;
 use crate::house::House;
 use crate::mcp::Connections;
 use crate::registry::{Snapshot, State};
+use crate::workspace::output_name;
 use background::{Background, Running};
 use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
 use insula_sandbox::egress::{Lookups, Tls, TlsError};
@@ -302,8 +303,13 @@ impl House {
     pub(crate) async fn forget_programs(&self, agent: &AgentId, session: SessionId) {
         self.children.end_session(agent, session);
         let (home, id) = (self.home.clone(), agent.clone());
-        let removed =
-            self.world.storage.run(move || home.remove_output(&id, &session.to_string())).await;
+        let name = output_name(&self.store.agent(agent).seals(), session);
+        let removed = self.world.storage.run(move || {
+            home.remove_output(&id, &name)?;
+            // As it was called before.
+            home.remove_output(&id, &session.to_string())
+        });
+        let removed = removed.await;
         if let Ok(Err(error)) = removed {
             tracing::warn!(%agent, %error, "what programs printed could not be removed");
         }

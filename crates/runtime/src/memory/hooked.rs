@@ -79,7 +79,8 @@ impl House {
         let known = agent.store.session(SessionRef::Key(key.as_str().into())).await;
         let known = known.map_err(|error| ScopeDenied::Hook(error.to_string().into()))?;
         let session = known.map_or(SessionId(0), |session| session.id);
-        let files = agent.workspace.files(payload.session, session, &self.world);
+        let files =
+            agent.workspace.files(payload.session, session, &agent.store.seals(), &self.world);
         let user = payload.address.user.as_ref().map(|user| user.as_str()).unwrap_or_default();
         let principal = format!("{}:{user}", payload.address.platform);
         let occasion = Occasion {

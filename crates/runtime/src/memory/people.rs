@@ -100,7 +100,7 @@ impl House {
         let key = session.to_string();
         let known = agent.store.session(SessionRef::Key(key.as_str().into())).await;
         let id = known.map_err(MemoryError::from)?.map_or(SessionId(0), |session| session.id);
-        let files = agent.workspace.files(session, id, &self.world);
+        let files = agent.workspace.files(session, id, &agent.store.seals(), &self.world);
         let occasion = Occasion {
             agent,
             session: Some((&key, id)),

@@ -196,9 +196,9 @@ impl Engine {
         live.inspect(|live| live.cancel.cancel()).is_some()
     }
 
-    /// Listens to a turn that is under way.
+    /// Listens to a turn that is under way, from its beginning.
     pub fn listen(&self, session: &SessionKey, turn: TurnId) -> Option<TurnHandle> {
-        self.live.find(session, turn).map(|live| live.listen())
+        self.live.find(session, turn).map(|live| live.listen_from_the_start())
     }
 
     /// Says the last message of a conversation again: a new turn takes the place of its last

@@ -5,7 +5,7 @@ use crate::turn::history::results_of;
 use crate::turn::run::TurnContext;
 use async_trait::async_trait;
 use insula_domain::MemoryOperation;
-use insula_store::{Message, MessageSeq, Part, SessionId, SessionRef};
+use insula_store::{Counted, Message, MessageSeq, Part, Seals, SessionId, SessionRef};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
 
 /// What was said before, as far as the scope of one turn reaches.
@@ -39,8 +39,9 @@ impl History for ScopedHistory<'_> {
             found.sort_by_key(|hit| std::cmp::Reverse(hit.at));
         }
         self.cx.seen.add_all(found.iter().map(|hit| &*hit.label));
+        let seals = self.cx.agent.store.seals();
         let hits = found.into_iter().map(|hit| Hit {
-            session: hit.session.0,
+            session: seals.seal(Counted::Session, hit.session.0),
             message: i64::try_from(hit.seq.0).unwrap_or(i64::MAX),
             at: hit.at.to_string(),
             role: hit.role.as_str().to_owned(),
@@ -51,12 +52,16 @@ impl History for ScopedHistory<'_> {
 
     async fn around(
         &self,
-        session: i64,
+        session: &str,
         message: i64,
         window: usize,
     ) -> Result<Vec<Hit>, HandError> {
         let failed = |error: insula_store::StoreError| HandError(error.to_string());
-        let (id, scope, store) = (SessionId(session), self.scope().await?, &self.cx.agent.store);
+        let (scope, store) = (self.scope().await?, &self.cx.agent.store);
+        let seals = store.seals();
+        let Some(id) = seals.open(Counted::Session, session).map(SessionId) else {
+            return Ok(Vec::new());
+        };
         // A session of another scope is, from here, one that does not exist.
         let known = store.session(SessionRef::Id(id)).await.map_err(failed)?;
         if known.is_none() {
@@ -68,13 +73,13 @@ impl History for ScopedHistory<'_> {
         // A session that several people share has messages of several scopes.
         let here = messages.iter().filter(|message| *message.scope == *scope);
         self.cx.seen.add_all(here.clone().map(|message| &*message.label));
-        Ok(here.map(hit).collect())
+        Ok(here.map(|message| hit(message, &seals)).collect())
     }
 }
 
-fn hit(message: &Message) -> Hit {
+fn hit(message: &Message, seals: &Seals) -> Hit {
     Hit {
-        session: message.session.0,
+        session: seals.seal(Counted::Session, message.session.0),
         message: i64::try_from(message.seq.0).unwrap_or(i64::MAX),
         at: message.at.to_string(),
         role: message.role.as_str().to_owned(),

@@ -312,7 +312,12 @@ impl Engine {
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
         let context = run::TurnContext {
-            files: agent.workspace.files(&key, session, &self.shop.house.world),
+            files: agent.workspace.files(
+                &key,
+                session,
+                &agent.store.seals(),
+                &self.shop.house.world,
+            ),
             agent: agent.clone(),
             session,
             turn,

@@ -4,6 +4,7 @@ use crate::events::{AgentEvent, Hub};
 use crate::secrets::SecretBook;
 use crate::turn::event::{ChildAct, TurnEnd, TurnEvent, TurnHandle};
 use crate::turn::hold::Hold;
+use crate::turn::past::{Past, ends_passage};
 use crate::turn::redaction::Redaction;
 use insula_domain::{AgentId, SessionKey};
 use insula_store::{MessageSeq, NewMessage, TurnId};
@@ -88,7 +89,12 @@ impl LiveTurn {
 
     /// A handle for one more listener, from now on.
     pub(crate) fn listen(&self) -> TurnHandle {
-        TurnHandle { turn: self.turn, events: self.voice.listen() }
+        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Now) }
+    }
+
+    /// A handle for one more listener, who is told first what happened so far.
+    pub(crate) fn listen_from_the_start(&self) -> TurnHandle {
+        TurnHandle { turn: self.turn, events: self.voice.listen(Since::Start) }
     }
 }
 
@@ -99,15 +105,49 @@ pub(crate) struct Voice {
     agent: AgentId,
     session: Arc<str>,
     turn: TurnId,
-    listeners: Mutex<Vec<Listener>>,
+    ears: Mutex<Ears>,
     /// For a child: who tells of it, and by which name.
     above: Option<(Arc<LiveTurn>, Arc<str>)>,
+}
+
+/// Who listens to a turn, and what they were told. Behind one lock, so that who comes now hears
+/// everything once.
+#[derive(Default)]
+struct Ears {
+    listeners: Vec<Listener>,
+    past: Past,
+    end: Option<TurnEnd>,
+}
+
+/// From where a listener hears a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    /// From its beginning.
+    Start,
+    /// From now on.
+    Now,
 }
 
 struct Listener {
     events: mpsc::Sender<TurnEvent>,
     /// The place of the end, which deltas can't take.
     end: mpsc::OwnedPermit<TurnEvent>,
+    /// Whether words of the passage under way were missed. It hears no more of that passage: what
+    /// it has stays the beginning of the reply, and the end brings the rest.
+    is_behind: bool,
+}
+
+impl Listener {
+    fn tell(&mut self, event: &TurnEvent) {
+        let is_text = matches!(event, TurnEvent::Text(_));
+        if is_text && self.is_behind {
+            return;
+        }
+        let is_told = self.events.try_send(event.clone()).is_ok();
+        if is_text || ends_passage(event) {
+            self.is_behind = !is_told;
+        }
+    }
 }
 
 impl Voice {
@@ -118,7 +158,7 @@ impl Voice {
         turn: TurnId,
     ) -> Self {
         let (agent, session) = (key.agent.clone(), key.to_string().into());
-        Self { hub, secrets, agent, session, turn, listeners: Mutex::default(), above: None }
+        Self { hub, secrets, agent, session, turn, ears: Mutex::default(), above: None }
     }
 
     /// The voice of a child: what it does is told by its parent, what it says is not.
@@ -130,7 +170,7 @@ impl Voice {
             agent: agent.clone(),
             session: session.clone(),
             turn: *turn,
-            listeners: Mutex::default(),
+            ears: Mutex::default(),
             above: Some((parent.clone(), child)),
         }
     }
@@ -140,10 +180,33 @@ impl Voice {
         &self.session
     }
 
-    fn listen(&self) -> mpsc::Receiver<TurnEvent> {
-        let (events, listening) = mpsc::channel(EVENTS_WAITING_MAX);
+    fn listen(&self, since: Since) -> mpsc::Receiver<TurnEvent> {
+        let redaction = self.redaction();
+        let mut ears = self.ears();
+        let past = match since {
+            Since::Start => ears.past.events(),
+            Since::Now => &[],
+        };
+        // Room for all of the past beside what comes.
+        let (events, listening) = mpsc::channel(EVENTS_WAITING_MAX + past.len());
+        for event in past {
+            // A secret that was set since then is one by now.
+            let event = match event.clone() {
+                TurnEvent::Text(text) => TurnEvent::Text(redaction.told(text)),
+                TurnEvent::Reasoning(text) => TurnEvent::Reasoning(redaction.told(text)),
+                other => redaction.event(other),
+            };
+            let _ = events.try_send(event);
+        }
+        let is_behind = match since {
+            Since::Start => ears.past.is_cut(),
+            Since::Now => ears.past.is_in_a_passage(),
+        };
         if let Ok(end) = events.clone().try_reserve_owned() {
-            self.listeners().push(Listener { events, end });
+            match &ears.end {
+                Some(ended) => drop(end.send(TurnEvent::Ended(ended.clone()))),
+                None => ears.listeners.push(Listener { events, end, is_behind }),
+            }
         }
         listening
     }
@@ -161,8 +224,10 @@ impl Voice {
             TurnEvent::Text(_) | TurnEvent::Reasoning(_) => event,
             other => self.redaction().event(other),
         };
-        for listener in self.listeners().iter() {
-            let _ = listener.events.try_send(event.clone());
+        {
+            let mut ears = self.ears();
+            ears.past.note(&event);
+            ears.listeners.iter_mut().for_each(|listener| listener.tell(&event));
         }
         self.publish(event);
     }
@@ -170,7 +235,11 @@ impl Voice {
     /// Says how it ended. Nobody misses that, and nobody is waited for.
     pub(crate) fn end(&self, end: TurnEnd) {
         let end = self.redaction().end(end);
-        let listeners = std::mem::take(&mut *self.listeners());
+        let listeners = {
+            let mut ears = self.ears();
+            ears.end = Some(end.clone());
+            std::mem::take(&mut ears.listeners)
+        };
         for listener in listeners {
             listener.end.send(TurnEvent::Ended(end.clone()));
         }
@@ -186,8 +255,9 @@ impl Voice {
         self.hub.tell(&self.agent, || AgentEvent::Turn { session: session.clone(), turn, event });
     }
 
-    fn listeners(&self) -> std::sync::MutexGuard<'_, Vec<Listener>> {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ears(&self) -> std::sync::MutexGuard<'_, Ears> {
+        // Nothing below runs foreign code, so a poisoned lock guards nothing broken.
+        self.ears.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

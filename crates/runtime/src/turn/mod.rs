@@ -20,6 +20,7 @@ mod lanes;
 pub(crate) mod live;
 pub(crate) mod made;
 pub mod one_off;
+mod past;
 pub mod prompt;
 mod recall;
 pub(crate) mod redaction;

@@ -49,7 +49,12 @@ impl Engine {
             let principal = unfinished.turn.principal.clone();
             let live = self.live_turn(&key, unfinished.turn.id, principal, None, Vec::new());
             let context = run::TurnContext {
-                files: agent.workspace.files(&key, session.id, &self.shop.house.world),
+                files: agent.workspace.files(
+                    &key,
+                    session.id,
+                    &agent.store.seals(),
+                    &self.shop.house.world,
+                ),
                 agent: agent.clone(),
                 session: session.id,
                 turn: unfinished.turn.id,

@@ -1,5 +1,6 @@
 //! One agent's database, `agents/<id>/agent.db`, through its slot in the pool.
 
+use super::anchors::ToAnchor;
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
@@ -8,12 +9,14 @@ use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
-use crate::chain::{Chain, Head, Walk};
+use crate::chain::{Chain, Link, Walk};
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
 use crate::message::{Message, MessageSeq, Window};
+use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
+use crate::store::Durability;
 use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
@@ -35,7 +38,7 @@ enum Ended {
     /// The agent must be marked as busy, or records be taken in, before the next in line.
     Prepare,
     /// This head must be anchored before the answers are given.
-    Anchor(Head, Answers),
+    Anchor(ToAnchor, Answers),
 }
 
 impl SqliteAgent {
@@ -85,24 +88,42 @@ impl SqliteAgent {
 
     /// Moves the waiting audit records into the agent's chain.
     async fn take_in(&self, mut held: Held) -> Result<Held> {
-        let mut head = None;
+        let mut due: Option<ToAnchor> = None;
         loop {
             let records = self.pool.daemon.waiting(&self.slot.id).await?;
             let Some(last) = records.last().map(|record| record.id) else { break };
-            let random = self.pool.random().clone();
+            let (random, now) = (self.pool.random().clone(), self.pool.now());
             let moved = self.job(held, move |file| {
-                let AgentFile { db, durability, chain, linked, .. } = file;
-                db.read(|_| db.survive(*durability))?;
-                db.write(|sql| {
+                let AgentFile { db, durability, chain, link, unflushed, .. } = file;
+                let told = match link {
+                    Link::Lost(lost) => Some(lost.entry(now)),
+                    Link::Whole | Link::Broken => None,
+                };
+                let is_flushed = *durability == Durability::Power || told.is_some();
+                let survives = if is_flushed { Durability::Power } else { *durability };
+                db.read(|_| db.survive(survives))?;
+                let goes_back = told.is_some();
+                let head = db.write(|sql| {
+                    if let Some(told) = told {
+                        audit::append(sql, chain, &random, told)?;
+                    }
                     queue::take_in(sql, chain, &random, records)?;
-                    linked.then(|| audit::head(sql)).transpose()
-                })
+                    audit::head(sql)
+                })?;
+                *unflushed = if is_flushed { 0 } else { *unflushed + 1 };
+                if *link == Link::Broken {
+                    return Ok(None);
+                }
+                *link = Link::Whole;
+                Ok(Some(ToAnchor { head, is_flushed, goes_back }))
             });
-            (head, held) = moved.await?;
+            let next;
+            (next, held) = moved.await?;
+            due = next.map(|next| next.after(due));
             self.pool.daemon.taken_in(&self.slot.id, last).await?;
         }
-        if let Some(head) = head {
-            self.pool.daemon.anchor(&self.slot.id, head).await;
+        if let Some(due) = due {
+            self.pool.daemon.anchor(&self.slot.id, due).await;
         }
         Ok(held)
     }
@@ -123,8 +144,8 @@ impl SqliteAgent {
             match ended {
                 Ended::Enough => return Ok(()),
                 Ended::Prepare => held = next,
-                Ended::Anchor(head, answers) => {
-                    self.pool.daemon.anchor(&self.slot.id, head).await;
+                Ended::Anchor(due, answers) => {
+                    self.pool.daemon.anchor(&self.slot.id, due).await;
                     // Held until here, so that retiring the agent waits for its anchor too.
                     drop(answers);
                     return Ok(());
@@ -171,7 +192,7 @@ fn next_group(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
     // The file was opened before, and nobody closes it while it is held.
     let Ok(file) = held.file() else { return Ended::Enough };
     let erases = group.iter().any(Waiting::erases);
-    let (answers, head) = group::commit(file, pool.random(), group);
+    let (answers, due) = group::commit(file, pool.random(), pool.now(), group);
     if erases {
         // After the erasure and before anybody hears of it: who reads the count and then
         // the file can't have seen what is gone under the count that comes now.
@@ -181,8 +202,8 @@ fn next_group(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
         held.close_after(error);
         return Ended::Enough;
     }
-    match head {
-        Some(head) if !pool.daemon.anchor_now(&slot.id, head) => Ended::Anchor(head, answers),
+    match due {
+        Some(due) if !pool.daemon.anchor_now(&slot.id, due) => Ended::Anchor(due, answers),
         _ => Ended::Enough,
     }
 }
@@ -214,6 +235,10 @@ impl AgentBackend for SqliteAgent {
         self.slot.incarnation
     }
 
+    fn seals(&self) -> Seals {
+        Seals::of_agent(self.pool.audit_key(), self.slot.id.as_str())
+    }
+
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
         self.read(move |sql| audit::after(sql, after, limit)).await
     }
@@ -236,7 +261,7 @@ impl AgentBackend for SqliteAgent {
         };
         let ((report, head), held) = self.job(held, verify).await?;
         if let Some(head) = head {
-            self.pool.daemon.anchor(&self.slot.id, head).await;
+            self.pool.daemon.anchor(&self.slot.id, ToAnchor::written(head)).await;
         }
         drop(held);
         Ok(report)

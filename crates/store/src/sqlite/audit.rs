@@ -1,7 +1,7 @@
 //! Audit chains in SQLite: the same table in an agent's database and in the daemon's.
 
-use crate::audit::{AUDIT_PAGE_MAX, AuditEntry, AuditRecord, AuditReport, Seq};
-use crate::chain::{Anchor, Bytes32, Chain, Head, Stored, Walk};
+use crate::audit::{AUDIT_PAGE_MAX, AuditEntry, AuditRecord, AuditReport, Seq, TAIL_LOST};
+use crate::chain::{Anchor, Anchored, Bytes32, Chain, Head, Link, LostTail, Stored, Walk};
 use insula_world::{Random, Timestamp};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -101,18 +101,50 @@ fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
     })
 }
 
-/// Whether the chain holds the anchored record.
-pub(crate) fn reaches(sql: &Connection, anchor: Anchor) -> rusqlite::Result<bool> {
-    match anchor {
-        Anchor::None => Ok(true),
-        Anchor::Bad(_) => Ok(false),
-        Anchor::At(Head { seq: 0, .. }) => Ok(true),
-        Anchor::At(anchor) => sql
-            .prepare_cached("SELECT mac = ?2 FROM audit WHERE seq = ?1")?
-            .query_row((anchor.seq.cast_signed(), anchor.mac), |row| row.get(0))
-            .optional()
-            .map(Option::unwrap_or_default),
+/// How the chain stands to its anchor. A first look, which trusts what is stored: only a walk
+/// along the whole chain tells whether that is true.
+pub(crate) fn reaches(sql: &Connection, anchor: Anchor) -> rusqlite::Result<Link> {
+    let Anchored { written, flushed } = match anchor {
+        Anchor::None => return Ok(Link::Whole),
+        Anchor::Bad(_) => return Ok(Link::Broken),
+        Anchor::At(anchored) => anchored,
+    };
+    if !holds(sql, flushed)? {
+        return Ok(Link::Broken);
     }
+    if holds(sql, written)? || says_lost(sql, flushed, written)? {
+        return Ok(Link::Whole);
+    }
+    let head = head(sql)?;
+    if head.seq >= written.seq {
+        return Ok(Link::Broken);
+    }
+    Ok(Link::Lost(LostTail { anchored: written, records: written.seq - head.seq }))
+}
+
+fn holds(sql: &Connection, head: Head) -> rusqlite::Result<bool> {
+    if head.seq == 0 {
+        return Ok(true);
+    }
+    sql.prepare_cached("SELECT mac = ?2 FROM audit WHERE seq = ?1")?
+        .query_row((head.seq.cast_signed(), head.mac), |row| row.get(0))
+        .optional()
+        .map(Option::unwrap_or_default)
+}
+
+/// Whether the chain says that the tail up to `written` was lost.
+fn says_lost(sql: &Connection, flushed: Head, written: Head) -> rusqlite::Result<bool> {
+    let mut statement = sql.prepare_cached(
+        "SELECT content FROM audit WHERE seq > ?1 AND kind = ?2 AND content IS NOT NULL",
+    )?;
+    let mut rows = statement.query((flushed.seq.cast_signed(), TAIL_LOST))?;
+    while let Some(row) = rows.next()? {
+        let said = row.get_ref(0)?.as_bytes().ok().and_then(LostTail::read);
+        if said.is_some_and(|said| said.anchored == written) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Checks the whole chain. The head comes with it if all is well.

@@ -1,12 +1,13 @@
 //! The daemon's database, `insula.db`: always open, one piece of work at a time.
 
+use super::anchors::ToAnchor;
 use super::open::{self, Absent};
 use super::sql::Db;
 use super::together::{Did, Line, Small};
 use super::{anchors, audit, busy, directory, ledger, queue, schema, spent, values};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
-use crate::chain::{Anchor, Chain, Head};
+use crate::chain::{Anchor, Anchored, Chain, Head, Link, LostTail};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
@@ -20,6 +21,10 @@ use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// Commits with audit records of which one is flushed, where commits need not survive the power:
+/// so many are lost at most.
+pub(crate) const FLUSH_EVERY: u32 = 64;
 
 /// The daemon's database and what is remembered of it between calls.
 pub(crate) struct DaemonFile {
@@ -35,16 +40,26 @@ struct State {
     random: Random,
     durability: Durability,
     anchor_file: PathBuf,
-    /// Whether the daemon's chain still holds its anchored head.
-    linked: bool,
+    /// What is known of the daemon's chain. Changed only while the database is held.
+    own: Mutex<Own>,
     /// The agents for whom audit records wait. Changed only while the database is held.
     queued: Mutex<BTreeSet<AgentId>>,
     /// The agents that are marked as busy. Changed only while the database is held.
     busy: Mutex<BTreeSet<AgentId>>,
     /// Heads to anchor: whoever writes next writes them all.
-    heads: Mutex<BTreeMap<AgentId, Head>>,
+    heads: Mutex<BTreeMap<AgentId, ToAnchor>>,
     /// Small changes: whoever gets the file next makes them all.
     line: Line,
+}
+
+/// What is known of the daemon's own chain.
+struct Own {
+    /// How it stood to its anchor when the file was opened, and stands since.
+    link: Link,
+    /// The anchor, as it was last written; `None` where it can't be trusted.
+    anchored: Option<Anchored>,
+    /// Commits with records since the last that was flushed.
+    unflushed: u32,
 }
 
 /// What a command needs while a batch is applied.
@@ -76,13 +91,17 @@ impl DaemonFile {
                 let anchor_file = home.join("audit.anchor");
                 let mut anchor = anchors::read_file(&anchor_file, &chain)?;
                 if matches!(anchor, Anchor::Bad(_)) && db.read(audit::head)? == Head::START {
-                    anchors::write_file(&anchor_file, &chain, Head::START)?;
-                    anchor = Anchor::At(Head::START);
+                    let start = Anchored { written: Head::START, flushed: Head::START };
+                    anchors::write_file(&anchor_file, &chain, start)?;
+                    anchor = Anchor::At(start);
                 }
-                let linked = db.read(|sql| audit::reaches(sql, anchor))?;
-                if !linked {
-                    tracing::error!(file = %path.display(), "the daemon's audit chain does not reach its anchored head");
-                }
+                let link = db.read(|sql| audit::reaches(sql, anchor))?;
+                tell(link, &path);
+                let anchored = match anchor {
+                    Anchor::At(anchored) => Some(anchored),
+                    Anchor::None | Anchor::Bad(_) => None,
+                };
+                let own = Mutex::new(Own { link, anchored, unflushed: 0 });
                 let queued = Mutex::new(db.read(queue::agents)?);
                 let busy = Mutex::new(db.read(busy::agents)?);
                 let state = State {
@@ -91,7 +110,7 @@ impl DaemonFile {
                     random,
                     durability,
                     anchor_file,
-                    linked,
+                    own,
                     queued,
                     busy,
                     heads: Mutex::default(),
@@ -179,8 +198,8 @@ impl DaemonFile {
 
     /// Anchors the head of an agent's chain. A failure is only logged: the commit it follows
     /// is done, and the head is written with the next one.
-    pub(crate) async fn anchor(&self, agent: &AgentId, head: Head) {
-        lock(&self.state.heads).insert(agent.clone(), head);
+    pub(crate) async fn anchor(&self, agent: &AgentId, due: ToAnchor) {
+        self.state.is_due(agent, due);
         let written = self.run(write_heads);
         if let Err(error) = written.await {
             tracing::warn!(%agent, %error, "the head of an audit chain could not be anchored yet");
@@ -189,10 +208,10 @@ impl DaemonFile {
 
     /// The same without waiting, where nobody else is at work. False if somebody is. For
     /// work that already runs where storage may block.
-    pub(crate) fn anchor_now(&self, agent: &AgentId, head: Head) -> bool {
+    pub(crate) fn anchor_now(&self, agent: &AgentId, due: ToAnchor) -> bool {
         let Ok(mut held) = self.file.try_lock() else { return false };
         let Some(db) = held.as_mut() else { return false };
-        lock(&self.state.heads).insert(agent.clone(), head);
+        self.state.is_due(agent, due);
         write_heads(db, &self.state).is_ok()
     }
 
@@ -240,13 +259,59 @@ impl DaemonFile {
     /// Writes everything back and closes the database.
     pub(crate) async fn close(&self) {
         let mut held = self.file.clone().lock_owned().await;
+        let state = self.state.clone();
         let closed = self.world.storage.run(move || match held.take() {
-            Some(db) => db.truncate_log(),
+            Some(db) => db.truncate_log().and_then(|()| state.note_flushed(&db)),
             None => Ok(()),
         });
         if let Err(error) = closed.await.map_err(StoreError::from).flatten() {
             tracing::warn!(%error, "the daemon's database could not be written back on closing");
         }
+    }
+}
+
+/// Says what is not as it should be with a chain.
+pub(crate) fn tell(link: Link, path: &std::path::Path) {
+    let file = path.display();
+    match link {
+        Link::Whole => {}
+        Link::Lost(LostTail { records, .. }) => {
+            tracing::warn!(%file, records, "the last records of an audit chain were lost with the power, before they were on the disk; the chain goes on and says so");
+        }
+        Link::Broken => {
+            tracing::error!(%file, "an audit chain does not reach its anchored head; run `insula audit verify`");
+        }
+    }
+}
+
+impl State {
+    /// Notes that an agent's head is to be anchored.
+    fn is_due(&self, agent: &AgentId, due: ToAnchor) {
+        let mut heads = lock(&self.heads);
+        let due = due.after(heads.get(agent).copied());
+        heads.insert(agent.clone(), due);
+    }
+
+    /// Anchors the head of the daemon's chain.
+    fn anchor_own(&self, due: ToAnchor) -> Result<()> {
+        let mut own = lock(&self.own);
+        let anchored = due.onto(own.anchored);
+        anchors::write_file(&self.anchor_file, &self.chain, anchored)?;
+        own.anchored = Some(anchored);
+        Ok(())
+    }
+
+    /// Notes that all of the database is on the disk.
+    fn note_flushed(&self, db: &Db) -> Result<()> {
+        let (link, anchored) = {
+            let own = lock(&self.own);
+            (own.link, own.anchored)
+        };
+        let head = db.read(audit::head)?;
+        if link != Link::Whole || anchored.is_some_and(|anchored| anchored.flushed == head) {
+            return Ok(());
+        }
+        self.anchor_own(ToAnchor { head, is_flushed: true, goes_back: false })
     }
 }
 
@@ -257,15 +322,16 @@ fn write_heads(db: &mut Db, state: &State) -> Result<()> {
         return Ok(());
     }
     let write = |sql: &rusqlite::Transaction<'_>| {
-        heads.iter().try_for_each(|(agent, head)| {
+        heads.iter().try_for_each(|(agent, due)| {
             let chain = Chain::of_agent(&state.key, agent.as_str());
-            anchors::advance(sql, &chain, agent, *head)
+            anchors::advance(sql, &chain, agent, *due)
         })
     };
     with_sync(db, Durability::Process, |db| db.write(write)).inspect_err(|_| {
         let mut waiting = lock(&state.heads);
-        for (agent, head) in heads {
-            waiting.entry(agent).or_insert(head);
+        for (agent, due) in heads {
+            let newer = waiting.get(&agent).copied();
+            waiting.insert(agent, newer.map_or(due, |newer| newer.after(Some(due))));
         }
     })
 }
@@ -309,9 +375,30 @@ fn apply(
 }
 
 fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) -> Result<Vec<Seq>> {
-    let seqs = with_sync(db, state.durability, |db| {
+    let records = batch.iter().filter_map(|command| match command {
+        DaemonCommand::Audit(entry) => Some(entry),
+        _ => None,
+    });
+    let first = records.map(|entry| entry.at).next();
+    let (link, unflushed) = {
+        let own = lock(&state.own);
+        (own.link, own.unflushed)
+    };
+    // A tail that was lost is told before anything else is, and so that it is not lost again.
+    let told = match link {
+        Link::Lost(lost) => first.map(|at| lost.entry(at)),
+        Link::Whole | Link::Broken => None,
+    };
+    let is_flushed = state.durability == Durability::Power
+        || told.is_some()
+        || (first.is_some() && unflushed + 1 >= FLUSH_EVERY);
+    let durability = if is_flushed { Durability::Power } else { Durability::Process };
+    let seqs = with_sync(db, durability, |db| {
         db.write_fenced(fence, |sql| {
             let tx = DaemonTx { sql, key: &state.key };
+            if let Some(told) = &told {
+                audit::append(sql, &state.chain, &state.random, told.clone())?;
+            }
             batch.iter().filter_map(|command| apply(&tx, state, command).transpose()).collect()
         })
     })?;
@@ -331,8 +418,14 @@ fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) ->
     }
     drop(queued);
     let after = || -> Result<()> {
-        if !Vec::is_empty(&seqs) && state.linked {
-            anchors::write_file(&state.anchor_file, &state.chain, db.read(audit::head)?)?;
+        if !Vec::is_empty(&seqs) && link != Link::Broken {
+            let head = db.read(audit::head)?;
+            {
+                let mut own = lock(&state.own);
+                own.link = Link::Whole;
+                own.unflushed = if is_flushed { 0 } else { own.unflushed + 1 };
+            }
+            state.anchor_own(ToAnchor { head, is_flushed, goes_back: told.is_some() })?;
         }
         if erased { db.truncate_log() } else { Ok(()) }
     };
@@ -346,9 +439,11 @@ fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) ->
 impl DaemonBackend for DaemonFile {
     async fn claim(&self, owner: &str) -> Result<Fence> {
         let owner: Box<str> = owner.into();
-        self.run(move |db, _| {
+        self.run(move |db, state| {
             // A claim is flushed whatever the durability: an epoch must never be given twice.
             let epoch = with_sync(db, Durability::Power, |db| db.write(|sql| claim(sql, &owner)))?;
+            // And all that was written before it.
+            state.note_flushed(db)?;
             Ok(Fence { owner, epoch })
         })
         .await
@@ -427,7 +522,7 @@ impl DaemonBackend for DaemonFile {
             let anchor = anchors::read_file(&state.anchor_file, &state.chain)?;
             let (report, head) = db.read(|sql| audit::verify(sql, &state.chain, anchor))?;
             if let Some(head) = head {
-                anchors::write_file(&state.anchor_file, &state.chain, head)?;
+                state.anchor_own(ToAnchor::written(head))?;
             }
             Ok(report)
         })

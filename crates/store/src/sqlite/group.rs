@@ -6,17 +6,20 @@
 //! be cancelled. A batch whose caller has gone before it was taken up is left out; once taken
 //! up it runs to its end.
 
+use super::anchors::ToAnchor;
 use super::apply::{self, Means, Traits};
+use super::daemon::FLUSH_EVERY;
 use super::index::{self, Backlog};
 use super::pool::AgentFile;
 use super::sql::{Fault, explain, raise};
 use super::{audit, turn_reads};
 use crate::agent::{AgentCommand, Committed};
-use crate::chain::Head;
+use crate::audit::AuditEntry;
+use crate::chain::Link;
 use crate::error::{Result, StoreError};
 use crate::fence::Fence;
 use crate::store::Durability;
-use insula_world::{Random, StorageStopped};
+use insula_world::{Random, StorageStopped, Timestamp};
 use rusqlite::Connection;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -144,15 +147,25 @@ fn run(sql: &Connection, statement: &str) -> rusqlite::Result<()> {
 pub(crate) fn commit(
     file: &mut AgentFile,
     random: &Random,
+    now: Timestamp,
     group: Vec<Waiting>,
-) -> (Answers, Option<Head>) {
-    let AgentFile { db, durability, chain, linked, backlog, .. } = file;
+) -> (Answers, Option<ToAnchor>) {
+    let AgentFile { db, durability, chain, link, unflushed, backlog, .. } = file;
     let (sql, path) = (db.connection(), db.file());
-    let work = Work { sql, path, means: Means { chain, random }, group: &group };
     let traits = group.iter().fold(Traits::default(), |sum, next| sum.and(next.traits));
+    // A tail that was lost is told before anything else is, and so that it is not lost again.
+    let told = match link {
+        Link::Lost(lost) if traits.audits => Some(lost.entry(now)),
+        _ => None,
+    };
+    let work = Work { sql, path, means: Means { chain, random }, group: &group, told: &told };
     backlog.grow(traits.said);
     // The log is written in order: who is flushed later takes along what was not flushed.
-    let results = match db.survive(if traits.flushes { *durability } else { Durability::Process }) {
+    let is_flushed = (traits.flushes && *durability == Durability::Power)
+        || told.is_some()
+        || (traits.audits && *unflushed + 1 >= FLUSH_EVERY);
+    let survives = if is_flushed { Durability::Power } else { Durability::Process };
+    let results = match db.survive(survives) {
         Err(error) => work.failed(&error),
         // Failures are rare: only when there was one does each batch get a savepoint of its own.
         Ok(()) => work
@@ -171,13 +184,20 @@ pub(crate) fn commit(
         // Committed all the same; closing the file truncates too.
         tracing::warn!(%error, "erased content may stay in the log until it is closed");
     }
-    if !traits.audits || !*linked {
+    if is_flushed {
+        *unflushed = 0;
+    } else if traits.audits {
+        *unflushed += 1;
+    }
+    if !traits.audits || *link == Link::Broken {
         return (answers, None);
     }
+    *link = Link::Whole;
+    let goes_back = told.is_some();
     let head = db.read(audit::head).inspect_err(|error| {
         tracing::warn!(%error, "the head of an audit chain could not be read to be anchored");
     });
-    (answers, head.ok())
+    (answers, head.ok().map(|head| ToAnchor { head, is_flushed, goes_back }))
 }
 
 /// Whether a batch that fails takes the others with it.
@@ -195,6 +215,8 @@ struct Work<'a> {
     path: &'a Path,
     means: Means<'a>,
     group: &'a [Waiting],
+    /// What the chain says first.
+    told: &'a Option<AuditEntry>,
 }
 
 impl Work<'_> {
@@ -210,6 +232,12 @@ impl Work<'_> {
             return Some(self.failed(&error));
         }
         let _transaction = Transaction(self.sql);
+        if let Some(told) = self.told {
+            let Means { chain, random } = &self.means;
+            if let Err(error) = audit::append(self.sql, chain, random, told.clone()) {
+                return Some(self.failed(&error));
+            }
+        }
         let mut results = Vec::with_capacity(self.group.len());
         let mut seen = None;
         for waiting in self.group {

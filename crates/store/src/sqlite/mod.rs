@@ -32,6 +32,8 @@ mod usage;
 mod values;
 
 #[cfg(test)]
+mod power_tests;
+#[cfg(test)]
 mod tests;
 
 use crate::backend::{AgentBackend, Backend, DaemonBackend};

@@ -1,8 +1,9 @@
 //! Which agents' files are open: opened on first use, closed when idle, never more than the
 //! limit, one piece of work per file at a time.
 
+use super::anchors::ToAnchor;
 use super::audit;
-use super::daemon::DaemonFile;
+use super::daemon::{DaemonFile, tell};
 use super::group::Line;
 use super::index::Backlog;
 use super::open::{self, Absent};
@@ -11,12 +12,12 @@ use super::schema;
 use super::spent;
 use super::sql::Db;
 use super::turn_reads;
-use crate::chain::{Anchor, Chain};
+use crate::chain::{Chain, Head, Link};
 use crate::error::{Result, StoreError};
 use crate::key::AuditKey;
 use crate::store::{Durability, StoreOptions};
 use insula_domain::id::AgentId;
-use insula_world::{Random, World};
+use insula_world::{Random, Timestamp, World};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::pin::pin;
@@ -76,11 +77,29 @@ pub(crate) struct AgentFile {
     /// What its commits survive.
     pub(crate) durability: Durability,
     pub(crate) chain: Chain,
-    /// Whether the chain held its anchored head when the file was opened.
-    pub(crate) linked: bool,
+    /// How the chain stood to its anchor when the file was opened, and stands since.
+    pub(crate) link: Link,
+    /// Commits with audit records since the last that was flushed.
+    pub(crate) unflushed: u32,
     /// How much waits to be indexed.
     pub(crate) backlog: Backlog,
     _ticket: Ticket,
+}
+
+impl AgentFile {
+    /// Writes all of it to the disk where commits did not; the head that is there then.
+    fn flush_for_good(&self) -> Option<Head> {
+        if self.unflushed == 0 || self.link != Link::Whole {
+            return None;
+        }
+        let flushed = self.db.truncate_log().and_then(|()| self.db.read(audit::head));
+        flushed
+            .inspect_err(|error| {
+                let file = self.db.file().display();
+                tracing::warn!(%file, %error, "a database could not be flushed on closing");
+            })
+            .ok()
+    }
 }
 
 /// The slots with an open file, and a signal for when one may have become free.
@@ -169,6 +188,11 @@ impl Pool {
         &self.options.audit_key
     }
 
+    /// The time.
+    pub(crate) fn now(&self) -> Timestamp {
+        self.world.clock.now()
+    }
+
     /// Where randomness comes from.
     pub(crate) fn random(&self) -> &Random {
         &self.world.random
@@ -248,9 +272,11 @@ impl Pool {
             let Some(db) = open::open(&path, &schema::AGENT, durability, absent)? else {
                 return Ok(None);
             };
-            let linked = reaches(&db, anchor)?;
+            let link = db.read(|sql| audit::reaches(sql, anchor))?;
+            tell(link, db.file());
             let backlog = db.read(Backlog::read)?;
-            let file = AgentFile { db, durability, chain, linked, backlog, _ticket: ticket };
+            let file =
+                AgentFile { db, durability, chain, link, unflushed: 0, backlog, _ticket: ticket };
             *held.state = State::Open(Box::new(file));
             Ok(Some(held))
         };
@@ -308,11 +334,25 @@ impl Pool {
                 }),
                 State::Closed | State::Retired => Ok(None),
             };
+            // Of an agent that is removed nothing is to be known any more.
+            let flushed = match (&*state, &next) {
+                (State::Open(file), State::Closed) => file.flush_for_good(),
+                _ => None,
+            };
             *state = next;
             // What can't be read is looked at again at the next start.
-            (used.unwrap_or_default(), Held { state, _told: told })
+            (used.unwrap_or_default(), flushed, Held { state, _told: told })
         };
-        let cleared = match self.run(job).await {
+        let closed = match self.run(job).await {
+            Ok((used, Some(head), held)) => {
+                let due = ToAnchor { head, is_flushed: true, goes_back: false };
+                self.daemon.anchor(&slot.id, due).await;
+                Ok((used, held))
+            }
+            Ok((used, None, held)) => Ok((used, held)),
+            Err(error) => Err(error),
+        };
+        let cleared = match closed {
             Ok((Some(used), held)) if self.daemon.is_busy(&slot.id) => {
                 let cleared = self.daemon.clear_busy(&slot.id, used).await;
                 drop(held);
@@ -367,13 +407,4 @@ impl Pool {
             }
         }
     }
-}
-
-fn reaches(db: &Db, anchor: Anchor) -> Result<bool> {
-    let linked = db.read(|sql| audit::reaches(sql, anchor))?;
-    if !linked {
-        let file = db.file().display();
-        tracing::error!(%file, "an audit chain does not reach its anchored head; run `insula audit verify`");
-    }
-    Ok(linked)
 }

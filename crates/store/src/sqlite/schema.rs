@@ -41,5 +41,6 @@ pub(crate) const DAEMON: Format = Format {
         include_str!("migrations/daemon_2.sql"),
         include_str!("migrations/daemon_3.sql"),
         include_str!("migrations/daemon_4.sql"),
+        include_str!("migrations/daemon_5.sql"),
     ],
 };

@@ -10,7 +10,7 @@ use super::audit;
 use super::open::{Absent, open};
 use super::schema::AGENT;
 use super::sql::Db;
-use crate::chain::{Anchor, Chain, Head};
+use crate::chain::{Anchor, Anchored, Chain, Head};
 use crate::conformance::{self, Opener, agent, entry};
 use crate::key::AuditKey;
 use crate::store::Durability;
@@ -64,7 +64,7 @@ fn small(folder: &std::path::Path) -> (Db, Head) {
     (db, head)
 }
 
-fn without_triggers(sql: &Connection) -> rusqlite::Result<()> {
+pub(super) fn without_triggers(sql: &Connection) -> rusqlite::Result<()> {
     sql.execute_batch(
         "DROP TRIGGER audit_keeps_records; DROP TRIGGER audit_changes_only_by_erasure;",
     )
@@ -79,7 +79,8 @@ fn broken_after(
     db.read(|sql| {
         sql.execute_batch("SAVEPOINT s")?;
         change(sql)?;
-        let report = audit::verify(sql, &chain(), Anchor::At(head))?.0;
+        let report =
+            audit::verify(sql, &chain(), Anchor::At(Anchored { written: head, flushed: head }))?.0;
         sql.execute_batch("ROLLBACK TO s; RELEASE s")?;
         assert_eq!(report.ok, report.broken_at.is_none());
         Ok(report.broken_at)

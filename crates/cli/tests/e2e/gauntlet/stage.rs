@@ -156,7 +156,7 @@ impl<S: Stage> Play<S> {
 
     /// How many messages came to this end.
     pub fn visits(&self, outcome: &str) -> u64 {
-        let metrics = get(&self.daemon, "/metrics").body;
+        let metrics = call(&self.daemon, &self.home, "GET", "/metrics", "").body;
         let name = format!("insula_inbound_total{{outcome=\"{outcome}\"}} ");
         let line = metrics.lines().find_map(|line| line.strip_prefix(&name));
         line.and_then(|count| count.parse().ok()).unwrap_or(0)

@@ -1,5 +1,5 @@
-//! C21: what is no answer to a question is not taken for one. C22: whoever answers has seen all
-//! that they allow. C23: words of others are not the sender's.
+//! C15: what is no answer to a question is not taken for one. C16: whoever answers has seen all
+//! that they allow. C17: words of others are not the sender's.
 
 use super::approvals::{CHAT, Waiting, asks, list, still_waits};
 use super::scene::{ann, chats, root, settled};
@@ -224,15 +224,15 @@ fn words_of_others_in_a_reply(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-/// C21, C22 and C23.
+/// C15, C16 and C17.
 pub const ATTEMPTS: &[Attempt] = &[
-    Attempt { row: "C21", variant: "an admin's ok to nobody", run: an_ok_to_somebody_else },
-    Attempt { row: "C21", variant: "an admin's ok to another message", run: an_ok_to_another_message },
-    Attempt { row: "C21", variant: "words that another bot wrote", run: words_of_another_bot },
-    Attempt { row: "C21", variant: "a reply to the question counts", run: an_answer_that_is_one },
-    Attempt { row: "C22", variant: "the end of a long command", run: the_end_of_a_long_command },
-    Attempt { row: "C22", variant: "the folder of a long command", run: the_folder_of_a_long_command },
-    Attempt { row: "C22", variant: "what can't be seen", run: what_is_not_seen },
-    Attempt { row: "C23", variant: "forwards, links, names and cards", run: words_of_others },
-    Attempt { row: "C23", variant: "what a message replies to", run: words_of_others_in_a_reply },
+    Attempt { row: "C15", variant: "an admin's ok to nobody", run: an_ok_to_somebody_else },
+    Attempt { row: "C15", variant: "an admin's ok to another message", run: an_ok_to_another_message },
+    Attempt { row: "C15", variant: "words that another bot wrote", run: words_of_another_bot },
+    Attempt { row: "C15", variant: "a reply to the question counts", run: an_answer_that_is_one },
+    Attempt { row: "C16", variant: "the end of a long command", run: the_end_of_a_long_command },
+    Attempt { row: "C16", variant: "the folder of a long command", run: the_folder_of_a_long_command },
+    Attempt { row: "C16", variant: "what can't be seen", run: what_is_not_seen },
+    Attempt { row: "C17", variant: "forwards, links, names and cards", run: words_of_others },
+    Attempt { row: "C17", variant: "what a message replies to", run: words_of_others_in_a_reply },
 ];

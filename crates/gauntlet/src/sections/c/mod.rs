@@ -3,7 +3,10 @@
 mod answers;
 mod approvals;
 mod bots;
+mod counters;
+mod crowd;
 mod hooks;
+mod joins;
 mod pages;
 mod pairing;
 mod rooms;
@@ -34,10 +37,14 @@ pub const SECTION: Section = Section {
         Row { id: "C11", what: "somebody who is no admin approves" },
         Row { id: "C12", what: "B has no allow-list while A allows everyone" },
         Row { id: "C13", what: "pages of other sites, tokens in addresses" },
-        Row { id: "C20", what: "a room of web chat heard by another agent's page" },
-        Row { id: "C21", what: "words that are no answer taken for one" },
-        Row { id: "C22", what: "a question that shows less than it allows" },
-        Row { id: "C23", what: "words of others taken for the sender's" },
+        Row { id: "C14", what: "a room of web chat heard by another agent's page" },
+        Row { id: "C15", what: "words that are no answer taken for one" },
+        Row { id: "C16", what: "a question that shows less than it allows" },
+        Row { id: "C17", what: "words of others taken for the sender's" },
+        Row { id: "C18", what: "one token, or nobody, holds every connection and all memory" },
+        Row { id: "C19", what: "numbers that tell how much others do" },
+        Row { id: "C20", what: "a request that joins a turn under way" },
+        Row { id: "C21", what: "audit chains after a power cut, with `durability: process`" },
     ],
     scenes: &[
         Scene {
@@ -57,5 +64,10 @@ pub const SECTION: Section = Section {
             attempts: &[tokens::ATTEMPTS, streams::ATTEMPTS, pages::ATTEMPTS, hooks::ATTEMPTS],
         },
         Scene { name: "rooms that change hands", raise: rooms::halls, attempts: &[rooms::ATTEMPTS] },
+        Scene {
+            name: "crowds and counters",
+            raise: crowd::crowded,
+            attempts: &[crowd::ATTEMPTS, counters::ATTEMPTS, joins::ATTEMPTS],
+        },
     ],
 };

@@ -1,4 +1,4 @@
-//! C20: what is heard in a room of web chat is heard by whoever may hear the agent that answers
+//! C14: what is heard in a room of web chat is heard by whoever may hear the agent that answers
 //! there now, and by nobody else.
 
 use super::socket::Socket;
@@ -173,22 +173,22 @@ fn what_was_forgotten(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-/// C20.
+/// C14.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt {
-        row: "C20",
+        row: "C14",
         variant: "a room that two agents answer in, by user",
         run: another_agents_room_by_user,
     },
     Attempt {
-        row: "C20",
+        row: "C14",
         variant: "a room that was bound to another agent",
         run: a_room_that_changed_hands,
     },
     Attempt {
-        row: "C20",
+        row: "C14",
         variant: "a room of a deleted agent, and of a new one of its name",
         run: a_room_of_a_deleted_agent,
     },
-    Attempt { row: "C20", variant: "what was forgotten", run: what_was_forgotten },
+    Attempt { row: "C14", variant: "what was forgotten", run: what_was_forgotten },
 ];

@@ -161,7 +161,7 @@ pub fn reaches_a_model(ground: &Ground, words: &str) -> Option<String> {
 
 /// How many messages from platforms had this outcome.
 pub fn inbound(ground: &Ground, outcome: &str) -> Result<u64> {
-    let metrics = machine::request(ground.listen()?, "GET", "/metrics", &[], "")?.body;
+    let metrics = ground.admin("GET", "/metrics", &serde_json::Value::Null)?.body;
     let name = format!("insula_inbound_total{{outcome=\"{outcome}\"}} ");
     let line = metrics.lines().find_map(|line| line.strip_prefix(&name));
     Ok(line.and_then(|count| count.trim().parse().ok()).unwrap_or(0))

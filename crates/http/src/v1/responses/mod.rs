@@ -33,12 +33,12 @@ const PREFIX: &str = "resp_";
     responses((status = 200, body = Object), (status = 404, body = Object)), security(("token" = [])))]
 pub async fn respond(
     State(surface): State<Surface>,
-    Bearer(caller): Bearer,
+    Bearer(caller, seat): Bearer,
     headers: HeaderMap,
     body: Result<Sent<ResponseRequest>, JsonRejection>,
 ) -> Result<Response, OpenAiError> {
     let Sent { request, body } = body.map_err(ApiError::from)?;
-    let agent = agent(&surface, &caller, &request.model)?;
+    let agent = agent(&surface, (&caller, seat.as_ref()), &request.model)?;
     let asking = Asking::of(caller, &headers, "responses")?;
     request.check()?;
     let place = match (asking.session, &request.previous_response_id) {
@@ -77,7 +77,7 @@ pub async fn respond(
     responses((status = 200, body = Object), (status = 404, body = Object)), security(("token" = [])))]
 pub async fn response(
     State(surface): State<Surface>,
-    Bearer(caller): Bearer,
+    Bearer(caller, _): Bearer,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Response, OpenAiError> {
     let Path(id) = id.map_err(|_| OpenAiError::no_response("\u{fffd}"))?;

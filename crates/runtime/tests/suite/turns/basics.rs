@@ -4,7 +4,7 @@ use crate::turns::support::{open, scripted};
 use insula_domain::AgentId;
 use insula_runtime::turn::SubmitError;
 use insula_runtime::turn::gate::admit;
-use insula_store::{IdempotencyKey, Role, SessionRef, TurnStatus, Window};
+use insula_store::{Counted, IdempotencyKey, Role, SessionRef, TurnStatus, Window};
 use insula_testkit::upstream::Step;
 use std::sync::Arc;
 
@@ -40,8 +40,17 @@ async fn what_was_said_in_one_scope_is_not_found_from_another() {
     assert!(here.contains("attic"), "{here}");
     let there = house.say("a", "two", "search for heliotrope").await;
     assert!(!there.contains("attic"), "{there}");
-    let probe = r#"call session_search {"session_id": 1, "around_message_id": 1}"#;
-    let by_number = house.say("a", "two", probe).await;
+    let store = house.house.store.agent(&AgentId::new("a").unwrap());
+    let name = store.seals().seal(Counted::Session, 1);
+    let around = |session: &str| {
+        format!(r#"call session_search {{"session_id": {session}, "around_message_id": 1}}"#)
+    };
+    let by_name = house.say("a", "one", &around(&format!("\"{name}\""))).await;
+    assert!(by_name.contains("attic"), "{by_name}");
+    let by_name = house.say("a", "two", &around(&format!("\"{name}\""))).await;
+    assert!(!by_name.contains("attic"), "{by_name}");
+    // A number names nothing, also where the session would be one's own.
+    let by_number = house.say("a", "one", &around("1")).await;
     assert!(!by_number.contains("attic"), "{by_number}");
 }
 

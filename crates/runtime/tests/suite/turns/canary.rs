@@ -5,7 +5,7 @@
 use crate::turns::memory::puppet;
 use crate::turns::support::with_tools;
 use insula_domain::AgentId;
-use insula_store::FragmentId;
+use insula_store::{Counted, FragmentId};
 use insula_testkit::upstream::Seen;
 use insula_world::Random;
 use serde_json::json;
@@ -127,10 +127,13 @@ async fn no_canary_is_found_outside_its_scope() {
             0 => "hello".to_owned(),
             1 => "call memory_search {\"query\": \"planted\", \"limit\": 30}".to_owned(),
             2 => "call session_search {\"query\": \"planted\", \"limit\": 50}".to_owned(),
-            3 => format!(
-                "call session_search {{\"session_id\": {}, \"around_message_id\": 1}}",
-                d % 60
-            ),
+            3 => {
+                let store = fixture.house.store.agent(&AgentId::new(&id).unwrap());
+                let session = store.seals().seal(Counted::Session, i64::from(d % 60));
+                format!(
+                    "call session_search {{\"session_id\": \"{session}\", \"around_message_id\": 1}}"
+                )
+            }
             4 => {
                 // A new session is shown what is remembered.
                 let (inbound, key) = fixture.inbound(&id, &room, "");

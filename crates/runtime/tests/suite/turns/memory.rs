@@ -123,10 +123,15 @@ async fn b01_what_one_chat_learns_is_absent_from_another() {
     assert!(told.starts_with("result: done: `memory` has 1 entry"), "{told}");
     let from = fixture.upstream().seen().len();
     fixture.say("a", "group", "what do you know?").await;
+    let store = fixture.house.store.agent(&AgentId::new("a").unwrap());
+    let name = store.seals().seal(insula_store::Counted::Session, 1);
+    let by_name =
+        format!(r#"call session_search {{"session_id": "{name}", "around_message_id": 1}}"#);
     for question in [
         r#"call memory_search {"query": "canary zx81"}"#,
         r#"call session_search {"query": "canary zx81"}"#,
         r#"call session_search {"session_id": 1, "around_message_id": 1}"#,
+        &by_name,
     ] {
         let told = fixture.say("a", "group", question).await;
         // Of the words it finds its own question at most.

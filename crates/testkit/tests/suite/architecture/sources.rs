@@ -51,6 +51,7 @@ pub(super) const OWNERS: &[(&str, &str)] = &[
     ("testkit/src/world/clock.rs", "the paused timer of the runtime, to notice that all wait"),
     ("tools/src/workspace/kernel.rs", "the folders an agent was given, and all beneath them"),
     ("vault/src/files.rs", "the files of the vault: its key and its sealed secrets"),
+    ("world/src/local.rs", "the socket of the command line: its file, and connections to it"),
     ("world/src/real.rs", "clock, entropy, processes and sockets of the machine"),
     ("world/src/threads.rs", "the threads that storage work runs on"),
 ];
