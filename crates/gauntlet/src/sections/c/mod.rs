@@ -7,7 +7,7 @@ mod pages;
 mod pairing;
 mod routing;
 mod scene;
-mod socket;
+pub(super) mod socket;
 mod streams;
 mod tokens;
 
