@@ -119,22 +119,29 @@ fn provoke(ground: &Ground, token: &Token, room: &str, canary: &str) -> Result<V
     let halves = in_halves(&format!("half {canary} "), "and whole", &go);
     let tag = ground.puppets.learn(Script::steps(vec![halves]));
     socket.say(&say("1", format!("{canary} {tag}")))?;
-    let by_agent = |frame: &Value| frame["by"] == "agent" && frame["type"] == "message";
+    // What was said there before may be told again; only what has this canary is new.
+    let is_new = |frame: &Value| frame.to_string().contains(canary);
+    let by_agent =
+        |frame: &Value| frame["by"] == "agent" && frame["type"] == "message" && is_new(frame);
     until(&mut socket, &by_agent)?;
     go.notify_one();
-    until(&mut socket, &|frame| frame.to_string().contains("and whole"))?;
+    until(&mut socket, &|frame| is_new(frame) && frame.to_string().contains("and whole"))?;
 
     let dangerous = Call::new("terminal", json!({ "command": format!("rm -r {canary}") }));
-    let tag = ground.puppets.learn(Script::steps(vec![Act::Call(vec![dangerous])]));
+    let over = Act::Say(format!("over {canary}"));
+    let tag = ground.puppets.learn(Script::steps(vec![Act::Call(vec![dangerous]), over]));
     socket.say(&say("2", format!("again {tag}")))?;
-    let asks = |frame: &Value| frame["buttons"].as_array().is_some_and(|rows| !rows.is_empty());
+    let asks = |frame: &Value| {
+        frame["buttons"].as_array().is_some_and(|rows| !rows.is_empty()) && is_new(frame)
+    };
     let question = until(&mut socket, &asks)?;
     let rows = question["buttons"].as_array().cloned().unwrap_or_default();
     let last = rows.last().and_then(|row| row.as_array()?.last().cloned()).unwrap_or_default();
     let press = json!({ "type": "press", "id": "3", "room": room, "message": question["id"], "data": last["data"] });
     socket.say(&press)?;
     until(&mut socket, &is("notice"))?;
-    until(&mut socket, &|frame| frame["text"].as_str().is_some_and(|text| text.contains("done")))?;
+    let over = format!("over {canary}");
+    until(&mut socket, &|frame| frame["text"].as_str().is_some_and(|text| text.contains(&over)))?;
     socket.say(&json!({ "type": "say", "id": "4", "room": "n o", "text": "x" }))?;
     until(&mut socket, &is("refused"))?;
     socket.say(&json!({ "type": "leave", "room": room }))?;

@@ -439,7 +439,7 @@ pub const PROBES: &[Probe] = &[
     },
     Probe {
         name: "deleted",
-        with: "tools: coding",
+        with: "tools: coding, files: {shared: [{path: '{outside}/shared', mode: rw}]}",
         taking: Taking::Request("DELETE", ""),
         call: write_outside,
         program: Some("touch MARK.txt"),
@@ -456,7 +456,8 @@ pub const PROBES: &[Probe] = &[
 ];
 
 /// Rights that have attempts of their own, beside the probes.
-pub const ELSEWHERE: [&str; 2] = ["access", "admins"];
+#[cfg(test)]
+const ELSEWHERE: [&str; 2] = ["access", "admins"];
 
 #[cfg(test)]
 mod tests {

@@ -38,8 +38,8 @@ for at in range(0, len(memory), 4096):
 lock = open("noise/0")
 tried(lambda: fcntl.flock(lock, fcntl.LOCK_EX))
 tried(lambda: fcntl.lockf(open("noise/1", "w"), fcntl.LOCK_EX))
-server = socket.socket()
 try:
+    server = socket.socket()
     server.bind(("127.0.0.1", 0))
     server.listen(64)
     for number in range(20):

@@ -84,7 +84,8 @@ const PROBED: [(&str, &str); 63] = [
 ];
 
 /// What looks like a limit and is none that one user could use up for another, and why.
-const NEUTRAL: [(&str, &str); 36] = [
+const NEUTRAL: [(&str, &str); 37] = [
+    ("fs/fanotify/watchdog_timeout", "a time"),
     ("Max realtime priority", "a rank, of which there is no end"),
     ("kernel/pty/nr", "a count"),
     ("kernel/keys/gc_delay", "a time"),

@@ -273,6 +273,43 @@ fn ids_of_another(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
+/// Calls a tool of the daemon's MCP server, as a client that has begun a session.
+pub fn mcp(ground: &Ground, token: &str, tool: &str, arguments: Value) -> Result<Answer> {
+    let about = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "g", "version": "1" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": about });
+    let begun = ground.api(token, "POST", "/mcp", &hello)?;
+    let is_session = |line: &&str| line.to_ascii_lowercase().starts_with("mcp-session-id:");
+    let session = begun.head.lines().find(is_session).unwrap_or_default().to_owned();
+    anyhow::ensure!(!session.is_empty(), "no session was begun: {begun:?}");
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": tool, "arguments": arguments } });
+    let bearer = format!("Authorization: Bearer {token}");
+    let accept = "Accept: application/json, text/event-stream";
+    let headers = [bearer.as_str(), "Content-Type: application/json", accept, &session];
+    machine::request(ground.listen()?, "POST", "/mcp", &headers, &call.to_string())
+}
+
+/// Every tool of the MCP server, with another's agent.
+fn by_mcp(ground: &Ground) -> Outcome {
+    let token = ground.mint("a", &["chat", "read", "approve"])?.text;
+    let own = mcp(ground, &token, "sessions", json!({ "agent": "a" }))?;
+    control!(own.status == 200 && !own.body.contains("initialize"), "{own:?}");
+    let before = ground.prompts_of("b").len();
+    let calls = [
+        ("talk", "message"),
+        ("sessions", "query"),
+        ("session", "session"),
+        ("approvals", "x"),
+        ("approve", "approval"),
+    ];
+    for (tool, key) in calls {
+        let ask = |agent: &str| mcp(ground, &token, tool, json!({ "agent": agent, key: "1" }));
+        let (there, absent) = (ask("b")?, ask("x")?);
+        hold!(plain(&there, "b") == plain(&absent, "x"), "{tool}: {there:?} {absent:?}");
+    }
+    hold!(ground.prompts_of("b").len() == before, "the model of b was asked");
+    Ok(Verdict::Held)
+}
+
 /// Figures that anybody reads do not count what agents do.
 fn without_a_token_nothing_counts(ground: &Ground) -> Outcome {
     let look = || -> Result<String> {
@@ -308,6 +345,7 @@ pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "I1", variant: "with another verb, every route", run: another_verb },
     Attempt { row: "I1", variant: "of another agent in every state", run: in_every_state },
     Attempt { row: "I1", variant: "with ids of another's things", run: ids_of_another },
+    Attempt { row: "I1", variant: "every tool of the MCP server", run: by_mcp },
     Attempt {
         row: "I1",
         variant: "what is open to all counts nobody",

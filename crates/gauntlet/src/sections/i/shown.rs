@@ -1,6 +1,7 @@
 //! I7: what a person is asked to approve, on every surface that asks, is exactly what runs.
 
 use super::super::c::socket::Socket;
+use super::routes::mcp;
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::beside::Reading;
 use crate::ground::{Ground, Plan, Token};
@@ -110,6 +111,11 @@ fn asked(ground: &Ground, surface: Surface, number: usize, call: &Call) -> Resul
     let mut socket = None;
     let mut stream = None;
     let before = ground.telegram()?.sent().len();
+    // What an attempt that failed has left waiting is none of ours.
+    let list = "/api/agents/a/approvals";
+    let all = ground.admin("GET", list, &Value::Null)?.json();
+    let earlier: Vec<String> =
+        all.as_array().into_iter().flatten().map(|it| it["id"].to_string()).collect();
     match surface {
         Surface::Telegram => {
             ground.say(Where::Dm(ADA), &User::new(1, "Root"), &words)?;
@@ -127,10 +133,10 @@ fn asked(ground: &Ground, surface: Surface, number: usize, call: &Call) -> Resul
             stream = Some(Reading::open(ground.listen()?, &token.text, "POST", path, &body)?);
         }
     }
-    let list = "/api/agents/a/approvals";
     let waits = || -> Result<Option<Value>> {
         let all = ground.admin("GET", list, &Value::Null)?.json();
-        Ok(all.as_array().and_then(|all| all.first().cloned()))
+        let all = all.as_array().cloned().unwrap_or_default();
+        Ok(all.into_iter().find(|it| !earlier.contains(&it["id"].to_string())))
     };
     // It waits, or the turn is over without it.
     let question = machine::eventually("it is asked or refused", || {
@@ -154,8 +160,7 @@ fn asked(ground: &Ground, surface: Surface, number: usize, call: &Call) -> Resul
         }
         Surface::CommandLine => ground.cli(&["approvals", "list", "a"]).stdout,
         Surface::Mcp => {
-            let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "approvals", "arguments": { "agent": "a" } } });
-            let told = ground.api(&token.text, "POST", "/mcp", &body)?;
+            let told = mcp(ground, &token.text, "approvals", json!({ "agent": "a" }))?;
             let text = told.json()["result"]["content"][0]["text"].as_str().map(str::to_owned);
             let text = text.unwrap_or(told.body);
             serde_json::from_str::<Value>(&text).map_or(text, |it| words_of(&it))

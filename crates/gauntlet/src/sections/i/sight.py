@@ -104,15 +104,15 @@ def ids():
             found["space of " + place] = [space.f_bfree, space.f_bavail, space.f_ffree]
         except OSError as error:
             found["of " + place] = error.errno
-    server = socket.socket()
     try:
+        server = socket.socket()
+        found["inode of a socket"] = os.fstat(server.fileno()).st_ino
         server.bind(("127.0.0.1", 0))
         found["port"] = "given"
     except OSError as error:
         found["port"] = error.errno
     one, other = os.pipe()
     found["inode of a pipe"] = os.fstat(one).st_ino
-    found["inode of a socket"] = os.fstat(server.fileno()).st_ino
     with tempfile.TemporaryFile(dir="/tmp") as file:
         found["inode of a temporary file"] = os.fstat(file.fileno()).st_ino
     with open("sight-inode", "w") as file:

@@ -13,10 +13,11 @@ use std::sync::{Mutex, PoisonError};
 
 const SIGHT: &str = include_str!("sight.py");
 const NOISE: &str = include_str!("noise.py");
+const WATCH: &str = include_str!("watch.py");
 
 /// What may differ from look to look though nobody else acts: a process's own. `*` stands for one
 /// part of a path.
-const OWN: [(&str, &str); 31] = [
+const OWN: &[(&str, &str)] = &[
     ("/proc/*/stat", "times, faults and memory of the process itself"),
     ("/proc/*/statm", "its memory"),
     ("/proc/*/status", "its memory and switches"),
@@ -51,10 +52,10 @@ const OWN: [(&str, &str); 31] = [
 ];
 
 /// What a kernel that is shared tells, and SECURITY.md says so.
-const DECLARED: [(&str, &str); 0] = [];
+const DECLARED: &[(&str, &str)] = &[];
 
 /// What of its own ids may differ.
-const OWN_IDS: [(&str, &str); 0] = [];
+const OWN_IDS: &[(&str, &str)] = &[];
 
 /// Looks that were taken, kept for both attempts.
 #[derive(Default)]
@@ -68,6 +69,7 @@ pub fn raise(stage: &Stage) -> Result<Ground> {
         .agent("a", &format!("tools: coding, {limits}"))
         .agent("b", &format!("tools: coding, {limits}"))
         .file("agents/a/workspace/sight.py", SIGHT)
+        .file("agents/a/workspace/watch.py", WATCH)
         .file("agents/b/workspace/noise.py", NOISE);
     Ok(Ground::raise(stage, plan)?.with(Looks::default()))
 }
@@ -165,7 +167,7 @@ fn first_difference(values: &[String]) -> String {
 }
 
 fn files(ground: &Ground) -> Outcome {
-    let allowed: Vec<(&str, &str)> = OWN.iter().chain(&DECLARED).copied().collect();
+    let allowed: Vec<(&str, &str)> = OWN.iter().chain(DECLARED).copied().collect();
     let (told, count) = differing(ground, "files", &allowed)?;
     control!(count > 30, "only {count} files were seen");
     hold!(told.is_empty(), "{} of {count} tell of others: {}", told.len(), told.join(", "));
@@ -173,15 +175,40 @@ fn files(ground: &Ground) -> Outcome {
 }
 
 fn ids(ground: &Ground) -> Outcome {
-    let (told, count) = differing(ground, "ids", &OWN_IDS)?;
+    let (told, count) = differing(ground, "ids", OWN_IDS)?;
     control!(count > 20, "only {count} ids were seen");
     hold!(told.is_empty(), "{} of {count} tell of others: {}", told.len(), told.join(", "));
+    Ok(Verdict::Held)
+}
+
+/// A watch on what all programs see tells nothing of the programs of others.
+fn watches(ground: &Ground) -> Outcome {
+    let wish = json!({ "command": "exec python3 -I watch.py", "background": true });
+    let said = ground.call("a", "watches", "terminal", wish)?;
+    control!(said.contains("started process"), "{said}");
+    let own = |name: &str| format!("agents/a/workspace/{name}");
+    machine::eventually("it watches or may not", || {
+        Ok(ground.has(&own("watching")).then_some(()))
+    })?;
+    for _ in 0..5 {
+        ground.shell("b", "runs", "env true; ls / > /dev/null; cat /etc/passwd > /dev/null")?;
+    }
+    ground.shell("a", "stops", "touch stop-watching")?;
+    machine::eventually("it wrote down what it heard", || {
+        Ok(ground.has(&own("heard")).then_some(()))
+    })?;
+    let heard = machine::read(&ground.path(&own("heard"))?)?;
+    let text = String::from_utf8_lossy(&heard);
+    let is_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let names: BTreeSet<&str> = text.split(|c| !is_name(c)).filter(|it| it.len() > 1).collect();
+    hold!(heard.is_empty(), "{} bytes of events, with {names:?}", heard.len());
     Ok(Verdict::Held)
 }
 
 /// I3.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "I3", variant: "every file below /proc and /sys", run: files },
+    Attempt { row: "I3", variant: "watches on what everybody has", run: watches },
     Attempt { row: "I3", variant: "every id, name, space and number", run: ids },
 ];
 

@@ -25,7 +25,7 @@ const SKILL: &str = "---\nname: knot\ndescription: A knot.\n---\nIt goes over an
 /// How long something may take that must not happen.
 const SOON: Duration = Duration::from_millis(400);
 /// How long a turn may take to its end.
-const TO_ITS_END: Duration = Duration::from_secs(20);
+const TO_ITS_END: Duration = Duration::from_secs(6);
 
 /// What work is doing when the right is taken away.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
