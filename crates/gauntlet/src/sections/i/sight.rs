@@ -47,15 +47,37 @@ const OWN: &[(&str, &str)] = &[
     ("/proc/*/task/*/syscall", "as its process"),
     ("/proc/*/task/*/wchan", "as its process"),
     ("/proc/*/task/*/oom_score", "as its process"),
+    ("/proc/*/task/*/arch_status", "as its process"),
+    ("/proc/*/task/*/numa_maps", "as its process"),
+    ("/proc/*/task/*/smaps_rollup", "as its process"),
+    ("/proc/*/task/*/net/netlink", "as its process"),
+    ("/proc/*/net/netlink", "where the kernel keeps its own sockets, hashed"),
     ("/proc/sys/kernel/random/uuid", "chance"),
     ("/proc/uptime", "time, which everybody may know"),
 ];
 
-/// What a kernel that is shared tells, and SECURITY.md says so.
-const DECLARED: &[(&str, &str)] = &[];
+/// What a kernel that is shared tells whoever asks it: it numbers pipes, mounts and namespaces for
+/// all, and `fstat` alone tells as much. Only a kernel of one's own would not.
+const DECLARED: &[(&str, &str)] = &[
+    ("/proc/*/autogroup", "sessions are numbered for all"),
+    ("/proc/*/fd/*", "pipes are numbered for all"),
+    ("/proc/*/fdinfo/*", "pipes and mounts are numbered for all"),
+    ("/proc/*/mountinfo", "mounts are numbered for all"),
+    ("/proc/*/ns/*", "namespaces are numbered for all"),
+    ("/proc/*/task/*/fd/*", "as its process"),
+    ("/proc/*/task/*/fdinfo/*", "as its process"),
+    ("/proc/*/task/*/mountinfo", "as its process"),
+    ("/proc/*/task/*/ns/*", "as its process"),
+];
 
-/// What of its own ids may differ.
-const OWN_IDS: &[(&str, &str)] = &[];
+/// The same of ids, by how they begin.
+const DECLARED_IDS: &[(&str, &str)] = &[
+    ("device of ", "file systems in memory are numbered for all"),
+    ("inode of a pipe", "pipes are numbered for all"),
+    ("inode of a socket", "sockets are numbered for all"),
+    ("inode of a new file", "files of one disk are numbered for all who write to it"),
+    ("space of ", "how full a disk is that all write to"),
+];
 
 /// Looks that were taken, kept for both attempts.
 #[derive(Default)]
@@ -134,7 +156,7 @@ fn by_key(looks: &[Value], part: &str) -> BTreeMap<String, Vec<String>> {
 fn differing(
     ground: &Ground,
     part: &str,
-    allowed: &[(&str, &str)],
+    is_allowed: impl Fn(&str) -> bool,
 ) -> Result<(Vec<String>, usize)> {
     let (quiet, loud) = looks(ground)?;
     let all: Vec<Value> = quiet.iter().chain(&loud).cloned().collect();
@@ -144,7 +166,7 @@ fn differing(
         if values.iter().all(|value| *value == values[0]) {
             continue;
         }
-        if allowed.iter().any(|(pattern, _)| is_like(key, pattern)) {
+        if is_allowed(key) {
             continue;
         }
         let rest = &values[..quiet.len()];
@@ -167,15 +189,17 @@ fn first_difference(values: &[String]) -> String {
 }
 
 fn files(ground: &Ground) -> Outcome {
-    let allowed: Vec<(&str, &str)> = OWN.iter().chain(DECLARED).copied().collect();
-    let (told, count) = differing(ground, "files", &allowed)?;
+    let is_allowed =
+        |path: &str| OWN.iter().chain(DECLARED).any(|(pattern, _)| is_like(path, pattern));
+    let (told, count) = differing(ground, "files", is_allowed)?;
     control!(count > 30, "only {count} files were seen");
     hold!(told.is_empty(), "{} of {count} tell of others: {}", told.len(), told.join(", "));
     Ok(Verdict::Held)
 }
 
 fn ids(ground: &Ground) -> Outcome {
-    let (told, count) = differing(ground, "ids", OWN_IDS)?;
+    let is_allowed = |id: &str| DECLARED_IDS.iter().any(|(begins, _)| id.starts_with(begins));
+    let (told, count) = differing(ground, "ids", is_allowed)?;
     control!(count > 20, "only {count} ids were seen");
     hold!(told.is_empty(), "{} of {count} tell of others: {}", told.len(), told.join(", "));
     Ok(Verdict::Held)
