@@ -113,6 +113,9 @@ pub fn alter(database: &Path, statement: &str) -> Result<usize> {
     Ok(connection.execute(statement, [])?)
 }
 
+/// Signs of life after which a stream is expected to say nothing else.
+const SIGNS_MAX: usize = 3;
+
 /// A request whose answer is read as it comes.
 pub struct Reading(BufReader<TcpStream>);
 
@@ -131,10 +134,14 @@ impl Reading {
     /// Reads until a line has this; all that was read.
     pub fn until(&mut self, text: &str) -> Result<String> {
         let mut read = String::new();
+        let mut signs = 0;
         while !read.contains(text) {
             let mut line = String::new();
             let count = self.0.read_line(&mut line).with_context(|| read.clone())?;
             anyhow::ensure!(count > 0, "it ended before `{text}`: {read}");
+            // A stream that only says that it lives would be read for ever.
+            signs += usize::from(line.starts_with(": still"));
+            anyhow::ensure!(signs < SIGNS_MAX, "`{text}` does not come: {read}");
             read += &line;
         }
         Ok(read)
@@ -146,5 +153,45 @@ impl Reading {
         let mut read = Vec::new();
         self.0.read_to_end(&mut read).ok()?;
         Some(String::from_utf8_lossy(&read).into_owned())
+    }
+}
+
+/// A user that owns nothing.
+const NOBODY: &str = "65534";
+
+/// Runs a program of the host's own in a folder, as this user or as one with no rights; what it
+/// said.
+pub fn host_program(folder: &Path, words: &[&str], as_nobody: bool) -> Result<String> {
+    let become_nobody =
+        ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--inh-caps=-all"];
+    let all: Vec<&str> = match as_nobody {
+        true => become_nobody.iter().chain(words).copied().collect(),
+        false => words.to_vec(),
+    };
+    let (program, rest) = all.split_first().context("no program")?;
+    let output = std::process::Command::new(program)
+        .args(rest)
+        .current_dir(folder)
+        .stdin(std::process::Stdio::null())
+        .output()
+        .with_context(|| format!("{program} can't be started"))?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Ok(text(&output.stdout) + &text(&output.stderr))
+}
+
+/// Whether a folder is there.
+pub fn is_folder(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|it| it.is_dir())
+}
+
+/// Removes a file or a folder with all that is in it; nothing where there is none.
+pub fn remove_all(path: &Path) -> Result<()> {
+    let done = match is_folder(path) {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    match done {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
+        _ => Ok(()),
     }
 }

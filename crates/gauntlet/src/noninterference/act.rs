@@ -2,8 +2,9 @@
 //! daemon would.
 
 use super::cast;
+use super::pages;
 use super::stage::{OPERATOR, Open, Stage};
-use super::trace::{Chat, Joining, Step, Verdict};
+use super::trace::{Chat, Joining, Room, Step, Verdict};
 use anyhow::Result;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
@@ -19,8 +20,10 @@ use insula_runtime::{AgentContext, State};
 use insula_store::{Part, SessionRef};
 use insula_vault::{Owner, Secret, SecretName};
 use insula_world::Timestamp;
-use serde_json::Value;
-use std::sync::{Arc, PoisonError};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use tower::ServiceExt as _;
 
 /// What whoever has the token of an agent looks at. Names of agents that may or may not be there
@@ -54,13 +57,42 @@ const LOOKS: [&str; 24] = [
 
 /// Makes the token of the agent that is watched.
 pub async fn make_token(stage: &Stage, open: &Open) -> Result<()> {
-    let agents = [AgentId::new(cast::WATCHED)?].into();
-    let made = open.house.create_token(agents, Verb::ALL.into(), None, &OPERATOR).await;
-    if let Ok((token, text)) = made {
-        stage.observed.note("token", format!("{} {text}", token.id));
-        *stage.token.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    if let Some((id, text)) = token_for(stage, open, &AgentId::new(cast::WATCHED)?).await {
+        stage.observed.note("token", format!("{id} {text}"));
     }
     Ok(())
+}
+
+/// Makes a token for an agent, and keeps it as its only one.
+async fn token_for(stage: &Stage, open: &Open, id: &AgentId) -> Option<(String, String)> {
+    let agents = [id.clone()].into();
+    let made = open.house.create_token(agents, Verb::ALL.into(), None, &OPERATOR).await;
+    let (token, text) = made.ok()?;
+    stage.tokens().insert(id.to_string(), text.clone());
+    Some((token.id.to_string(), text))
+}
+
+/// The token of an agent, which is made where there is none.
+async fn token_of(stage: &Stage, open: &Open, id: &AgentId) -> Option<String> {
+    let known = stage.tokens().get(id.as_str()).cloned();
+    match known {
+        Some(text) => Some(text),
+        None => token_for(stage, open, id).await.map(|(_, text)| text),
+    }
+}
+
+/// A page of whoever has the agent's token says a frame.
+async fn on_page(stage: &Stage, open: &Open, id: &AgentId, frame: &Value) -> String {
+    let Some(token) = token_of(stage, open, id).await else { return "no token".to_owned() };
+    let watching = (id.as_str() == cast::WATCHED).then_some(&stage.observed);
+    plain(open.pages.say(&token, watching, frame).await)
+}
+
+fn room(id: &str, room: Room) -> String {
+    match room {
+        Room::Own => pages::den(id),
+        Room::Common => pages::COMMON.to_owned(),
+    }
 }
 
 async fn get(open: &Open, token: &str, path: &str) -> String {
@@ -77,7 +109,7 @@ async fn get(open: &Open, token: &str, path: &str) -> String {
 
 /// Looks at everything that the token of the agent that is watched shows, and at its figures.
 pub async fn look(stage: &Stage, open: &Open) -> String {
-    let token = stage.token.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let token = stage.tokens().get(cast::WATCHED).cloned().unwrap_or_default();
     for path in LOOKS {
         let seen = get(open, &token, path).await;
         stage.observed.note("look", seen);
@@ -125,6 +157,14 @@ fn context(open: &Open, id: &AgentId) -> Option<Arc<AgentContext>> {
 
 fn address(id: &str, chat: Chat) -> Option<Address> {
     let (platform, account, chat, chat_type, user) = match chat {
+        // The session of a room is the room's, whoever speaks there.
+        Chat::Room(which) => (
+            Platform::WEB,
+            pages::ACCOUNT.to_owned(),
+            room(id, which),
+            ChatType::Group,
+            "ann".to_owned(),
+        ),
         Chat::Api(number) => (
             Platform::API,
             "token".to_owned(),
@@ -232,6 +272,11 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
     match step {
         Step::Say { chat, joining, acts } => {
             let text = Value::Array(acts.clone()).to_string().replace("{id}", name);
+            if let Chat::Room(which) = chat {
+                let number = stage.next_event(name);
+                let frame = json!({ "type": "say", "id": format!("s{number}"), "room": room(name, *which), "text": text, "mention": true });
+                return on_page(stage, open, &id, &frame).await;
+            }
             let Chat::Api(_) = chat else { return say_there(stage, open, name, *chat, text).await };
             let (Some(State::Ready(agent)), Some(address)) = (
                 house.snapshot().agents.get(&id).map(|entry| entry.state.clone()),
@@ -257,6 +302,16 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
         Step::Configure(version) => configure(stage, open, name, *version).await,
         Step::Secret(version) => secret(open, &id, *version).await,
         Step::Look => look(stage, open).await,
+        Step::Enter(which) => {
+            let frame = json!({ "type": "join", "room": room(name, *which) });
+            on_page(stage, open, &id, &frame).await
+        }
+        Step::Leave(which) => {
+            let frame = json!({ "type": "leave", "room": room(name, *which) });
+            on_page(stage, open, &id, &frame).await
+        }
+        Step::Claim(is_host) => claim(stage, open, *is_host).await,
+        Step::Revoke => revoke(stage, open, &id).await,
         Step::Pause => reason(house.pause(&id, &OPERATOR).await),
         Step::Resume => reason(house.resume(&id, &OPERATOR).await),
         Step::Recreate => recreate(stage, open, &id).await,
@@ -266,6 +321,7 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
         Step::EditMemory(chat, text) => {
             let number = match chat {
                 Chat::Api(number) | Chat::Direct(number) | Chat::Group(number, _) => *number,
+                Chat::Room(_) => 0,
             };
             stage.ground.add_to_memory(name, usize::from(number), text);
             "edited".to_owned()
@@ -360,6 +416,28 @@ async fn secret(open: &Open, id: &AgentId, version: u8) -> String {
     }
 }
 
+/// Gives the common room to the agent that is watched, or to another.
+async fn claim(stage: &Stage, open: &Open, is_host: bool) -> String {
+    stage.is_host.store(is_host, Ordering::Relaxed);
+    if let Err(error) = stage.write_shared() {
+        return error.to_string();
+    }
+    reason(open.house.reload(None, &OPERATOR).await)
+}
+
+/// Revokes the token of an agent and makes another.
+async fn revoke(stage: &Stage, open: &Open, id: &AgentId) -> String {
+    let Some(text) = stage.tokens().remove(id.as_str()) else { return "no token".to_owned() };
+    let revoked = match open.house.tokens.find(&text) {
+        Some(token) => reason(open.house.revoke_token(&token.id, &OPERATOR).await),
+        None => "it was gone".to_owned(),
+    };
+    if id.as_str() == cast::WATCHED {
+        let _ = make_token(stage, open).await;
+    }
+    revoked
+}
+
 /// Deletes an agent and writes it anew.
 async fn recreate(stage: &Stage, open: &Open, id: &AgentId) -> String {
     let name = id.as_str();
@@ -389,6 +467,10 @@ async fn recreate(stage: &Stage, open: &Open, id: &AgentId) -> String {
 }
 
 impl Stage {
+    fn tokens(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.tokens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The number of the next event on an agent's account.
     fn next_event(&self, id: &str) -> u64 {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);

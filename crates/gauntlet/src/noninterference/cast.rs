@@ -1,6 +1,7 @@
 //! Who is in the house, as files: the agent that is watched, in a file of its own that is the same
 //! in every run, and the others.
 
+use super::pages::{ACCOUNT, COMMON, den};
 use super::trace::Other;
 use std::fmt::Write as _;
 
@@ -14,8 +15,8 @@ pub const SERVER: &str = "127.0.0.1:8000";
 /// guess them, so they are taken out of everybody's words.
 const HOUSE_KEY: &str = "sk-Wn5vT8zQ2kXr7LmB4cJ9hYd6Pf";
 
-/// `config.yaml` with these others in it.
-pub fn shared_file(others: &[&Other]) -> String {
+/// `config.yaml` with these others in it. `host` has the common room, if anybody has.
+pub fn shared_file(others: &[&Other], host: Option<&str>) -> String {
     let mut text = String::from("store: {durability: process}\nproviders:\n");
     // In no particular order, so that the one that is watched is not always the first.
     let mut ids: Vec<&str> = others.iter().map(|other| other.id.as_str()).collect();
@@ -31,9 +32,14 @@ pub fn shared_file(others: &[&Other]) -> String {
     for id in &ids {
         let _ = writeln!(text, "      {id}bot: {{token: x, base_url: 'http://127.0.0.1:9'}}");
     }
+    let _ = writeln!(text, "  web:\n    accounts: {{{ACCOUNT}: {{}}}}");
     text.push_str("bindings:\n");
     for id in &ids {
         let _ = writeln!(text, "  - {{agent: {id}, telegram: {{account: {id}bot}}}}");
+        let _ = writeln!(text, "  - {{agent: {id}, web: {}}}", den(id));
+    }
+    if let Some(host) = host.filter(|host| ids.contains(host)) {
+        let _ = writeln!(text, "  - {{agent: {host}, web: {COMMON}}}");
     }
     let here: Vec<&&Other> = others.iter().filter(|other| other.is_in_shared_file).collect();
     if !here.is_empty() {
@@ -107,7 +113,7 @@ network: ['site.test', '{SERVER}']
 web: {{search: {{provider: searxng, base_url: 'http://{SERVER}/{id}/searx/'}}}}
 secrets: [KEY]
 mcp_servers: {{desk: {{url: 'http://{SERVER}/{id}/mcp', headers: {{x-key: '${{secret:KEY}}'}}}}}}
-access: {{allow: ['telegram:*'], admins: ['telegram:9']}}
+access: {{allow: ['telegram:*', 'web:*'], admins: ['telegram:9']}}
 group: {{respond: all}}
 send: {{to: ['telegram:{id}bot:-1']}}
 approvals: {{timeout: 30s}}

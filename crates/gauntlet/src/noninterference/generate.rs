@@ -2,7 +2,7 @@
 //! can be thrown again.
 
 use super::dice::Dice;
-use super::trace::{Aside, Chat, Joining, Other, Plan, Step, Variation, Verdict};
+use super::trace::{Aside, Chat, Joining, Other, Plan, Room, Step, Variation, Verdict};
 use serde_json::{Value, json};
 
 /// Words that everybody uses, so that what one agent stores is what another would find.
@@ -18,7 +18,8 @@ const FILES: [&str; 4] = ["notes.md", "plan.txt", "src/main.rs", "list.csv"];
 const IDS: [&str; 9] = ["a", "alpha", "bb", "b-2", "b1", "z", "main", "default", "ghost"];
 
 /// What is said on the command line of a shell; the first ones need an admin's yes.
-const COMMANDS: [&str; 4] = ["rm -r build", "rm -r build", "git push --force", "ls"];
+const COMMANDS: [&str; 5] =
+    ["rm -r build", "rm -r build", "git push --force", "ls", super::scripted::LONG];
 
 /// How many steps a run with others has at least.
 const TRACE_LEN_MIN: usize = 40;
@@ -89,6 +90,8 @@ struct Maker {
     noted: Option<&'static str>,
     /// What was just begun anew.
     begun: Option<Chat>,
+    /// Whether the common room is the agent's that is watched.
+    is_host: bool,
     /// Whether it is the agent that is watched: only its trace has what happens to everybody.
     for_b: bool,
 }
@@ -103,6 +106,7 @@ impl Maker {
             remembered: None,
             noted: None,
             begun: None,
+            is_host: false,
             for_b,
         }
     }
@@ -132,7 +136,8 @@ impl Maker {
             return self.say(chat, Joining::Queue);
         }
         match self.dice.below(100) {
-            0..52 => self.say(chat, Joining::Queue),
+            0..40 => self.say(chat, Joining::Queue),
+            40..52 => self.about_rooms(),
             52..57 => Step::Command { chat: self.platform_chat(), text: self.command() },
             57..60 => Step::Anew(chat),
             60..62 => Step::Forget(chat),
@@ -161,10 +166,36 @@ impl Maker {
         step
     }
 
+    /// Pages come, talk and go; and the room that nobody keeps is given away.
+    fn about_rooms(&mut self) -> Step {
+        let room = if self.dice.percent(50) { Room::Common } else { Room::Own };
+        match self.dice.below(10) {
+            0..3 => Step::Enter(room),
+            3 => Step::Leave(room),
+            4 => Step::Revoke,
+            5 if self.for_b => {
+                self.is_host = !self.is_host;
+                Step::Claim(self.is_host)
+            }
+            _ => self.say(Chat::Room(room), Joining::Queue),
+        }
+    }
+
+    /// Something is taken away while a turn runs and another waits behind it.
+    fn under_queue(&mut self, chat: Chat) -> Step {
+        match self.dice.below(5) {
+            0 => Step::Configure(version(&mut self.dice)),
+            1 => Step::Revoke,
+            2 => Step::Secret(u8::try_from(self.dice.below(5)).unwrap_or(0)),
+            _ => self.say(chat, Joining::Queue),
+        }
+    }
+
     fn about_held(&mut self) -> Step {
         let at = self.dice.below(self.held.len());
         let chat = self.held[at];
-        match self.dice.below(10) {
+        match self.dice.below(14) {
+            10..14 => self.under_queue(chat),
             0..2 => self.say(chat, Joining::Steer),
             2 => self.say(chat, Joining::Interrupt),
             3 => {

@@ -24,6 +24,7 @@ mod dice;
 mod disk;
 pub mod generate;
 pub mod observe;
+mod pages;
 mod pair;
 mod platform;
 mod scripted;

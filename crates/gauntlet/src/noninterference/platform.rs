@@ -19,17 +19,27 @@ pub struct Accounts {
     observed: Arc<Observed>,
     /// How much was posted by each.
     posted: Arc<Mutex<BTreeMap<String, u64>>>,
+    /// The web chat of the house that is open.
+    web: Mutex<Option<Arc<dyn Adapter>>>,
 }
 
 impl Accounts {
     /// None has posted anything.
     pub fn new(observed: &Arc<Observed>) -> Arc<Self> {
-        Arc::new(Self { observed: observed.clone(), posted: Arc::default() })
+        Arc::new(Self { observed: observed.clone(), posted: Arc::default(), web: Mutex::default() })
+    }
+
+    /// The rooms of the house that is open now.
+    pub fn open_web(&self, adapter: &Arc<dyn Adapter>) {
+        *self.web.lock().unwrap_or_else(PoisonError::into_inner) = Some(adapter.clone());
     }
 }
 
 impl Lines for Accounts {
-    fn adapter(&self, _: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
+    fn adapter(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
+        if platform == Platform::WEB {
+            return self.web.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        }
         Some(Arc::new(Line {
             account: account.clone(),
             is_watched: account.as_str() == format!("{WATCHED}bot"),

@@ -215,6 +215,12 @@ fn model(seen: &Seen, id: &str, holding: &Holding) -> Vec<Step> {
     steps
 }
 
+/// A command whose output no model is shown whole.
+pub const LONG: &str = "cat everything";
+
+/// How many lines that is.
+const LONG_LINES: usize = 6_000;
+
 /// A shell that runs nothing, and falls over when it is told to.
 struct Shell;
 
@@ -237,7 +243,13 @@ impl Tool for Shell {
     }
 
     async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
-        Ok(Output::Text(format!("ran {}", arguments["command"])))
+        // What is too long for a model is kept in a file, whose path the model is told.
+        let more = if arguments["command"] == LONG {
+            "and so on\n".repeat(LONG_LINES)
+        } else {
+            String::new()
+        };
+        Ok(Output::Text(format!("ran {}{more}", arguments["command"])))
     }
 }
 

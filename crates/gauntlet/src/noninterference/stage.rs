@@ -7,13 +7,15 @@ use super::cast::{self, WATCHED};
 use super::clock::{SteppedClock, quiet};
 use super::disk::Ground;
 use super::observe::Observed;
+use super::pages::{self, Pages, ToGateway};
 use super::platform::Accounts;
 use super::scripted::{self, Holding, TOOLS};
 use super::trace::{Other, Plan, Step, Variation};
 use anyhow::{Context as _, Result, anyhow};
 use axum::Router;
-use insula_domain::AgentId;
-use insula_gateway::{Lines, WayIn, WayOut};
+use insula_adapters::Makers;
+use insula_domain::{AccountId, AgentId, Platform};
+use insula_gateway::{AccountSettings, Lines, WayIn, WayOut};
 use insula_http::{AdminToken, Platforms, Surface};
 use insula_models::Transport;
 use insula_runtime::events::AgentEvent;
@@ -24,6 +26,7 @@ use insula_testkit::world::{InlineStorage, MemoryNetwork, ScriptedProcesses};
 use insula_world::{Random, World};
 use std::collections::BTreeMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -42,8 +45,10 @@ pub struct Stage {
     pub(super) others: Mutex<Vec<Other>>,
     /// How many events each account had.
     pub(super) events: Mutex<BTreeMap<String, u64>>,
-    /// The token of the agent that is watched.
-    pub(super) token: Mutex<String>,
+    /// The token of each agent that has one, by agent.
+    pub(super) tokens: Mutex<BTreeMap<String, String>>,
+    /// Whether the agent that is watched has the common room.
+    pub(super) is_host: AtomicBool,
     plan: Plan,
     variation: Variation,
     clock: Arc<SteppedClock>,
@@ -58,6 +63,7 @@ pub struct Open {
     pub(super) engine: Engine,
     pub(super) way: WayIn,
     pub(super) router: Router,
+    pub(super) pages: Pages,
     pub(super) admin: AdminToken,
     stop: CancellationToken,
 }
@@ -102,7 +108,8 @@ impl Stage {
             holding: Arc::default(),
             others: Mutex::new(variation.others.clone()),
             events: Mutex::default(),
-            token: Mutex::default(),
+            tokens: Mutex::default(),
+            is_host: AtomicBool::new(false),
             plan,
             variation,
             clock,
@@ -128,7 +135,12 @@ impl Stage {
     pub(super) fn write_shared(&self) -> Result<()> {
         let others = self.others().clone();
         let there: Vec<&Other> = others.iter().filter(|other| other.is_there).collect();
-        self.ground.write("config.yaml", &cast::shared_file(&there))
+        // It is the first other's until it is given to the one that is watched.
+        let host = match self.is_host.load(Ordering::Relaxed) {
+            true => Some(WATCHED),
+            false => there.first().map(|other| other.id.as_str()),
+        };
+        self.ground.write("config.yaml", &cast::shared_file(&there, host))
     }
 
     /// Writes an agent's own files.
@@ -177,9 +189,13 @@ impl Stage {
         let env = BTreeMap::new();
         let house = House::open(home, lock, world.clone(), env, Purpose::Serve).await;
         let house = Arc::new(house.map_err(|error| anyhow!(error.reason()))?);
+        let makers = Arc::new(Makers::new(world.clone(), transport.clone()));
         let engine = Engine::with_tools(house.clone(), transport, TOOLS);
         self.follow(&house)?;
         engine.resume().await?;
+        let site = AccountSettings::new(Platform::WEB, AccountId::new(pages::ACCOUNT)?, []);
+        let rooms = makers.webchats().make(&site);
+        self.accounts.open_web(&rooms);
         let lines: Arc<dyn Lines> = self.accounts.clone();
         let out = WayOut::new(house.clone(), engine.clone(), lines.clone());
         let (stop, sending) = (CancellationToken::new(), out.clone());
@@ -200,16 +216,19 @@ impl Stage {
                 }
             }
         });
+        let (inbox, told) = (ToGateway(way.clone()), stop.clone());
+        tokio::spawn(async move { rooms.listen(&inbox, &told).await });
         let admin = AdminToken::generate(&world);
         let surface = Surface {
             house: house.clone(),
             admin: admin.clone(),
             engine: Some(engine.clone()),
             listening: None,
-            platforms: Platforms::default(),
+            platforms: Platforms { gateway: None, makers: Some(makers) },
         };
         let router = insula_http::router(surface);
-        Ok(Open { house, engine, way, router, admin, stop })
+        let pages = Pages::serve(router.clone());
+        Ok(Open { house, engine, way, router, pages, admin, stop })
     }
 
     /// Notes what happens to the agent that is watched, as whoever follows it hears it.

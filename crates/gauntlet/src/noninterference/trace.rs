@@ -13,6 +13,17 @@ pub enum Chat {
     Direct(u8),
     /// A group, and the user who speaks there.
     Group(u8, u8),
+    /// A room of the web chat: the agent's own, or the one that agents are given in turn.
+    Room(Room),
+}
+
+/// A room of the web chat.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// One that is always the agent's.
+    Own,
+    /// One that is given to one agent after the other.
+    Common,
 }
 
 /// What a message does to a turn under way.
@@ -80,6 +91,14 @@ pub enum Step {
     Secret(u8),
     /// Whoever has its token looks at everything there is to see.
     Look,
+    /// A page comes into a room, or comes again.
+    Enter(Room),
+    /// A page leaves a room.
+    Leave(Room),
+    /// The common room is given to it, or taken from it.
+    Claim(bool),
+    /// Its token is revoked, and another made.
+    Revoke,
     /// It is paused.
     Pause,
     /// It serves again.
@@ -100,6 +119,8 @@ impl fmt::Display for Chat {
             Self::Api(number) => write!(f, "talk {number} of the API"),
             Self::Direct(user) => write!(f, "the chat with {user}"),
             Self::Group(group, user) => write!(f, "group {group}, where {user} speaks"),
+            Self::Room(Room::Own) => f.write_str("its room"),
+            Self::Room(Room::Common) => f.write_str("the common room"),
         }
     }
 }
@@ -132,6 +153,11 @@ impl fmt::Display for Step {
             Self::Secret(0) => f.write_str("its secret is removed"),
             Self::Secret(version) => write!(f, "its secret gets value {version}"),
             Self::Look => f.write_str("its token looks at everything"),
+            Self::Enter(room) => write!(f, "a page comes into {}", Chat::Room(*room)),
+            Self::Leave(room) => write!(f, "a page leaves {}", Chat::Room(*room)),
+            Self::Claim(true) => f.write_str("the common room is given to it"),
+            Self::Claim(false) => f.write_str("the common room is taken from it"),
+            Self::Revoke => f.write_str("its token is revoked, and another made"),
             Self::Pause => f.write_str("paused"),
             Self::Resume => f.write_str("resumed"),
             Self::Recreate => f.write_str("deleted, and made again"),

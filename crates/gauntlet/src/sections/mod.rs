@@ -7,6 +7,7 @@ mod c;
 mod d;
 mod e;
 mod f;
+mod i;
 
 use crate::attempt::Section;
 use crate::matrix;
@@ -20,5 +21,6 @@ pub const SECTIONS: &[Section] = &[
     e::SECTION,
     f::SECTION,
     crate::dojo::SECTION,
+    i::SECTION,
     matrix::SECTION,
 ];

@@ -24,8 +24,8 @@ fn g_what_others_do_changes_no_byte_of_an_agent() {
     assert!(outcome.pairs >= 160, "{}", outcome.pairs);
     // What nothing was seen of is not compared.
     for kind in [
-        "file", "health", "heard", "hook", "look", "mcp", "metrics", "model", "post", "rows",
-        "search", "site", "step", "token", "turn",
+        "file", "health", "heard", "hook", "look", "mcp", "metrics", "model", "page", "post",
+        "rows", "search", "site", "step", "token", "turn",
     ] {
         assert!(outcome.counts.get(kind).is_some_and(|count| *count > 20), "{kind}: {outcome:?}");
     }

@@ -12,7 +12,7 @@ mod pairing;
 mod rooms;
 mod routing;
 mod scene;
-mod socket;
+pub(super) mod socket;
 mod streams;
 mod tokens;
 

@@ -9,6 +9,9 @@ use tungstenite::client::IntoClientRequest as _;
 use tungstenite::protocol::CloseFrame;
 use tungstenite::{HandshakeError, Message, WebSocket};
 
+/// Signs of life in a row after which nothing else is expected.
+const SIGNS_MAX: usize = 3;
+
 /// An open socket.
 pub struct Socket(WebSocket<Stream>);
 
@@ -53,28 +56,23 @@ impl Socket {
     /// The next frame of a kind.
     pub fn wait_for(&mut self, kind: &str) -> Result<Value> {
         loop {
-            match self.0.read().context("the socket ended")? {
-                Message::Text(text) => {
-                    let frame: Value = serde_json::from_str(&text)?;
-                    if frame["type"] == kind {
-                        return Ok(frame);
-                    }
-                }
-                Message::Close(frame) => bail!("the socket was closed: {frame:?}"),
-                _ => {}
+            let frame = self.next()?;
+            if frame["type"] == kind {
+                return Ok(frame);
             }
         }
     }
 
     /// The next frame of any kind.
     pub fn next(&mut self) -> Result<Value> {
-        loop {
+        for _ in 0..SIGNS_MAX {
             match self.0.read().context("the socket ended")? {
                 Message::Text(text) => return Ok(serde_json::from_str(&text)?),
                 Message::Close(frame) => bail!("the socket was closed: {frame:?}"),
                 _ => {}
             }
         }
+        bail!("nothing comes but signs of life")
     }
 
     /// Waits until the daemon closes it; the code, if it gave one.

@@ -1,7 +1,7 @@
 //! E: the wall around a child process, tried by a program that the shell tool started and by an
 //! MCP server, with the daemon as root and as an ordinary user.
 
-mod arena;
+pub(super) mod arena;
 mod escapes;
 mod exhaustion;
 mod host;
