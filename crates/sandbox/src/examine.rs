@@ -31,7 +31,10 @@ const ATTEMPTS: [(&str, &str); 14] = [
     ("change the kernel's settings", "echo x > /proc/sys/kernel/core_pattern && exit 42"),
     ("mount a file system", "mount -t tmpfs none /tmp && exit 42"),
     ("make a namespace", "unshare -Ur true && exit 42"),
-    ("see what the machine does", "grep -q '[1-9]' /proc/vmstat /proc/diskstats /proc/interrupts /proc/zoneinfo && exit 42"),
+    (
+        "see what the machine does",
+        "grep -q '[1-9]' /proc/vmstat /proc/diskstats /proc/interrupts /proc/zoneinfo && exit 42",
+    ),
     ("find its place among all programs", "grep -q ':/.' /proc/self/cgroup && exit 42"),
     ("find a network", "[ \"$(grep -c : /proc/net/dev)\" -gt 1 ] && exit 42"),
     ("signal the host", "p=20; while [ $p -lt 2000 ]; do kill -0 $p && exit 42; p=$((p+1)); done"),

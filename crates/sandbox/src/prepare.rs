@@ -43,10 +43,7 @@ pub(crate) fn layers(spec: &Spec, machine: &Machine) -> Result<Layers, Error> {
             Layer::UtsNamespace => layers.uts = on,
             Layer::Landlock => layers.landlock = on,
             Layer::Seccomp => layers.seccomp = on,
-            Layer::SystemView
-            | Layer::OwnDevices
-            | Layer::MemoryCgroup
-            | Layer::PidsCgroup => {}
+            Layer::SystemView | Layer::OwnDevices | Layer::MemoryCgroup | Layer::PidsCgroup => {}
         }
     }
     if !layers.mount && !layers.landlock {

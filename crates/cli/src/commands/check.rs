@@ -45,7 +45,8 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         (true, Some(loaded)) => Some(diff(&baseline(setting).await?, &Applied::of(loaded))),
         _ => None,
     };
-    let unsafe_home = home.read_by_programs().map(|why| format!("`insula up` refuses this home: {why}"));
+    let unsafe_home =
+        home.read_by_programs().map(|why| format!("`insula up` refuses this home: {why}"));
     let refused = match &loaded {
         Some(loaded) => {
             let mut refused: Vec<String> = unsafe_home.into_iter().collect();

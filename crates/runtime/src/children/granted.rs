@@ -50,7 +50,8 @@ fn look(
     let folder = PathBuf::from("agents").join(id.as_str());
     let workspace = Workspace::new(home, user_home, folder, None, grants);
     let looked = workspace.place().look().unwrap_or_default();
-    let fault = |looked: Result<Folder, String>| match looked {
+    let fault = |looked: Result<Folder, String>| {
+        match looked {
         Err(why) => Some(format!("{why}; make the folder, or correct `files.shared`")),
         Ok(folder) => around_home(real_home, &folder).or_else(|| {
             let path = folder.path.display();
@@ -64,6 +65,7 @@ fn look(
                 "`{path}` makes every program of this agent refused: {why}; correct `files.shared`"
             ))
         }),
+    }
     };
     let faults = looked.into_iter().filter_map(fault);
     faults.map(|fault| format!("agent `{id}`: {fault}")).collect()

@@ -24,7 +24,11 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Takes a copy of the mounts at a descriptor, for the same path in the new root.
-    pub(super) fn copy(found: &OwnedFd, path: &Path, flags: MountFlags) -> rustix::io::Result<Self> {
+    pub(super) fn copy(
+        found: &OwnedFd,
+        path: &Path,
+        flags: MountFlags,
+    ) -> rustix::io::Result<Self> {
         let how = OpenTreeFlags::AT_EMPTY_PATH
             | OpenTreeFlags::OPEN_TREE_CLONE
             | OpenTreeFlags::OPEN_TREE_CLOEXEC

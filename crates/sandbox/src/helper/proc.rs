@@ -37,9 +37,28 @@ const NOT_TOLD: [&str; 5] = ["processor", "cpu MHz", "apicid", "initial apicid",
 /// Files of the kernel's network that count over all networks of the machine. What is not
 /// listed here is closed.
 const OF_THIS_NETWORK: [&str; 22] = [
-    "arp", "dev", "dev_mcast", "fib_trie", "icmp", "icmp6", "if_inet6", "igmp", "igmp6",
-    "ipv6_route", "netstat", "raw", "raw6", "route", "snmp", "snmp6", "tcp", "tcp6", "udp", "udp6",
-    "unix", "wireless",
+    "arp",
+    "dev",
+    "dev_mcast",
+    "fib_trie",
+    "icmp",
+    "icmp6",
+    "if_inet6",
+    "igmp",
+    "igmp6",
+    "ipv6_route",
+    "netstat",
+    "raw",
+    "raw6",
+    "route",
+    "snmp",
+    "snmp6",
+    "tcp",
+    "tcp6",
+    "udp",
+    "udp6",
+    "unix",
+    "wireless",
 ];
 
 /// Reads what is told of the machine, which is the same for every child.

@@ -114,8 +114,8 @@ impl Sources {
                 executes.starts_with(path) || path.starts_with(executes)
             });
             flags.set(MountFlags::NOEXEC, !executes);
-            let tree =
-                granted(path, flags).map_err(|error| Failure::grant(&grant.path, explain(error)))?;
+            let tree = granted(path, flags)
+                .map_err(|error| Failure::grant(&grant.path, explain(error)))?;
             sources.trees.push(tree);
         }
         sources.masks = sources.masks(plan, &table);
@@ -204,8 +204,7 @@ impl Sources {
             match step {
                 Step::Give(tree) => {
                     let given = tree.attach(base).and_then(|()| tree.restrict());
-                    given
-                        .map_err(|error| Failure::grant(tree.path.as_os_str(), explain(error)))?;
+                    given.map_err(|error| Failure::grant(tree.path.as_os_str(), explain(error)))?;
                 }
                 Step::Withhold(path) | Step::Hide(path) => {
                     let mask = mask(base, path)
@@ -369,7 +368,9 @@ fn explain(error: Errno) -> String {
 
 /// What to tell about a path that can't be hidden.
 fn not_hidden(error: Errno) -> String {
-    format!("it would show files of the daemon and can't be hidden: {error}; unmount it, or grant folders beside it")
+    format!(
+        "it would show files of the daemon and can't be hidden: {error}; unmount it, or grant folders beside it"
+    )
 }
 
 /// What of the system a child may read and execute, for the rules.

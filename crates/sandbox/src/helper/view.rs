@@ -96,11 +96,7 @@ pub(super) fn pick_up() -> Result<(Vec<Part>, Vec<(PathBuf, CString)>), Failure>
 impl Part {
     /// Shows it in the new root. Gives back the tree of the host if it had to be shown itself.
     /// An overlay needs a second layer, which is a folder that stays empty.
-    pub(super) fn show(
-        &self,
-        base: &OwnedFd,
-        empty: &OwnedFd,
-    ) -> rustix::io::Result<Option<Tree>> {
+    pub(super) fn show(&self, base: &OwnedFd, empty: &OwnedFd) -> rustix::io::Result<Option<Tree>> {
         let kind = mount::kind(&self.found)?;
         let shown = if kind.is_dir() {
             self.overlay(&place(base, &self.path, true)?, empty)

@@ -307,7 +307,8 @@ async fn a_hidden_folder_that_is_mounted_again_in_a_granted_one_is_empty_there()
     // A mount of our own, in a namespace of our own: the tests run again inside of it.
     let inside = std::env::var_os("INSULA_MOUNTED_AGAIN").is_some();
     if !inside {
-        let name = "neighbours::a_hidden_folder_that_is_mounted_again_in_a_granted_one_is_empty_there";
+        let name =
+            "neighbours::a_hidden_folder_that_is_mounted_again_in_a_granted_one_is_empty_there";
         let status = Command::new("unshare")
             .args(["--mount", "--propagation", "private"])
             .arg(std::env::current_exe().unwrap())

@@ -274,7 +274,8 @@ async fn every_layer_that_is_required_is_here_and_the_examination_holds() {
 async fn a_helper_that_is_none_is_a_failure_and_no_hang() {
     let world = insula_world::World::real().unwrap();
     let helper = insula_sandbox::Helper::at("/bin/true");
-    let sandbox = insula_sandbox::Sandbox::new(world.clock.clone(), helper, Hidden::default()).unwrap();
+    let sandbox =
+        insula_sandbox::Sandbox::new(world.clock.clone(), helper, Hidden::default()).unwrap();
     let mut spec = Spec::new("/bin/true");
     spec.owner = Some(OWNER);
     assert!(matches!(sandbox.spawn(spec).await, Err(Error::Missing { .. })));
