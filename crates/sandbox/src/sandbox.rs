@@ -47,8 +47,10 @@ impl Sandbox {
         let hierarchies = Arc::new(Hierarchies::find());
         let launcher = Launcher::start(helper, Arc::clone(&hierarchies))
             .map_err(|error| Error::setup("start the launcher", error))?;
-        let filters: std::io::Result<_> =
-            Allowed::ALL.map(|may| Ok((may, Filters::compile(may)?.to_bytes()))).into_iter().collect();
+        let filters: std::io::Result<_> = Allowed::ALL
+            .map(|may| Ok((may, Filters::compile(may)?.to_bytes())))
+            .into_iter()
+            .collect();
         Ok(Self {
             shared: Arc::new(Shared {
                 launcher,
@@ -106,8 +108,7 @@ impl Sandbox {
             share: place.share,
             attempt: None,
         };
-        let launching =
-            self.shared.launcher.launch(outer, place.inside.clone(), Some(spec.limits));
+        let launching = self.shared.launcher.launch(outer, place.inside.clone(), Some(spec.limits));
         let (process, channel) = launching.await?;
         let counts_memory = process.group().is_some_and(Group::counts_memory);
         let plan = prepare::plan(&spec, layers, owner, counts_memory)?;

@@ -94,8 +94,7 @@ pub(super) fn make() -> ExitCode {
 
 fn become_and_make(uid: u32, gid: u32, share: Share) -> io::Result<()> {
     limit(share)?;
-    let (uid, gid) =
-        (rustix::process::Uid::from_raw(uid), rustix::process::Gid::from_raw(gid));
+    let (uid, gid) = (rustix::process::Uid::from_raw(uid), rustix::process::Gid::from_raw(gid));
     rustix::thread::set_thread_groups(&[])?;
     rustix::thread::set_thread_res_gid(gid, gid, gid)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid)?;

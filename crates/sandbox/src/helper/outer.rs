@@ -50,8 +50,8 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
             return Ok(Report::Held);
         }
         Some(Attempt::Seccomp) => {
-            let filters =
-                Filters::compile(Allowed::NOTHING_SPECIAL).map_err(|error| Failure::setup("seccomp", error))?;
+            let filters = Filters::compile(Allowed::NOTHING_SPECIAL)
+                .map_err(|error| Failure::setup("seccomp", error))?;
             rules::seccomp(&filters)?;
             return Ok(Report::Held);
         }

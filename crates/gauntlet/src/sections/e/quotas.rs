@@ -149,7 +149,8 @@ fn end_all(ground: &Ground) -> Result<()> {
 
 fn end_all_of(ground: &Ground, agent: &str) -> Result<()> {
     for change in ["pause", "resume"] {
-        let answer = ground.admin("POST", &format!("/api/agents/{agent}/{change}"), &Value::Null)?;
+        let answer =
+            ground.admin("POST", &format!("/api/agents/{agent}/{change}"), &Value::Null)?;
         anyhow::ensure!(answer.status == 200, "{change}: {answer:?}");
     }
     Ok(())
@@ -167,7 +168,8 @@ fn used_up(ground: &Ground, take: &str, programs: usize) -> Outcome {
     };
     let alone = counts(ground)?;
     control!(alone.trim().parse::<u64>().is_ok_and(|taken| taken > 0), "b has nothing: {alone}");
-    let holding = format!("{take}\nprint(\"ready\", taken, flush=True)\nimport time\ntime.sleep(1000)");
+    let holding =
+        format!("{take}\nprint(\"ready\", taken, flush=True)\nimport time\ntime.sleep(1000)");
     for number in 0..programs {
         // The later ones may find nothing left, and that is what is wanted.
         let _ = hold_in_background(ground, &format!("greedy-{number}"), &holding);
@@ -192,10 +194,15 @@ fn processes(ground: &Ground) -> Outcome {
     if shared.level == Level::Root {
         return Ok(Verdict::NotRun("as root each agent is a user of its own".to_owned()));
     }
-    let works = || Ok::<_, anyhow::Error>(ground.shell("b", "works", "for i in 1 2 3; do (echo at work); done")?);
+    let works = || {
+        Ok::<_, anyhow::Error>(ground.shell(
+            "b",
+            "works",
+            "for i in 1 2 3; do (echo at work); done",
+        )?)
+    };
     control!(works()?.contains("at work"), "b does not work before it");
-    let holding =
-        format!("{PROCESSES}\nprint(\"ready\", taken, flush=True)\ntime.sleep(1000)");
+    let holding = format!("{PROCESSES}\nprint(\"ready\", taken, flush=True)\ntime.sleep(1000)");
     for number in 0..3 {
         let _ = hold_in_background(ground, &format!("forks-{number}"), &holding);
     }
@@ -216,7 +223,8 @@ fn nameless(ground: &Ground, open: &str) -> Outcome {
         "import os, time\n{open}\nfor _ in range(40):\n    os.write(file, bytes(10_000_000))\n    time.sleep(0.05)\ntime.sleep(2)\nprint(\"had 400 MB\")"
     );
     let command = format!("python3 -I -c '{code}'");
-    let said = ground.call("a", "nameless", "terminal", json!({ "command": command, "timeout": 60 }))?;
+    let said =
+        ground.call("a", "nameless", "terminal", json!({ "command": command, "timeout": 60 }))?;
     hold!(!said.contains("had 400 MB"), "it had 400 MB of 60: {said}");
     hold!(said.contains("sandbox.growth"), "it did not end as it has to: {said}");
     hold!(ground.shell("b", "calm", "echo calm")? == "calm\n", "b is disturbed");
@@ -225,8 +233,7 @@ fn nameless(ground: &Ground, open: &str) -> Outcome {
 
 const FLOOD: &str = "import os\nsaid = 0\nwhile True:\n    said += os.write(2, b'x' * 65536)\n    with open('said.new', 'w') as file: file.write(str(said))\n    os.rename('said.new', 'said')\n";
 const TMPFILE: &str = "file = os.open(\".\", os.O_TMPFILE | os.O_RDWR)";
-const REMOVED: &str =
-    "file = os.open(\"gone\", os.O_CREAT | os.O_RDWR)\nos.unlink(\"gone\")";
+const REMOVED: &str = "file = os.open(\"gone\", os.O_CREAT | os.O_RDWR)\nos.unlink(\"gone\")";
 
 /// Every place in the background, by conversations of one person.
 fn places(ground: &Ground) -> Outcome {
@@ -270,7 +277,10 @@ fn reflected(ground: &Ground) -> Outcome {
     let heard = shared.echo.heard().join("\n");
     control!(heard.contains(&canary.text), "the host was not sent the credential: {said}");
     let got = ground.text("agents/keyed/workspace/got");
-    control!(got.to_ascii_lowercase().contains("x-echo"), "the program got no answer: {said} {got}");
+    control!(
+        got.to_ascii_lowercase().contains("x-echo"),
+        "the program got no answer: {said} {got}"
+    );
     hold!(canary.found_in(got.as_bytes()).is_none(), "the program was handed it: {got}");
     Ok(Verdict::Held)
 }
