@@ -21,7 +21,7 @@ use std::time::Duration;
 const USER: u32 = 231_871;
 
 /// Processes that this user may have, where it is an ordinary one.
-const PROCESSES_OF_USER: u32 = 400;
+const PROCESSES_OF_USER: u32 = 1_600;
 
 /// Signals that may wait for the daemon's user.
 const SIGNALS_OF_USER: u32 = 300;
@@ -208,7 +208,7 @@ fn processes(ground: &Ground) -> Outcome {
     let holding = format!("{PROCESSES}\nprint(\"ready\", taken, flush=True)\ntime.sleep(1000)");
     let first = hold_in_background(ground, "forks-0", &holding)?;
     control!(first.contains("ready"), "a starts nothing: {first}");
-    for number in 1..3 {
+    for number in 1..7 {
         // The later ones may find nothing left.
         let _ = hold_in_background(ground, &format!("forks-{number}"), &holding);
     }
