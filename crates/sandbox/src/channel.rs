@@ -34,13 +34,28 @@ pub(crate) fn send(
     descriptors: &[BorrowedFd<'_>],
 ) -> io::Result<()> {
     let bytes = serde_json::to_vec(message)?;
+    if descriptors.is_empty() {
+        return send_plainly(&socket, &bytes);
+    }
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
     let mut control = SendAncillaryBuffer::new(&mut space);
-    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+    if !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
         return Err(io::Error::other("too many descriptors in one message"));
     }
     loop {
         match sendmsg(&socket, &[IoSlice::new(&bytes)], &mut control, SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+            Ok(_) => return Ok(()),
+        }
+    }
+}
+
+/// By the call that passes no descriptors: the first process inside reports under the filter of
+/// its child, which may not have the other.
+fn send_plainly(socket: impl AsFd, bytes: &[u8]) -> io::Result<()> {
+    loop {
+        match rustix::net::send(&socket, bytes, SendFlags::NOSIGNAL) {
             Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
             Ok(_) => return Ok(()),

@@ -10,9 +10,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
+/// The outer and the inner helper, which the others descend from.
+const HELPERS: usize = 2;
 /// Processes of one tree that are looked at: more than any may have.
 const PROCESSES_MAX: usize = 16_384;
 /// In what a file's blocks are counted, whatever the file system's own are.
@@ -33,6 +36,9 @@ pub struct Holdings {
     pub hidden: BTreeSet<u64>,
     /// Whether descriptors are on their way through a socket, of whatever.
     pub in_flight: bool,
+    /// Whether there is a process that can't be looked at: one that executes what it may not
+    /// read, where the daemon is not root.
+    pub unseen: bool,
 }
 
 /// Files without a name on one file system.
@@ -54,7 +60,8 @@ pub fn holdings(first: u32) -> Holdings {
     let mut held = Holdings::default();
     let mut measured = BTreeSet::new();
     let mut mapped: BTreeMap<(u64, u64), PathBuf> = BTreeMap::new();
-    for process in tree(first) {
+    // The helpers are closed to everybody, and hold nothing of their child's.
+    for process in tree(first).into_iter().skip(HELPERS) {
         let folder = PathBuf::from(format!("/proc/{process}"));
         descriptors(&folder, &mut held, &mut measured);
         mappings(&folder, &mut mapped);
@@ -100,7 +107,13 @@ fn tree(first: u32) -> Vec<u32> {
 }
 
 fn descriptors(process: &Path, held: &mut Holdings, measured: &mut BTreeSet<(u64, u64)>) {
-    let Ok(open) = fs::read_dir(process.join("fd")) else { return };
+    let open = match fs::read_dir(process.join("fd")) {
+        Ok(open) => open,
+        Err(error) => {
+            held.unseen |= error.kind() == io::ErrorKind::PermissionDenied;
+            return;
+        }
+    };
     for entry in open.flatten() {
         let path = entry.path();
         let Ok(found) = fs::metadata(&path) else { continue };
@@ -110,9 +123,9 @@ fn descriptors(process: &Path, held: &mut Holdings, measured: &mut BTreeSet<(u64
             fs::read_to_string(process.join("fdinfo").join(number)).unwrap_or_default()
         };
         if kind.is_socket() {
-            held.in_flight |= about().lines().any(|line| {
-                line.strip_prefix("scm_fds:").is_some_and(|count| count.trim() != "0")
-            });
+            held.in_flight |= about()
+                .lines()
+                .any(|line| line.strip_prefix("scm_fds:").is_some_and(|count| count.trim() != "0"));
         } else if kind.is_file() && found.nlink() == 0 {
             if measured.insert((found.dev(), found.ino())) {
                 add(held, found.dev(), found.blocks());
@@ -154,12 +167,19 @@ mod tests {
     use super::*;
     use std::io::Write as _;
 
+    /// What this process holds.
+    fn measured_here() -> Holdings {
+        let (mut held, mut measured) = (Holdings::default(), BTreeSet::new());
+        descriptors(Path::new("/proc/self"), &mut held, &mut measured);
+        held
+    }
+
     #[test]
     fn content_without_a_name_is_counted_once_and_named_content_is_not() {
         // Not below `/tmp` where that is in memory: blocks are counted all the same.
         let folder = tempfile::tempdir().unwrap();
         let own = device(folder.path()).unwrap();
-        let before = holdings(std::process::id()).nameless.get(&own).copied().unwrap_or_default();
+        let before = measured_here().nameless.get(&own).copied().unwrap_or_default();
         let (named, gone) = (folder.path().join("named"), folder.path().join("gone"));
         fs::write(named, vec![1; 3 << 20]).unwrap();
         let mut nameless = fs::File::create(&gone).unwrap();
@@ -167,7 +187,7 @@ mod tests {
         nameless.sync_all().unwrap();
         let twice = nameless.try_clone().unwrap();
         fs::remove_file(&gone).unwrap();
-        let after = holdings(std::process::id()).nameless.get(&own).copied().unwrap_or_default();
+        let after = measured_here().nameless.get(&own).copied().unwrap_or_default();
         let grown = after.bytes.saturating_sub(before.bytes);
         // Other tests of this process may hold files of their own meanwhile.
         assert!((5 << 20..6 << 20).contains(&grown), "{grown}");

@@ -98,7 +98,10 @@ enum Job {
         reply: oneshot::Sender<io::Result<Started>>,
     },
     Spare(OuterPlan, Inside),
-    Bury { child: std::process::Child, group: Option<Group> },
+    Bury {
+        child: std::process::Child,
+        group: Option<Group>,
+    },
     Stop,
 }
 

@@ -63,7 +63,8 @@ impl Allowance {
             None => {
                 let missing = bytes - self.left;
                 self.left = 0;
-                let micros = u128::from(missing) * 1_000_000 / u128::from(self.pace.per_second.max(1));
+                let micros =
+                    u128::from(missing) * 1_000_000 / u128::from(self.pace.per_second.max(1));
                 let rest = Duration::from_micros(u64::try_from(micros).unwrap_or(u64::MAX));
                 // What is owed is paid by waiting, not by what comes in while it waits.
                 let rest = rest.max(REST_MIN);

@@ -50,8 +50,10 @@ impl Sandbox {
         let hierarchies = Arc::new(Hierarchies::find());
         let launcher = Launcher::start(helper, Arc::clone(&hierarchies))
             .map_err(|error| Error::setup("start the launcher", error))?;
-        let filters: std::io::Result<_> =
-            Allowed::ALL.map(|may| Ok((may, Filters::compile(may)?.to_bytes()))).into_iter().collect();
+        let filters: std::io::Result<_> = Allowed::ALL
+            .map(|may| Ok((may, Filters::compile(may)?.to_bytes())))
+            .into_iter()
+            .collect();
         Ok(Self {
             shared: Arc::new(Shared {
                 launcher,
@@ -114,8 +116,7 @@ impl Sandbox {
             share: place.share,
             attempt: None,
         };
-        let launching =
-            self.shared.launcher.launch(outer, place.inside.clone(), Some(spec.limits));
+        let launching = self.shared.launcher.launch(outer, place.inside.clone(), Some(spec.limits));
         let (process, channel) = launching.await?;
         around.counts_memory = process.group().is_some_and(Group::counts_memory);
         // Only root can make them; others see the machine's.

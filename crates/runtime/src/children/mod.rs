@@ -41,10 +41,10 @@ use insula_sandbox::{Error, Examination, Helper, Hidden, Sandbox};
 use insula_store::SessionId;
 use insula_world::World;
 use owners::Owners;
-use watchdog::Takers;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use watchdog::Takers;
 
 /// Places in the background of one agent, for all of its conversations.
 const PER_AGENT_MAX: usize = 24;

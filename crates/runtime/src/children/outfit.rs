@@ -5,7 +5,9 @@ use crate::context::AgentContext;
 use crate::house::House;
 use insula_config::programs::{ProgramLimits, Programs};
 use insula_domain::{AccessMode, Switch};
-use insula_sandbox::{Account, Layer, Limits, Network, Owner, Priority, Spec, Walls, give_to, shell};
+use insula_sandbox::{
+    Account, Layer, Limits, Network, Owner, Priority, Spec, Walls, give_to, shell,
+};
 use insula_tools::workspace::Folder;
 use insula_tools::{Files, HandError, ToolError};
 use std::path::{Path, PathBuf};
@@ -97,8 +99,7 @@ pub(crate) async fn outfit(
         (false, Walls::Up) => Network::Proxy { port: PROXY_PORT },
         _ => Network::None,
     };
-    spec.account =
-        Account { name: agent.id.to_string(), of: house.snapshot().agents.len() };
+    spec.account = Account { name: agent.id.to_string(), of: house.snapshot().agents.len() };
     spec.limits = limits(&programs.limits);
     spec.priority = Priority::Normal;
     spec.optional = programs.optional.iter().filter_map(|name| Layer::from_name(name)).collect();

@@ -225,7 +225,8 @@ impl Watchdog {
                         let nameless = held.nameless.get(&disk.device).copied();
                         let nameless = nameless.unwrap_or_default();
                         let nameless = Taken { bytes: nameless.bytes, files: nameless.files };
-                        let hidden = held.in_flight || held.hidden.contains(&disk.device);
+                        let hidden =
+                            held.in_flight || held.unseen || held.hidden.contains(&disk.device);
                         disk.look(&takers, program, whose, &limits, nameless, hidden)
                     })
                 });

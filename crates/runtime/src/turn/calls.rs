@@ -160,10 +160,9 @@ impl Turn<'_> {
         };
         let chat = Chat::of(&cx.key);
         let house = &self.shop.house;
-        let shell =
-            SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
-                .with_variables(self.variables_in_use(history))
-                .at(admitted.ground.clone());
+        let shell = SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
+            .with_variables(self.variables_in_use(history))
+            .at(admitted.ground.clone());
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.house, cx.occasion());
         let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };

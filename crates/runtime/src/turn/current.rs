@@ -154,7 +154,8 @@ impl TurnContext {
         let now = newest(house, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
             self.from = now.scope(&self.from.address);
-            self.files = now.workspace.files(&self.key, self.session, &house.world);
+            let seals = now.store.seals();
+            self.files = now.workspace.files(&self.key, self.session, &seals, &house.world);
             self.scope = house.written_scope(&now, &self.from, &self.key).await;
             self.agent = now;
         }

@@ -52,11 +52,7 @@ impl Cleaner {
         headers.iter().filter_map(|(name, value)| self.header(name, value)).collect()
     }
 
-    fn header(
-        &self,
-        name: &HeaderName,
-        value: &HeaderValue,
-    ) -> Option<(HeaderName, HeaderValue)> {
+    fn header(&self, name: &HeaderName, value: &HeaderValue) -> Option<(HeaderName, HeaderValue)> {
         if matches!(self.lowered.redact(name.as_str()), Cow::Owned(_)) {
             return None;
         }
@@ -108,11 +104,7 @@ impl Cleaner {
     }
 }
 
-async fn put(
-    to: &mut (impl AsyncWrite + Unpin),
-    bytes: &[u8],
-    rewrite: Rewrite,
-) -> io::Result<()> {
+async fn put(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8], rewrite: Rewrite) -> io::Result<()> {
     if bytes.is_empty() {
         return Ok(());
     }
@@ -176,7 +168,8 @@ mod tests {
     #[test]
     fn rule_12_every_part_of_a_credential_is_looked_for() {
         let basic = format!("Basic {}", STANDARD.encode("ann:correct horse"));
-        let cleaner = Cleaner::new([&*basic, "Key id=\"12345678\", secret=\"s3cr3t-value\""].into_iter());
+        let cleaner =
+            Cleaner::new([&*basic, "Key id=\"12345678\", secret=\"s3cr3t-value\""].into_iter());
         for part in ["correct horse", "ann:correct horse", "s3cr3t-value", "12345678", &basic] {
             let text = format!("<{part}>");
             assert_eq!(cleaner.redactor.redact(&text), "<[secret]>", "{part}");
@@ -216,7 +209,8 @@ mod tests {
 
     #[test]
     fn what_is_packed_is_known() {
-        let packed = |value: &'static str| is_packed([&HeaderValue::from_static(value)].into_iter());
+        let packed =
+            |value: &'static str| is_packed([&HeaderValue::from_static(value)].into_iter());
         assert!(packed("gzip") && packed("identity, br") && packed("x-unheard-of"));
         assert!(!packed("identity") && !packed("") && !is_packed([].into_iter()));
     }

@@ -77,6 +77,16 @@ pub(super) fn enter_own((uid, gid): (u32, u32), share: Share) -> Result<(), Fail
     Ok(())
 }
 
+/// What it means that no process can be started, in words.
+pub(super) fn crowded(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::WouldBlock => io::Error::other(
+            "the agent's programs have as many processes as they may have at once; end some, or wait until some end",
+        ),
+        _ => error,
+    }
+}
+
 /// The process that makes a namespace for whoever started it, and goes.
 pub(super) fn make() -> ExitCode {
     let Ok(channel) = rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 3) else {
@@ -94,8 +104,7 @@ pub(super) fn make() -> ExitCode {
 
 fn become_and_make(uid: u32, gid: u32, share: Share) -> io::Result<()> {
     limit(share)?;
-    let (uid, gid) =
-        (rustix::process::Uid::from_raw(uid), rustix::process::Gid::from_raw(gid));
+    let (uid, gid) = (rustix::process::Uid::from_raw(uid), rustix::process::Gid::from_raw(gid));
     rustix::thread::set_thread_groups(&[])?;
     rustix::thread::set_thread_res_gid(gid, gid, gid)?;
     rustix::thread::set_thread_res_uid(uid, uid, uid)?;

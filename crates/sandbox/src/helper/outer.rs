@@ -50,8 +50,8 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
             return Ok(Report::Held);
         }
         Some(Attempt::Seccomp) => {
-            let filters =
-                Filters::compile(Allowed::NOTHING_SPECIAL).map_err(|error| Failure::setup("seccomp", error))?;
+            let filters = Filters::compile(Allowed::NOTHING_SPECIAL)
+                .map_err(|error| Failure::setup("seccomp", error))?;
             rules::seccomp(&filters)?;
             return Ok(Report::Held);
         }
@@ -119,7 +119,8 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
             .map_err(|error| Failure::setup("adopt orphans", error))?;
     }
     let first = channel.try_clone().and_then(|channel| start::again(INNER, channel));
-    let first = first.map_err(|error| Failure::setup("start the inner helper", error))?;
+    let first =
+        first.map_err(|error| Failure::setup("start the inner helper", account::crowded(error)))?;
     let descriptor = pidfd_open(first, PidfdFlags::empty())
         .map_err(|error| Failure::setup("watch the inner helper", error))?;
     channel::send(channel, &Report::Inner, &[descriptor.as_fd()])

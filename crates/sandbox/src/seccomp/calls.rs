@@ -52,7 +52,7 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_clock_getres, libc::SYS_clock_nanosleep, libc::SYS_gettimeofday,
     libc::SYS_nanosleep, libc::SYS_getitimer, libc::SYS_setitimer, libc::SYS_timer_create,
     libc::SYS_timer_settime, libc::SYS_timer_gettime, libc::SYS_timer_getoverrun,
-    libc::SYS_timer_delete, libc::SYS_getrandom, libc::SYS_prctl, libc::SYS_capget,
+    libc::SYS_timer_delete, libc::SYS_getrandom, libc::SYS_capget,
     libc::SYS_capset, libc::SYS_seccomp, libc::SYS_landlock_create_ruleset,
     libc::SYS_landlock_add_rule, libc::SYS_landlock_restrict_self, libc::SYS_sendto,
     libc::SYS_recvfrom, libc::SYS_sendmsg, libc::SYS_recvmsg, libc::SYS_sendmmsg,

@@ -238,6 +238,11 @@ fn by_argument(proxy: bool) -> Compiled<Rules> {
         FCNTL_DENIED.iter().map(|&command| condition(1, Ne, command)).collect();
     rules.insert(libc::SYS_fcntl, vec![rule(denied?)?]);
 
+    let other = rule(vec![condition(0, Ne, libc::PR_SET_DUMPABLE as u64)?])?;
+    let open = rule(vec![condition(0, Eq, libc::PR_SET_DUMPABLE as u64)?, condition(1, Eq, 1)?])?;
+    // Who closes itself can't be looked at, and what it holds would count for nobody.
+    rules.insert(libc::SYS_prctl, vec![other, open]);
+
     let personalities: Compiled<Vec<_>> =
         PERSONALITIES.iter().map(|&value| rule(vec![condition(0, Eq, value)?])).collect();
     rules.insert(libc::SYS_personality, personalities?);

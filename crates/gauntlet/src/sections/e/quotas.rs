@@ -21,10 +21,13 @@ use std::time::Duration;
 const USER: u32 = 231_871;
 
 /// Processes that this user may have, where it is an ordinary one.
-const PROCESSES_OF_USER: u32 = 600;
+const PROCESSES_OF_USER: u32 = 1_600;
+
+/// Signals that may wait for the daemon's user.
+const SIGNALS_OF_USER: u32 = 300;
 
 /// What a server may get rid of on its error stream while it is watched, in bytes.
-const ASIDE_MAX: u64 = 16_000_000;
+const ASIDE_MAX: u64 = 8_000_000;
 
 /// How long that is watched.
 const WATCHED: Duration = Duration::from_secs(3);
@@ -57,10 +60,10 @@ fn surrounded(stage: &Stage, folder: &Path, level: Level, names: Option<&Names>)
         true => (
             format!("case \"$3\" in up|secret) chown -R {USER}:{USER} \"$2\";; esac"),
             format!(
-                "prlimit --nproc={PROCESSES_OF_USER} setpriv --reuid {USER} --regid {USER} --clear-groups --inh-caps=-all "
+                "prlimit --nproc={PROCESSES_OF_USER} --sigpending={SIGNALS_OF_USER} setpriv --reuid {USER} --regid {USER} --clear-groups --inh-caps=-all "
             ),
         ),
-        false => (String::new(), String::new()),
+        false => (String::new(), format!("prlimit --sigpending={SIGNALS_OF_USER} ")),
     };
     let own_names = match names {
         Some(names) => {
@@ -149,7 +152,8 @@ fn end_all(ground: &Ground) -> Result<()> {
 
 fn end_all_of(ground: &Ground, agent: &str) -> Result<()> {
     for change in ["pause", "resume"] {
-        let answer = ground.admin("POST", &format!("/api/agents/{agent}/{change}"), &Value::Null)?;
+        let answer =
+            ground.admin("POST", &format!("/api/agents/{agent}/{change}"), &Value::Null)?;
         anyhow::ensure!(answer.status == 200, "{change}: {answer:?}");
     }
     Ok(())
@@ -167,7 +171,8 @@ fn used_up(ground: &Ground, take: &str, programs: usize) -> Outcome {
     };
     let alone = counts(ground)?;
     control!(alone.trim().parse::<u64>().is_ok_and(|taken| taken > 0), "b has nothing: {alone}");
-    let holding = format!("{take}\nprint(\"ready\", taken, flush=True)\nimport time\ntime.sleep(1000)");
+    let holding =
+        format!("{take}\nprint(\"ready\", taken, flush=True)\nimport time\ntime.sleep(1000)");
     for number in 0..programs {
         // The later ones may find nothing left, and that is what is wanted.
         let _ = hold_in_background(ground, &format!("greedy-{number}"), &holding);
@@ -192,11 +197,19 @@ fn processes(ground: &Ground) -> Outcome {
     if shared.level == Level::Root {
         return Ok(Verdict::NotRun("as root each agent is a user of its own".to_owned()));
     }
-    let works = || Ok::<_, anyhow::Error>(ground.shell("b", "works", "for i in 1 2 3; do (echo at work); done")?);
+    let works = || {
+        Ok::<_, anyhow::Error>(ground.shell(
+            "b",
+            "works",
+            "for i in 1 2 3; do (echo at work); done",
+        )?)
+    };
     control!(works()?.contains("at work"), "b does not work before it");
-    let holding =
-        format!("{PROCESSES}\nprint(\"ready\", taken, flush=True)\ntime.sleep(1000)");
-    for number in 0..3 {
+    let holding = format!("{PROCESSES}\nprint(\"ready\", taken, flush=True)\ntime.sleep(1000)");
+    let first = hold_in_background(ground, "forks-0", &holding)?;
+    control!(first.contains("ready"), "a starts nothing: {first}");
+    for number in 1..7 {
+        // The later ones may find nothing left.
         let _ = hold_in_background(ground, &format!("forks-{number}"), &holding);
     }
     let beside = works();
@@ -216,17 +229,17 @@ fn nameless(ground: &Ground, open: &str) -> Outcome {
         "import os, time\n{open}\nfor _ in range(40):\n    os.write(file, bytes(10_000_000))\n    time.sleep(0.05)\ntime.sleep(2)\nprint(\"had 400 MB\")"
     );
     let command = format!("python3 -I -c '{code}'");
-    let said = ground.call("a", "nameless", "terminal", json!({ "command": command, "timeout": 60 }))?;
+    let said =
+        ground.call("a", "nameless", "terminal", json!({ "command": command, "timeout": 60 }))?;
     hold!(!said.contains("had 400 MB"), "it had 400 MB of 60: {said}");
     hold!(said.contains("sandbox.growth"), "it did not end as it has to: {said}");
     hold!(ground.shell("b", "calm", "echo calm")? == "calm\n", "b is disturbed");
     Ok(Verdict::Held)
 }
 
-const FLOOD: &str = "import os\nsaid = 0\nwhile True:\n    said += os.write(2, b'x' * 65536)\n    with open('said.new', 'w') as file: file.write(str(said))\n    os.rename('said.new', 'said')\n";
+const FLOOD: &str = "import os, time\nsaid, told = 0, 0\nwhile True:\n    said += os.write(2, b'x' * 65536)\n    if time.monotonic() - told < 0.1: continue\n    told = time.monotonic()\n    with open('said.new', 'w') as file: file.write(str(said))\n    os.rename('said.new', 'said')\n";
 const TMPFILE: &str = "file = os.open(\".\", os.O_TMPFILE | os.O_RDWR)";
-const REMOVED: &str =
-    "file = os.open(\"gone\", os.O_CREAT | os.O_RDWR)\nos.unlink(\"gone\")";
+const REMOVED: &str = "file = os.open(\"gone\", os.O_CREAT | os.O_RDWR)\nos.unlink(\"gone\")";
 
 /// Every place in the background, by conversations of one person.
 fn places(ground: &Ground) -> Outcome {
@@ -270,7 +283,10 @@ fn reflected(ground: &Ground) -> Outcome {
     let heard = shared.echo.heard().join("\n");
     control!(heard.contains(&canary.text), "the host was not sent the credential: {said}");
     let got = ground.text("agents/keyed/workspace/got");
-    control!(got.to_ascii_lowercase().contains("x-echo"), "the program got no answer: {said} {got}");
+    control!(
+        got.to_ascii_lowercase().contains("x-echo"),
+        "the program got no answer: {said} {got}"
+    );
     hold!(canary.found_in(got.as_bytes()).is_none(), "the program was handed it: {got}");
     Ok(Verdict::Held)
 }

@@ -157,7 +157,10 @@ async fn rule_12_a_credential_is_added_on_the_way_out_and_replaces_the_childs() 
                  AUTHORIZATION: theirs too\r\n\r\n"
             ))
             .await;
-        assert!(answer.ends_with("hello") && !answer.contains("4711"), "{answer}");
+        // In chunks, since how long it is when it is cleared is not known before; the last letter
+        // could have been the beginning of the credential.
+        assert!(answer.ends_with("\r\n\r\n4\r\nhell\r\n1\r\no\r\n0\r\n\r\n"), "{answer}");
+        assert!(!answer.contains("4711"), "{answer}");
         let asked = asked.lock().unwrap();
         assert!(asked[0].contains("authorization: Bearer ours-4711\r\n"), "{asked:?}");
         assert!(!asked[0].contains("theirs"), "{asked:?}");

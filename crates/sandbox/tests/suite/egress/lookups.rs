@@ -55,7 +55,9 @@ async fn one_agent_has_few_threads_that_look_names_up_however_often_it_gives_up(
     for _ in 0..5 {
         let asks = (0..40).map(|number| {
             let one = one.clone();
-            tokio::spawn(async move { one.fetch(Fetch::get(format!("http://h{number}.test/"))).await })
+            tokio::spawn(
+                async move { one.fetch(Fetch::get(format!("http://h{number}.test/"))).await },
+            )
         });
         for asked in asks.collect::<Vec<_>>() {
             assert!(asked.await.unwrap().is_err());

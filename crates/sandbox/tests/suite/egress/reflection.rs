@@ -23,13 +23,24 @@ fn has_token(answer: &str) -> bool {
 #[tokio::test(start_paused = true)]
 async fn rule_12_a_program_is_not_handed_the_credential_by_a_host_that_repeats_it() {
     let body = format!("you sent Bearer {TOKEN}, in base64 dG9rLTQ3MTEtc2VjcmV0");
-    let cut = format!("6\r\nBearer\r\n5\r\n tok-\r\n{:x}\r\n{}\r\n0\r\nX-Trailer: {TOKEN}\r\n\r\n", TOKEN.len() - 4, &TOKEN[4..]);
+    let cut = format!(
+        "6\r\nBearer\r\n5\r\n tok-\r\n{:x}\r\n{}\r\n0\r\nX-Trailer: {TOKEN}\r\n\r\n",
+        TOKEN.len() - 4,
+        &TOKEN[4..]
+    );
     for answer in [
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nX-Echo: {TOKEN}\r\n\r\n{body}", body.len()),
+        format!(
+            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nX-Echo: {TOKEN}\r\n\r\n{body}",
+            body.len()
+        ),
         format!("HTTP/1.1 200 {TOKEN}\r\nX-Echo: Bearer {TOKEN}\r\n\r\n{body}"),
         format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-{TOKEN}: 1\r\n\r\n{cut}"),
-        format!("HTTP/1.1 302 Found\r\nLocation: http://b.test/?{TOKEN}\r\nContent-Length: 0\r\n\r\n"),
-        format!("HTTP/1.1 103 Early\r\nLink: {TOKEN}\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+        format!(
+            "HTTP/1.1 302 Found\r\nLocation: http://b.test/?{TOKEN}\r\nContent-Length: 0\r\n\r\n"
+        ),
+        format!(
+            "HTTP/1.1 103 Early\r\nLink: {TOKEN}\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+        ),
     ] {
         let (town, _) = Town::in_memory(plan(None)).await;
         let asked = town.serve(&format!("{A}:80"), answer.clone()).await;
@@ -70,7 +81,10 @@ async fn rule_12_neither_is_a_tool_of_ours() {
     let site = site(&["a.test"]);
     let (town, _) = Town::in_memory(plan(Some(site.root.clone()))).await;
     let body = format!("you sent Bearer {TOKEN}");
-    let answer = format!("HTTP/1.1 200 OK\r\nX-Echo: {TOKEN}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    let answer = format!(
+        "HTTP/1.1 200 OK\r\nX-Echo: {TOKEN}\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
     town.serve_tls(&format!("{A}:443"), answer, &site).await;
     let client = town.client(ClientLimits::default());
     let response = client.fetch(Fetch::get("https://a.test/")).await.unwrap();

@@ -2,7 +2,10 @@
 
 use async_trait::async_trait;
 use insula_domain::{HostPattern, NetworkGrants};
-use insula_sandbox::egress::{Client, ClientLimits, Decision, Egress, Ending, Injection, Ledger, Lookups, Policy, Proxy, ProxyLimits, Tls, Traffic, Unrecorded, Verdict};
+use insula_sandbox::egress::{
+    Client, ClientLimits, Decision, Egress, Ending, Injection, Ledger, Lookups, Policy, Proxy,
+    ProxyLimits, Tls, Traffic, Unrecorded, Verdict,
+};
 use insula_testkit::Handles;
 use insula_world::{Listener, Stream, World};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer, ServerName};
