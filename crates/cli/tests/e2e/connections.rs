@@ -210,7 +210,8 @@ fn words(told: &str) -> String {
     let deltas = events.filter_map(|event| {
         let of_response = event["type"] == "response.output_text.delta";
         let delta = &event["choices"][0]["delta"]["content"];
-        if of_response { &event["delta"] } else { delta }.as_str().map(str::to_owned)
+        let delta = if of_response { &event["delta"] } else { delta };
+        delta.as_str().map(str::to_owned)
     });
     deltas.collect()
 }

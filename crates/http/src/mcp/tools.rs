@@ -66,13 +66,13 @@ impl Offer {
             ),
             Self::Sessions => (
                 "List the agent's sessions, the newest first.",
-                json!({ "limit": { "type": "integer", "minimum": 1, "maximum": LIMIT_MAX }, "before": { "type": "string", "description": "only those before this id" } }),
+                json!({ "limit": { "type": "integer", "minimum": 1, "maximum": LIMIT_MAX }, "before": { "type": ["string", "integer"], "description": "only those before this id" } }),
                 json!([]),
             ),
             Self::Session => (
                 "Show the end of one session by its id, or find messages by words.",
                 json!({
-                    "id": { "type": "string" },
+                    "id": { "type": ["string", "integer"] },
                     "query": { "type": "string" },
                     "limit": { "type": "integer", "minimum": 1, "maximum": LIMIT_MAX },
                     "before": { "type": "integer", "description": "only messages before this one" },
