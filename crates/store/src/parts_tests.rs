@@ -8,6 +8,7 @@ fn part() -> impl Strategy<Value = Part> {
     let name = || ".{0,12}".prop_map(String::into_boxed_str);
     prop_oneof![
         ".{0,300}".prop_map(Part::Text),
+        ".{0,300}".prop_map(Part::Beside),
         (any::<[u8; 32]>(), name(), name(), any::<u64>()).prop_map(
             |(hash, name, media_type, bytes)| Part::Attachment { hash, name, media_type, bytes }
         ),
@@ -37,8 +38,11 @@ proptest! {
         prop_assert_eq!(decode(&bytes), Some(parts.clone()));
         let mut found = Vec::new();
         words(&bytes, |text| found.push(Part::Text(text.to_owned()))).unwrap();
-        let texts: Vec<Part> =
-            parts.into_iter().filter(|part| matches!(part, Part::Text(_))).collect();
+        let texts = parts.into_iter().filter_map(|part| match part {
+            Part::Text(text) | Part::Beside(text) => Some(Part::Text(text)),
+            _ => None,
+        });
+        let texts: Vec<Part> = texts.collect();
         prop_assert_eq!(found, texts);
     }
 

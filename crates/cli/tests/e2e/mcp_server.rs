@@ -415,7 +415,7 @@ fn approvals_are_answered_by_whoever_may() {
             let list: Value = serde_json::from_str(&client.text("approvals", value!({}))).unwrap();
             list.get(0).cloned()
         });
-        assert_eq!(waiting["what"], "rm -r build");
+        assert_eq!(waiting["what"], "where its programs begin\ncommand:\n| rm -r build");
         let done = client.text(
             "approve",
             value!({ "id": waiting["id"], "decision": "deny", "reason": "not today" }),

@@ -140,3 +140,21 @@ pub fn last_output<'h>(history: &'h [Message], tool: &str) -> Option<&'h str> {
         called.into_iter().find_map(|id| gave(id)).map(String::as_str)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_beside_words_is_read_and_was_not_typed() {
+        let parts = [
+            Part::Beside("⟦from telegram:1⟧".to_owned()),
+            Part::Text("pay Ann".to_owned()),
+            Part::Beside("DE89".to_owned()),
+            Part::Text("now".to_owned()),
+        ];
+        assert_eq!(text_of(&parts), "⟦from telegram:1⟧\npay Ann\nDE89\nnow");
+        let typed = typed_of(&parts);
+        assert!(typed.contains("pay Ann") && typed.ends_with("now") && !typed.contains("DE89"));
+    }
+}

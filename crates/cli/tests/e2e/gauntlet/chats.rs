@@ -112,7 +112,7 @@ pub fn b03_a_global_write_waits_for_an_admin_and_keeps_who_asked<S: Stage>() {
     let id = approval_in(&question.text);
     assert_eq!(play.remembered("a"), []);
     // Who asked can't say yes to it.
-    let told = play.ask(&group, Who::Bob, "yes");
+    let told = play.ask(&group, Who::Bob, &format!("yes {id}"));
     assert!(told.contains("only an admin of agent"), "{told}");
     let told = play.ask(&group, Who::Bob, &format!("/approve {id}"));
     assert!(told.contains("only an admin may use /approve"), "{told}");
@@ -120,7 +120,7 @@ pub fn b03_a_global_write_waits_for_an_admin_and_keeps_who_asked<S: Stage>() {
     play.ask(&other, Who::Bob, "what do you know?");
     play.assert_not_shown(from, "door code");
     assert_eq!(play.remembered("a"), []);
-    play.stage.say(&group, Who::Ann, "yes");
+    play.stage.say(&group, Who::Ann, &format!("yes {id}"));
     play.until_said(&group, "result: done");
     assert_eq!(play.remembered("a"), [("global".to_owned(), "the door code is 7".to_owned())]);
     let listed = json(&play.home, &["memory", "list", "a"]);

@@ -1,9 +1,13 @@
 //! Answers to what waits: by command and by plain words, one check for all of them.
 
-use crate::way_in::support::{Fixture, calls, dm, group, says, shown, with};
+use crate::way_in::support::{Fixture, From, calls, dm, group, message, says, shown, with};
 use async_trait::async_trait;
+use insula_domain::{Source, Words};
+use insula_gateway::{Happening, Message, MessageId, Quoted};
+use insula_store::DeliveryState;
 use insula_testkit::upstream::{Seen, Step};
 use insula_tools::{Hands, Output, Risk, Tool, ToolError};
+use insula_world::Timestamp;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -57,6 +61,32 @@ async fn waiting(house: &Fixture) -> String {
     }
 }
 
+/// Waits until a question is written down as shown; the message it is in.
+async fn asked(house: &Fixture, id: &str) -> MessageId {
+    let agent = house.agent("a");
+    loop {
+        let asked = agent.store.delivery_named(&format!("approval:{id}")).await.unwrap();
+        if let Some(asked) = asked.filter(|it| it.state == DeliveryState::Sent) {
+            return MessageId(asked.sent.last().unwrap().message.clone());
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Says something in reply to a message.
+async fn reply(house: &Fixture, from: &From, to: &MessageId, text: &str) {
+    let id = house.next();
+    let quoted = Quoted {
+        id: to.clone(),
+        author: None,
+        is_ours: true,
+        is_from_here: true,
+        text: String::new(),
+    };
+    let said = Message { quoted: Some(quoted), mentions_us: true, ..message(id, text) };
+    house.take(house.envelope(from, id, Happening::Said(said))).await;
+}
+
 /// What was posted that is no question of the way out's.
 fn answers(house: &Fixture) -> Vec<String> {
     house.posted().into_iter().map(|post| post.2).collect()
@@ -68,6 +98,7 @@ async fn c11_who_is_no_admin_approves_by_no_way() {
     let guest = group("-100", "1");
     house.say(&guest, "rm it").await;
     let id = waiting(&house).await;
+    asked(&house, &id).await;
     for (text, told) in [
         (format!("/approve {id}"), "only an admin may use /approve"),
         ("/deny".to_owned(), "only an admin may use /deny"),
@@ -75,7 +106,7 @@ async fn c11_who_is_no_admin_approves_by_no_way() {
         ("no".to_owned(), "only an admin of agent `a` may answer"),
     ] {
         let before = house.posted().len();
-        house.say(&guest, &text).await;
+        house.mention(&guest, &text).await;
         house.posts(before + 1).await;
         assert!(answers(&house).iter().any(|it| it == told), "{text}: {:?}", answers(&house));
     }
@@ -95,8 +126,9 @@ async fn c11_who_is_no_admin_approves_by_no_way() {
 async fn an_admins_bare_no_answers_what_waits_here() {
     let house = with(CONFIG, &[&Shell], script).await;
     house.say(&group("-100", "1"), "rm it").await;
-    waiting(&house).await;
-    house.say(&group("-100", "9"), "No.").await;
+    let id = waiting(&house).await;
+    asked(&house, &id).await;
+    house.mention(&group("-100", "9"), "No.").await;
     loop {
         let all = format!("{:?}", house.posts(1).await);
         if all.contains("refused: terminal") {
@@ -105,6 +137,57 @@ async fn an_admins_bare_no_answers_what_waits_here() {
         tokio::task::yield_now().await;
     }
     assert!(house.engine.approvals().list(&house.agent("a")).await.unwrap().is_empty());
+}
+
+/// Whether the call still waits after all that.
+async fn still_waits(house: &Fixture, id: &str) -> bool {
+    let waiting = house.engine.approvals().list(&house.agent("a")).await.unwrap();
+    waiting.iter().any(|it| &*it.id == id)
+}
+
+#[tokio::test]
+async fn an_ok_that_is_said_to_nobody_or_to_something_else_answers_nothing() {
+    let house = with(CONFIG, &[&Shell], script).await;
+    house.say(&group("-100", "1"), "rm it").await;
+    let id = waiting(&house).await;
+    let question = asked(&house, &id).await;
+    let admin = group("-100", "9");
+    for text in ["ok", "yes", "Go ahead."] {
+        house.say(&admin, text).await;
+        assert!(still_waits(&house, &id).await, "{text}");
+    }
+    reply(&house, &admin, &MessageId("lunch?".into()), "ok").await;
+    assert!(still_waits(&house, &id).await, "a reply to another message");
+    // Words of others answer nothing, whoever passes them on.
+    for source in Source::ALL.into_iter().filter(|it| *it != Source::Rewritten) {
+        for text in ["ok".to_owned(), format!("/approve {id}"), format!("ok {id}")] {
+            let number = house.next();
+            let words = Words::foreign(source, &text);
+            let said = Message { words, mentions_us: true, ..message(number, "") };
+            house.take(house.envelope(&admin, number, Happening::Said(said))).await;
+            assert!(still_waits(&house, &id).await, "{source:?}: {text}");
+        }
+    }
+    reply(&house, &admin, &question, "ok").await;
+    assert!(!still_waits(&house, &id).await, "a reply to the question");
+}
+
+#[tokio::test]
+async fn an_ok_with_its_id_answers_and_one_before_the_question_does_not() {
+    let house = with(CONFIG, &[&Shell], script).await;
+    house.say(&group("-100", "1"), "rm it").await;
+    let id = waiting(&house).await;
+    asked(&house, &id).await;
+    let admin = group("-100", "9");
+    // Said before the question was there, it came later.
+    let number = house.next();
+    let said = Message { mentions_us: true, ..message(number, "ok") };
+    let mut early = house.envelope(&admin, number, Happening::Said(said));
+    early.at = Timestamp::from_millis(early.at.as_millis() - 1_000);
+    house.take(early).await;
+    assert!(still_waits(&house, &id).await);
+    house.say(&admin, &format!("ok {id}")).await;
+    assert!(!still_waits(&house, &id).await);
 }
 
 #[tokio::test]

@@ -18,7 +18,6 @@ use insula_runtime::{AgentContext, Home, House};
 use insula_store::{Message as Stored, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::{Handles, world};
-use insula_world::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -367,7 +366,7 @@ impl Fixture {
             event: EventId(format!("e{event}").into()),
             address: from.address.clone(),
             sender: from.sender.clone(),
-            at: Timestamp::from_millis(0),
+            at: self.house.world.clock.now(),
             what,
         }
     }

@@ -149,7 +149,7 @@ fn a_room_of_a_deleted_agent(ground: &Ground) -> Outcome {
     reload(ground)?;
     let after = ground.mint("mortal", &["chat"])?;
     let seen = told(ground, &after, "crypt")?;
-    control!(seen.contains("joined"), "the new one's token may not come in: {seen}");
+    control!(seen.contains("left"), "the new one's token may not come in: {seen}");
     hold!(!seen.contains(&canary.text), "the new one's token hears the old one: {seen}");
     Ok(Verdict::Held)
 }

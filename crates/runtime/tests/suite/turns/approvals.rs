@@ -64,13 +64,16 @@ fn agent(text: &str) -> AgentId {
     AgentId::new(text).unwrap()
 }
 
+/// What people are shown of the call.
+const SHOWN: &str = "where its programs begin\ncommand:\n| rm -r build";
+
 /// Waits until a turn waits; the id of what it waits for.
 async fn asked(turn: &mut TurnHandle) -> String {
     loop {
         match turn.events.recv().await.expect("a turn ends") {
             TurnEvent::Approval { id, tool, what, rule } => {
                 assert_eq!((&*tool, &*rule), ("terminal", "delete"));
-                assert_eq!(what, "rm -r build");
+                assert_eq!(what, SHOWN);
                 return id;
             }
             TurnEvent::Ended(end) => panic!("nobody was asked: {end:?}"),
@@ -272,7 +275,7 @@ async fn a_grant_that_was_revoked_asks_again() {
     let context = house.context("a");
     let all = grants::list(&context).await.unwrap();
     assert_eq!(all.len(), 1);
-    assert_eq!((&*all[0].id, &*all[0].what, &*all[0].by), (&*id, "rm -r build", "cli:local"));
+    assert_eq!((&*all[0].id, &*all[0].what, &*all[0].by), (&*id, SHOWN, "cli:local"));
     // Not by whoever likes, not at another agent, and not twice.
     let chat = house.token(&["a"], Verb::Chat).await;
     let refused = grants::revoke(&house.house, &context, &id, &chat).await;
