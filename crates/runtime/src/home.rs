@@ -499,8 +499,8 @@ mod tests {
             Path::new("/usr"),
             Path::new("/bin/insula"),
             Path::new("/"),
-            &link.join("insula"),
-            &link,
+            link.join("insula").as_path(),
+            link.as_path(),
         ] {
             let refused = Home::new(path).read_by_programs().map(|why| why.to_string());
             let why = refused.unwrap_or_default();

@@ -85,7 +85,8 @@ pub(super) fn show(plan: &InnerPlan) -> rustix::io::Result<()> {
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount::memory(&path, flags, OPTIONS)?;
     let ours = hold(Path::new(&path))?;
-    for (name, content) in files(plan) {
+    let files = files(plan);
+    for (name, content) in &files {
         put(&ours, name, content.as_bytes())?;
     }
     place(&ours, Path::new(NO_FOLDER), true)?;
@@ -114,7 +115,17 @@ pub(super) fn show(plan: &InnerPlan) -> rustix::io::Result<()> {
         if name == b"." || name == b".." || name.iter().all(u8::is_ascii_digit) {
             continue;
         }
-        cover(&ours, &path, OsStr::from_bytes(name), folder)?;
+        // Ours is a file of that name, or a folder with files in it.
+        let is_ours = |(own, _): &(&str, String)| match folder {
+            true => own.as_bytes().strip_prefix(name).is_some_and(|rest| rest.starts_with(b"/")),
+            false => own.as_bytes() == name,
+        };
+        let instead = match (files.iter().any(is_ours), folder) {
+            (true, _) => OsStr::from_bytes(name),
+            (false, true) => OsStr::new(NO_FOLDER),
+            (false, false) => OsStr::new(NO_FILE),
+        };
+        cover(&ours, &path, OsStr::from_bytes(name), instead)?;
     }
     if let Some(uuid) = uuid {
         attach(&uuid, &hold(&Path::new(&path).join(UUID))?)?;
@@ -123,11 +134,7 @@ pub(super) fn show(plan: &InnerPlan) -> rustix::io::Result<()> {
 }
 
 /// Puts a file of ours, or nothing, over one of the kernel's.
-fn cover(ours: &OwnedFd, path: &str, name: &OsStr, folder: bool) -> rustix::io::Result<()> {
-    let instead = match mount::find(ours, Path::new(name))? {
-        Some(own) if mount::kind(&own)?.is_dir() == folder => name,
-        _ => OsStr::new(if folder { NO_FOLDER } else { NO_FILE }),
-    };
+fn cover(ours: &OwnedFd, path: &str, name: &OsStr, instead: &OsStr) -> rustix::io::Result<()> {
     let target = Path::new(path).join(name);
     match rustix::mount::mount_bind(Path::new(&way(ours)).join(instead), &target) {
         // What ends while we look is as good as covered.

@@ -9,7 +9,7 @@
 )]
 
 use super::mount::{self, BASE, Tree, find, hold, link, memory, place, remount, way};
-use super::view::{self, Part};
+use super::view::{self, Link, Part};
 use super::{proc, start};
 use crate::devices;
 use crate::mounts::{Given, Table};
@@ -49,7 +49,7 @@ impl Shared {
 /// Everything that goes into the root.
 pub(super) struct Sources {
     system: Vec<Part>,
-    links: Vec<(PathBuf, CString)>,
+    links: Vec<Link>,
     devices: Devices,
     trees: Vec<Tree>,
     masks: Vec<Mask>,

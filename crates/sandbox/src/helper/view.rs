@@ -72,8 +72,11 @@ pub(super) struct Part {
     flags: MountFlags,
 }
 
+/// A link among the system's folders, and where it leads.
+pub(super) type Link = (PathBuf, CString);
+
 /// What of the system there is on this machine: the parts, and the links in their places.
-pub(super) fn pick_up() -> Result<(Vec<Part>, Vec<(PathBuf, CString)>), Failure> {
+pub(super) fn pick_up() -> Result<(Vec<Part>, Vec<Link>), Failure> {
     let (mut parts, mut links) = (vec![], vec![]);
     let read_only = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV;
     let system = SYSTEM.iter().map(|path| (*path, read_only));
