@@ -159,9 +159,7 @@ fn is_read(ground: &Ground, draft: impl FnOnce(&str) -> Draft) -> Result<bool> {
     let tag = ground.puppets.learn(obey::one("read_file", json!({ "path": "evil.txt" })));
     let telegram = ground.telegram()?;
     telegram.say(Where::Chat(chats::CAREFUL), &draft(&tag));
-    machine::eventually("the turn is over", || {
-        Ok(ground.puppets.last_words(&tag).map(|_| ()))
-    })?;
+    machine::eventually("the turn is over", || Ok(ground.puppets.last_words(&tag).map(|_| ())))?;
     Ok(ground.so_far(&tag).told().contains(CONTENT))
 }
 
@@ -227,11 +225,19 @@ fn words_of_others_in_a_reply(ground: &Ground) -> Outcome {
 /// C21, C22 and C23.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "C21", variant: "an admin's ok to nobody", run: an_ok_to_somebody_else },
-    Attempt { row: "C21", variant: "an admin's ok to another message", run: an_ok_to_another_message },
+    Attempt {
+        row: "C21",
+        variant: "an admin's ok to another message",
+        run: an_ok_to_another_message,
+    },
     Attempt { row: "C21", variant: "words that another bot wrote", run: words_of_another_bot },
     Attempt { row: "C21", variant: "a reply to the question counts", run: an_answer_that_is_one },
     Attempt { row: "C22", variant: "the end of a long command", run: the_end_of_a_long_command },
-    Attempt { row: "C22", variant: "the folder of a long command", run: the_folder_of_a_long_command },
+    Attempt {
+        row: "C22",
+        variant: "the folder of a long command",
+        run: the_folder_of_a_long_command,
+    },
     Attempt { row: "C22", variant: "what can't be seen", run: what_is_not_seen },
     Attempt { row: "C23", variant: "forwards, links, names and cards", run: words_of_others },
     Attempt { row: "C23", variant: "what a message replies to", run: words_of_others_in_a_reply },
