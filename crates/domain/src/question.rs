@@ -135,9 +135,9 @@ impl Page {
             }
             // A blank at either end of a line is not seen.
             let begins = line == "> ";
-            let ends = signs.get(at + 1).is_none_or(|next| {
-                width + wide + next.chars().count() > COLUMNS_MAX
-            });
+            let ends = signs
+                .get(at + 1)
+                .is_none_or(|next| width + wide + next.chars().count() > COLUMNS_MAX);
             let sign = if sign == " " && (begins || ends) { code(' ') } else { sign.clone() };
             width += sign.chars().count();
             line.push_str(&sign);
@@ -227,7 +227,9 @@ fn is_plain(it: char) -> bool {
             it.is_alphanumeric() && is_simple(it)
         }
         '\u{ac00}'..='\u{d7a3}' => true,
-        '€' | '£' | '§' | '°' | '«' | '»' | '¡' | '¿' | '、' | '。' | '「' | '」' => true,
+        '€' | '£' | '§' | '°' | '«' | '»' | '¡' | '¿' | '、' | '。' | '「' | '」' => {
+            true
+        }
         '\u{1f300}'..='\u{1f3fa}' | '\u{1f400}'..='\u{1f64f}' => true,
         '\u{1f680}'..='\u{1f6c5}' | '\u{1f90c}'..='\u{1f93a}' => true,
         _ => false,

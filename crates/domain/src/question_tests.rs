@@ -131,7 +131,9 @@ fn nothing_is_pushed_out_of_sight() {
     let long = "x".repeat(1_000);
     assert!(shown(&long).split('\n').all(|line| line.chars().count() <= COLUMNS_MAX));
     // What is not shown whole is not shown.
-    for long in ["x".repeat(SHOWN_CHARS_MAX), "x\n".repeat(SHOWN_LINES_MAX), "\u{200b}".repeat(2_000)] {
+    for long in
+        ["x".repeat(SHOWN_CHARS_MAX), "x\n".repeat(SHOWN_LINES_MAX), "\u{200b}".repeat(2_000)]
+    {
         assert_eq!(show(&call(Folder::Nowhere, &[("command", text(&long))])), Err(TooLong));
     }
 }
@@ -154,8 +156,12 @@ fn signs() -> impl Strategy<Value = String> {
 fn argument() -> impl Strategy<Value = Argument> {
     prop_oneof![
         signs().prop_map(Argument::Text),
-        prop_oneof![Just("5".to_owned()), Just("null".to_owned()), signs().prop_map(|it| format!("[{it}]"))]
-            .prop_map(Argument::Json),
+        prop_oneof![
+            Just("5".to_owned()),
+            Just("null".to_owned()),
+            signs().prop_map(|it| format!("[{it}]"))
+        ]
+        .prop_map(Argument::Json),
     ]
 }
 

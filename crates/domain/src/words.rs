@@ -226,7 +226,8 @@ impl Words {
     /// The text in which a command or an answer may stand: what was typed, where nothing of
     /// anybody else's stands in the message. Otherwise nothing.
     pub fn instruction(&self) -> &str {
-        let counts = |piece: &&Piece| !matches!(piece, Piece::Foreign(it) if it.source == Source::Payload);
+        let counts =
+            |piece: &&Piece| !matches!(piece, Piece::Foreign(it) if it.source == Source::Payload);
         let mut pieces = self.0.iter().filter(counts);
         match (pieces.next(), pieces.next()) {
             (Some(Piece::Typed(text)), None) => text.trim(),

@@ -84,6 +84,8 @@ mod tests {
         ];
         assert!(others.iter().all(|other| *other != one));
         assert!(others[2].outdates(&one) && !one.outdates(&others[2]));
-        assert!(!others[1].outdates(&one) && !others[0].outdates(&one) && !others[3].outdates(&one));
+        assert!(
+            !others[1].outdates(&one) && !others[0].outdates(&one) && !others[3].outdates(&one)
+        );
     }
 }

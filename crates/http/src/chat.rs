@@ -13,10 +13,10 @@ use axum::response::{IntoResponse as _, Response};
 use insula_adapters::webchat::{FRAME_BYTES_MAX, Hearing, Hub, May, Past, Said, Spoken, Told};
 use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
 use insula_gateway::{Owner, SILENT, without_notes};
-use insula_runtime::{House, State as Serving};
 use insula_runtime::tokens::{Token, Verb};
 use insula_runtime::turn::Engine;
 use insula_runtime::turn::desk::text_of;
+use insula_runtime::{House, State as Serving};
 use insula_store::{Counted, Message as Kept, Part, Role, SessionRef, StoreError, Window};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -287,8 +287,7 @@ impl Page {
                     visit.recheck().await;
                 }
                 Next::Tell(told) => {
-                    if visit.may_hear(&told).await
-                        && !self.send(Message::text(&*told.frame)).await
+                    if visit.may_hear(&told).await && !self.send(Message::text(&*told.frame)).await
                     {
                         return (AWAY, "");
                     }

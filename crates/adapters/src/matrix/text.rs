@@ -268,11 +268,11 @@ mod tests {
         );
         assert_eq!(own_lines("> @bot:x.y\nmine"), "mine");
         for quote in ["mx-reply", "blockquote"] {
-            let html = format!(
-                r#"<{quote}><a href="https://matrix.to/#/@bot:x.y">B</a></{quote}> no"#
-            );
+            let html =
+                format!(r#"<{quote}><a href="https://matrix.to/#/@bot:x.y">B</a></{quote}> no"#);
             assert!(!mentions(&json!({ "formatted_body": html }), "no", &names()), "{html}");
-            let html = format!(r#"<{quote}>x</{quote}><a href="https://matrix.to/#/@bot:x.y">B</a>"#);
+            let html =
+                format!(r#"<{quote}>x</{quote}><a href="https://matrix.to/#/@bot:x.y">B</a>"#);
             assert!(mentions(&json!({ "formatted_body": html }), "yes", &names()), "{html}");
         }
         assert!(is_passed_on(&json!({ "m.forwarded": {} })));

@@ -189,10 +189,16 @@ fn said_by_another_nothing_counts_as_typed() {
         us(text, json!({"forward_sender_name": "x"})),
         us(text, json!({"forward_date": 1})),
         us(text, json!({"is_automatic_forward": true})),
-        us(text, json!({"via_bot": {"id": 9, "is_bot": true, "first_name": "G", "username": "gif"}})),
+        us(
+            text,
+            json!({"via_bot": {"id": 9, "is_bot": true, "first_name": "G", "username": "gif"}}),
+        ),
         us(text, json!({"sender_business_bot": {"id": 9, "is_bot": true, "first_name": "G"}})),
         us("", json!({"contact": {"phone_number": "+1", "first_name": "ok"}})),
-        us("", json!({"venue": {"title": "ok", "address": "ok"}, "location": {"latitude": 1.0, "longitude": 1.0}})),
+        us(
+            "",
+            json!({"venue": {"title": "ok", "address": "ok"}, "location": {"latitude": 1.0, "longitude": 1.0}}),
+        ),
         us("", json!({"poll": {"id": "1", "question": "ok", "options": [{"text": "ok"}]}})),
         us("", json!({"sticker": {"file_id": "s", "emoji": "ok"}})),
     ];
@@ -348,10 +354,7 @@ fn a_group_that_moves_says_where_to() {
 #[test]
 fn what_is_said_without_words_is_put_in_words_and_service_messages_are_nothing() {
     let text = |more: Value| read(message(group(), more)).map(|got| said(&got).words.all());
-    assert_eq!(
-        text(json!({"location": {"latitude": 1.5, "longitude": -2.0}})).unwrap(),
-        "1.5, -2"
-    );
+    assert_eq!(text(json!({"location": {"latitude": 1.5, "longitude": -2.0}})).unwrap(), "1.5, -2");
     assert_eq!(
         text(json!({"contact": {"phone_number": "+1", "first_name": "B"}})).unwrap(),
         "B, +1"

@@ -78,8 +78,12 @@ impl Scene {
 }
 
 fn post(text: &str) -> Post {
-    let target =
-        Target { owner: owner(), chat: ChatId::new("acme").unwrap(), chat_type: ChatType::Channel, topic: None };
+    let target = Target {
+        owner: owner(),
+        chat: ChatId::new("acme").unwrap(),
+        chat_type: ChatType::Channel,
+        topic: None,
+    };
     let body = Body { markdown: text.to_owned(), ..Body::default() };
     Post { target, reply_to: Some(MessageId("event:7".into())), idempotency: "key-1".into(), body }
 }

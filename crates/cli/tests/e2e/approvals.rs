@@ -91,7 +91,10 @@ fn a_grant_is_listed_and_revoked_with_and_without_a_daemon() {
     let all = json(&home, &["approvals", "grants", "a"]);
     assert_eq!(all.as_array().unwrap().len(), 2, "{all:#}");
     let first = all.as_array().unwrap().iter().find(|it| it["id"] == *one).unwrap();
-    assert_eq!((&first["what"], &first["scope"]), (&"where its programs begin\ncommand:\n| rm -r one".into(), &"always".into()));
+    assert_eq!(
+        (&first["what"], &first["scope"]),
+        (&"where its programs begin\ncommand:\n| rm -r one".into(), &"always".into())
+    );
     let text = insula(&home, &["approvals", "grants", "a"]).ok().stdout;
     assert!(text.contains("rm -r two") && text.contains("cli:local"), "{text}");
     let missing = insula(&home, &["approvals", "revoke", "b", &one]);

@@ -240,11 +240,11 @@ impl WayIn {
         match meant.map_err(|error| told(visitor.agent, "approvals can't be read", &error))? {
             Meant::One(id) => Ok((id, argument)),
             Meant::Several => Err(which(&here)),
-            Meant::None => Err(
-                "what waits was not shown here before you said that; say the id too, as it \
+            Meant::None => {
+                Err("what waits was not shown here before you said that; say the id too, as it \
                  stands in the question"
-                    .to_owned(),
-            ),
+                    .to_owned())
+            }
         }
     }
 

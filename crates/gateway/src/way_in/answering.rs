@@ -54,8 +54,7 @@ impl WayIn {
         if waiting.is_empty() {
             return Ok(false);
         }
-        let is_to_us =
-            visitor.envelope.address.chat_type == ChatType::Dm || message.mentions_us;
+        let is_to_us = visitor.envelope.address.chat_type == ChatType::Dm || message.mentions_us;
         let meant = match named {
             Some(id) => match waiting.iter().find(|it| *it.id == *id) {
                 Some(one) => Meant::One(one.id.clone()),

@@ -137,8 +137,7 @@ impl WayIn {
             return Ok(());
         }
         if let Some(adapter) = self.lines.adapter(address.platform, &address.account)
-            && let Err(error) =
-                adapter.join(&visitor.place().target(self.owner_of(agent))).await
+            && let Err(error) = adapter.join(&visitor.place().target(self.owner_of(agent))).await
         {
             tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
             if matches!(error, PostError::Never { .. }) {

@@ -120,10 +120,16 @@ fn line(text: &str) -> String {
 
 /// All that messages say, for a model that is only told of it.
 fn whole(message: &Kept) -> String {
-    message.words.pieces().iter().map(|piece| match piece {
-        Piece::Typed(text) => plain(text),
-        Piece::Foreign(it) => foreign(it),
-    }).collect::<Vec<_>>().join("\n")
+    message
+        .words
+        .pieces()
+        .iter()
+        .map(|piece| match piece {
+            Piece::Typed(text) => plain(text),
+            Piece::Foreign(it) => foreign(it),
+        })
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// What somebody made of something they said, before anybody read it.

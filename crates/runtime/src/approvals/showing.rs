@@ -53,17 +53,17 @@ mod tests {
 
     #[test]
     fn every_argument_of_a_call_is_shown_in_one_order_and_without_secrets() {
-        let arguments = json!({ "to": "ann", "n": { "b": [1], "a": "s3cret" }, "text": "s3cret\nx" });
+        let arguments =
+            json!({ "to": "ann", "n": { "b": [1], "a": "s3cret" }, "text": "s3cret\nx" });
         let hide = |text: String| text.replace("s3cret", "[secret]");
         let seen = shown(&arguments, Folder::In("/x/s3cret"), hide).unwrap();
         assert_eq!(
             seen,
             "in \"/x/[secret]\"\nn = {\"a\":\"[secret]\",\"b\":[1]}\ntext:\n| [secret]\n| x\nto:\n| ann"
         );
-        let other: Value = serde_json::from_str(
-            r#"{"text":"s3cret\nx","n":{"a":"s3cret","b":[1]},"to":"ann"}"#,
-        )
-        .unwrap();
+        let other: Value =
+            serde_json::from_str(r#"{"text":"s3cret\nx","n":{"a":"s3cret","b":[1]},"to":"ann"}"#)
+                .unwrap();
         assert_eq!(shown(&other, Folder::In("/x/s3cret"), hide).unwrap(), seen);
         assert_eq!(shown(&json!([1]), Folder::Nowhere, hide).unwrap(), "arguments = [1]");
     }

@@ -159,9 +159,7 @@ fn is_read(ground: &Ground, draft: impl FnOnce(&str) -> Draft) -> Result<bool> {
     let tag = ground.puppets.learn(obey::one("read_file", json!({ "path": "evil.txt" })));
     let telegram = ground.telegram()?;
     telegram.say(Where::Chat(chats::CAREFUL), &draft(&tag));
-    machine::eventually("the turn is over", || {
-        Ok(ground.puppets.last_words(&tag).map(|_| ()))
-    })?;
+    machine::eventually("the turn is over", || Ok(ground.puppets.last_words(&tag).map(|_| ())))?;
     Ok(ground.so_far(&tag).told().contains(CONTENT))
 }
 

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 /// Agents behind one web chat, and rooms that change hands.
 pub fn halls(stage: &Stage) -> Result<Ground> {
     let open = "tools: minimal, access: {allow: ['web:*']}, group: {respond: all}";
-    let mortal = "model: puppet/mortal\ntools: minimal\naccess: {allow: ['web:*']}\ngroup: {respond: all}\n";
+    let mortal =
+        "model: puppet/mortal\ntools: minimal\naccess: {allow: ['web:*']}\ngroup: {respond: all}\n";
     let plan = Plan::new()
         .top("store: {durability: process}")
         .agent("one", open)
@@ -165,7 +166,8 @@ fn what_was_forgotten(ground: &Ground) -> Outcome {
     let all = sessions.as_array().or_else(|| sessions["sessions"].as_array()).cloned();
     for session in all.unwrap_or_default() {
         let id = &session["id"];
-        let gone = ground.admin("DELETE", &format!("/api/agents/one/sessions/{id}"), &Value::Null)?;
+        let gone =
+            ground.admin("DELETE", &format!("/api/agents/one/sessions/{id}"), &Value::Null)?;
         control!(gone.status < 300, "it can't be forgotten: {gone:?}");
     }
     let seen = told(ground, &token, "lobby")?;
