@@ -221,7 +221,7 @@ fn is_atomic(word: &str) -> bool {
 
 /// Whether a value of this type can change behind a shared reference, or is shared by design;
 /// `alias` is what other names of the file stand for.
-fn is_shared<'t>(ty: &syn::Type, alias: &impl Fn(&str) -> Option<&'t syn::Type>) -> bool {
+fn is_shared<'t>(ty: &syn::Type, alias: &dyn Fn(&str) -> Option<&'t syn::Type>) -> bool {
     let text = ty.to_token_stream().to_string();
     let all: Vec<&str> = words(&text).collect();
     let by_name = all.iter().any(|word| {
@@ -303,9 +303,12 @@ fn shared(sources: &[(String, String)]) -> BTreeSet<Row> {
     }
     let Found { fields, aliases, mut rows, .. } = found;
     let room = |file: &str| file.split('/').next().unwrap_or_default().to_owned();
+    let mut by_owner: BTreeMap<(String, &str), Vec<&Field>> = BTreeMap::new();
+    for field in &fields {
+        by_owner.entry((room(&field.file), &field.owner)).or_default().push(field);
+    }
     let named = |file: &str, owner: &str| -> Vec<&Field> {
-        let all = fields.iter().filter(|it| it.owner == owner && room(&it.file) == room(file));
-        let all: Vec<&Field> = all.collect();
+        let all = by_owner.get(&(room(file), owner)).cloned().unwrap_or_default();
         let folder = |file: &str| file.rsplit_once('/').map(|(folder, _)| folder.to_owned());
         let in_file = |it: &Field| it.file == file;
         let in_folder = |it: &Field| folder(&it.file) == folder(file);
