@@ -92,6 +92,8 @@ struct Maker {
     begun: Option<Chat>,
     /// Whether the common room is the agent's that is watched.
     is_host: bool,
+    /// Whether it was given just now: whoever gets a room looks what is in it.
+    is_new_host: bool,
     /// Whether it is the agent that is watched: only its trace has what happens to everybody.
     for_b: bool,
 }
@@ -107,6 +109,7 @@ impl Maker {
             noted: None,
             begun: None,
             is_host: false,
+            is_new_host: false,
             for_b,
         }
     }
@@ -115,6 +118,9 @@ impl Maker {
         if self.is_paused && self.dice.percent(50) {
             self.is_paused = false;
             return Step::Resume;
+        }
+        if std::mem::take(&mut self.is_new_host) {
+            return Step::Enter(Room::Common);
         }
         if self.is_asking && self.dice.percent(45) {
             self.is_asking = false;
@@ -168,13 +174,16 @@ impl Maker {
 
     /// Pages come, talk and go; and the room that nobody keeps is given away.
     fn about_rooms(&mut self) -> Step {
-        let room = if self.dice.percent(50) { Room::Common } else { Room::Own };
+        // The more is said where agents follow each other, the more there is to be mixed up.
+        let common = if self.for_b { 50 } else { 75 };
+        let room = if self.dice.percent(common) { Room::Common } else { Room::Own };
         match self.dice.below(10) {
             0..3 => Step::Enter(room),
             3 => Step::Leave(room),
             4 => Step::Revoke,
-            5 if self.for_b => {
+            5..7 if self.for_b => {
                 self.is_host = !self.is_host;
+                self.is_new_host = self.is_host;
                 Step::Claim(self.is_host)
             }
             _ => self.say(Chat::Room(room), Joining::Queue),

@@ -410,7 +410,7 @@ pub const PROBES: &[Probe] = &[
         with: "tools: coding, workspace: {path: '{outside}/shared'}",
         taking: Taking::Edit("tools: coding"),
         call: write_at_desk,
-        program: Some("touch MARK"),
+        program: None,
         shows: written_outside,
     },
     Probe {

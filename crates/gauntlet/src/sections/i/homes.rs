@@ -64,6 +64,13 @@ fn judged(ground: &Ground, home: &Path, named: &Path) -> Result<Option<String>> 
         let folder = machine::real(outside.path())?;
         beside::set_mode(&folder, 0o777)?;
         let stage = surrounded(ground.stage(), &folder, *level, "CANARY", None)?;
+        machine::write(&home.join("config.yaml"), config(ground).as_bytes())?;
+        beside::set_mode(home, 0o700)?;
+        if *level == Level::Ordinary && machine::is_root() {
+            let text = home.display().to_string();
+            let give = ["chown", "-R", "65534:65534", &text];
+            beside::host_program(Path::new("/"), &give, false)?;
+        }
         if let Some(what) = judged_by(ground, &stage.insula, home, named)? {
             return Ok(Some(format!("{what} ({level:?})")));
         }
@@ -72,8 +79,6 @@ fn judged(ground: &Ground, home: &Path, named: &Path) -> Result<Option<String>> 
 }
 
 fn judged_by(ground: &Ground, insula: &Path, home: &Path, named: &Path) -> Result<Option<String>> {
-    machine::write(&home.join("config.yaml"), config(ground).as_bytes())?;
-    beside::set_mode(home, 0o700)?;
     let daemon = match Daemon::start_with(insula, named, &["--no-watch"]) {
         Err(refused) => {
             let why = refused.to_string();

@@ -211,7 +211,11 @@ fn by_host(ground: &Ground) -> Result<Value> {
     let own: &Measured = ground.own()?;
     let folder = machine::real(own._outside.path())?.join("host");
     let as_user = own.level == Level::Ordinary && machine::is_root();
-    let told = beside::host_program(&folder, &["python3", "-I", "quotas.py", "can", "-"], as_user)?;
+    let told = beside::host_program(
+        &folder,
+        &["/usr/bin/python3", "-I", "quotas.py", "can", "-"],
+        as_user,
+    )?;
     let line = told.lines().find(|line| line.starts_with('{')).unwrap_or_default();
     serde_json::from_str(line).with_context(|| format!("the host's program told nothing: {told}"))
 }

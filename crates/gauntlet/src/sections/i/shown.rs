@@ -160,7 +160,7 @@ fn asked(ground: &Ground, surface: Surface, number: usize, call: &Call) -> Resul
         }
         Surface::CommandLine => ground.cli(&["approvals", "list", "a"]).stdout,
         Surface::Mcp => {
-            let told = mcp(ground, &token.text, "approvals", json!({ "agent": "a" }))?;
+            let told = mcp(ground, &token.text, "approvals", json!({}))?;
             let text = told.json()["result"]["content"][0]["text"].as_str().map(str::to_owned);
             let text = text.unwrap_or(told.body);
             serde_json::from_str::<Value>(&text).map_or(text, |it| words_of(&it))
