@@ -2,14 +2,14 @@
 //! fetched, and whatever came after them. All of it is durable; here is only its order.
 
 use super::burst::{Open, Sign};
-use insula_domain::{AccountId, Address, ChatId, Platform, SessionKey, TopicId};
+use insula_domain::{AccountId, Address, AgentId, ChatId, Platform, SessionKey, TopicId};
 use insula_runtime::AgentContext;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, OwnedMutexGuard};
 
-/// Messages that wait in one chat; one more is not taken.
+/// Messages that wait for one agent in one chat; one more is not taken.
 const WAITING_MAX: usize = 1_000;
 
 /// A chat and topic of one account.
@@ -52,7 +52,6 @@ pub(super) struct Group {
 #[derive(Default)]
 pub(super) struct Queue {
     groups: VecDeque<Group>,
-    waiting: usize,
     is_worked_on: bool,
 }
 
@@ -77,9 +76,12 @@ impl Chat {
         self.queue().groups.is_empty()
     }
 
-    /// Whether there is room for one more.
-    pub(super) fn has_room(&self) -> bool {
-        self.queue().waiting < WAITING_MAX
+    /// Whether there is room for one more of this agent: what others have waiting in the same
+    /// chat takes none of it.
+    pub(super) fn has_room(&self, agent: &AgentId) -> bool {
+        let queue = self.queue();
+        let own = queue.groups.iter().filter(|group| group.agent.id == *agent);
+        own.map(|group| group.rows.len()).sum::<usize>() < WAITING_MAX
     }
 
     /// Puts a message at the end, into the group that it belongs to; whether somebody has to
@@ -91,9 +93,10 @@ impl Chat {
         until: Duration,
     ) -> bool {
         let mut queue = self.queue();
-        queue.waiting += 1;
         let joins = queue.groups.back_mut().is_some_and(|last| {
-            let joins = last.open.as_mut().is_some_and(|open| open.join(&sign));
+            // A sender whom a new rule sends to another agent begins anew there.
+            let is_same = last.agent.id == agent.id && last.session == *session;
+            let joins = is_same && last.open.as_mut().is_some_and(|open| open.join(&sign));
             if joins {
                 last.rows.push(row);
                 last.until = until;
@@ -129,10 +132,7 @@ impl Chat {
 
     /// Takes the first group away: it has its turn.
     pub(super) fn done(&self) {
-        let mut queue = self.queue();
-        if let Some(done) = queue.groups.pop_front() {
-            queue.waiting = queue.waiting.saturating_sub(done.rows.len());
-        }
+        self.queue().groups.pop_front();
     }
 }
 

@@ -64,7 +64,7 @@ impl WayIn {
                 Err(NoTurn::Store(error)) => return Err(error.into()),
             }
         }
-        if !chat.has_room() {
+        if !chat.has_room(&agent.id) {
             self.house.visits.count(Visit::Overflow);
             self.note(visitor).await?;
             let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());

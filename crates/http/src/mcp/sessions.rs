@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 
 /// Sessions of one credential; the one that rested longest makes room.
 const PER_CALLER_MAX: usize = 32;
-/// Sessions of all.
-const SESSIONS_MAX: usize = 2_048;
+/// Sessions with one agent, of all credentials: what others have takes no place from it.
+const PER_AGENT_MAX: usize = 256;
 /// Calls of one session that are under way.
 const CALLS_MAX: usize = 64;
 
@@ -34,6 +34,18 @@ struct Session {
     calls: HashMap<String, CancellationToken>,
 }
 
+impl State {
+    /// Ends the session that rested longest among `these`, where there are `most` of them.
+    fn make_room(&mut self, these: impl Fn(&Session) -> bool, most: usize) {
+        let among = || self.open.iter().filter(|(_, session)| these(session));
+        let oldest = among().min_by_key(|(_, session)| session.used);
+        let oldest = oldest.map(|(id, _)| id.clone()).filter(|_| among().count() >= most);
+        if let Some(oldest) = oldest {
+            self.open.remove(&oldest);
+        }
+    }
+}
+
 /// A call that can be cancelled while this lives.
 pub(super) struct Cancellable {
     pub(super) cancelled: CancellationToken,
@@ -55,20 +67,10 @@ impl Sessions {
     /// Opens a session under an id that nobody can guess.
     pub(super) fn open(&self, id: String, caller: &str, agent: &AgentId) {
         let mut state = self.state();
-        let own = state.open.values().filter(|session| session.caller == caller).count();
-        let is_full = state.open.len() >= SESSIONS_MAX;
-        if own >= PER_CALLER_MAX || is_full {
-            let mut resting: Vec<(u64, String)> = state
-                .open
-                .iter()
-                .filter(|(_, it)| own < PER_CALLER_MAX || it.caller == caller)
-                .map(|(id, it)| (it.used, id.clone()))
-                .collect();
-            resting.sort_unstable();
-            if let Some((_, oldest)) = resting.first() {
-                state.open.remove(oldest);
-            }
-        }
+        let of_caller = |it: &Session| it.caller == caller;
+        let with_agent = |it: &Session| it.agent == *agent;
+        state.make_room(of_caller, PER_CALLER_MAX);
+        state.make_room(with_agent, PER_AGENT_MAX);
         state.uses += 1;
         let used = state.uses;
         let session = Session {

@@ -55,8 +55,8 @@ const PER_CHAT_MAX: usize = PER_AGENT_MAX / 3;
 const PER_PRINCIPAL_MAX: usize = PER_AGENT_MAX / 2;
 /// Ended processes of a conversation that can still be looked at.
 const ENDED_MAX: usize = 16;
-/// Conversations whose working directory is remembered.
-const SESSIONS_MAX: usize = 10_000;
+/// Conversations of one agent whose working directory is remembered.
+const SESSIONS_MAX: usize = 1_000;
 
 /// The programs of a house.
 pub struct Children {
@@ -288,10 +288,12 @@ fn put_in<'s>(
     sessions: &'s mut BTreeMap<(AgentId, SessionId), Session>,
     key: &(AgentId, SessionId),
 ) -> &'s mut Session {
-    if sessions.len() >= SESSIONS_MAX && !sessions.contains_key(key) {
-        // Forgetting one costs its agent a `cd`.
-        let idle = sessions.iter().find(|(_, session)| session.processes.is_empty());
-        if let Some(idle) = idle.map(|(key, _)| key.clone()) {
+    if !sessions.contains_key(key) {
+        let own = || sessions.iter().filter(|((agent, _), _)| *agent == key.0);
+        // Forgetting one costs a `cd`, to nobody but the agent that has so many.
+        let idle = own().find(|(_, session)| session.processes.is_empty());
+        let idle = idle.map(|(key, _)| key.clone()).filter(|_| own().count() >= SESSIONS_MAX);
+        if let Some(idle) = idle {
             sessions.remove(&idle);
         }
     }

@@ -225,11 +225,19 @@ fn words_of_others_in_a_reply(ground: &Ground) -> Outcome {
 /// C15, C16 and C17.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "C15", variant: "an admin's ok to nobody", run: an_ok_to_somebody_else },
-    Attempt { row: "C15", variant: "an admin's ok to another message", run: an_ok_to_another_message },
+    Attempt {
+        row: "C15",
+        variant: "an admin's ok to another message",
+        run: an_ok_to_another_message,
+    },
     Attempt { row: "C15", variant: "words that another bot wrote", run: words_of_another_bot },
     Attempt { row: "C15", variant: "a reply to the question counts", run: an_answer_that_is_one },
     Attempt { row: "C16", variant: "the end of a long command", run: the_end_of_a_long_command },
-    Attempt { row: "C16", variant: "the folder of a long command", run: the_folder_of_a_long_command },
+    Attempt {
+        row: "C16",
+        variant: "the folder of a long command",
+        run: the_folder_of_a_long_command,
+    },
     Attempt { row: "C16", variant: "what can't be seen", run: what_is_not_seen },
     Attempt { row: "C17", variant: "forwards, links, names and cards", run: words_of_others },
     Attempt { row: "C17", variant: "what a message replies to", run: words_of_others_in_a_reply },

@@ -63,7 +63,11 @@ pub const SECTION: Section = Section {
             raise: scene::door,
             attempts: &[tokens::ATTEMPTS, streams::ATTEMPTS, pages::ATTEMPTS, hooks::ATTEMPTS],
         },
-        Scene { name: "rooms that change hands", raise: rooms::halls, attempts: &[rooms::ATTEMPTS] },
+        Scene {
+            name: "rooms that change hands",
+            raise: rooms::halls,
+            attempts: &[rooms::ATTEMPTS],
+        },
         Scene {
             name: "crowds and counters",
             raise: crowd::crowded,
