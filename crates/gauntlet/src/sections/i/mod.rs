@@ -40,16 +40,7 @@ pub const SECTION: Section = Section {
             attempts: &[frames::ATTEMPTS, events::ATTEMPTS],
         },
         Scene { name: "what programs see", raise: sight::raise, attempts: &[sight::ATTEMPTS] },
-        Scene {
-            name: "limits, the daemon as it is",
-            raise: quotas::raise,
-            attempts: &[quotas::ATTEMPTS],
-        },
-        Scene {
-            name: "limits, the daemon as an ordinary user",
-            raise: quotas::raise_as_user,
-            attempts: &[quotas::AS_USER],
-        },
+        Scene { name: "limits", raise: quotas::raise, attempts: &[quotas::ATTEMPTS] },
         Scene { name: "grants", raise: states::raise, attempts: &[states::ATTEMPTS] },
         Scene { name: "questions", raise: shown::raise, attempts: &[shown::ATTEMPTS] },
         Scene { name: "outsiders", raise: outsiders::raise, attempts: &[outsiders::ATTEMPTS] },

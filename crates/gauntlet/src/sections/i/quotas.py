@@ -261,7 +261,7 @@ def in_child(name, work):
                 it[1]()
         os._exit(0)
     os.close(writing)
-    ready, _, _ = select.select([reading], [], [], 20)
+    ready, _, _ = select.select([reading], [], [], 5)
     told = os.read(reading, 4096) if ready else b""
     os.close(reading)
     if work is not held:

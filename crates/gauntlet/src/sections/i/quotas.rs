@@ -161,8 +161,7 @@ fn limits() -> Names {
 struct Measured {
     /// As whom the host measures.
     level: Level,
-    missing: Option<String>,
-    _outside: Home,
+    outside: Home,
 }
 
 /// Low enough to be reached soon, and for the machine to have room for all.
@@ -172,16 +171,10 @@ const LIMITS: &str =
 /// The daemon as whoever runs this.
 pub fn raise(stage: &Stage) -> Result<Ground> {
     let level = if machine::is_root() { Level::Root } else { Level::Ordinary };
-    raised(stage, level, None)
+    raised(stage, level)
 }
 
-/// The daemon as an ordinary user, where this is root; otherwise it is the same as the other.
-pub fn raise_as_user(stage: &Stage) -> Result<Ground> {
-    let missing = (!machine::is_root()).then(|| "the daemon is an ordinary user anyway".to_owned());
-    raised(stage, Level::Ordinary, missing)
-}
-
-fn raised(stage: &Stage, level: Level, missing: Option<String>) -> Result<Ground> {
+fn raised(stage: &Stage, level: Level) -> Result<Ground> {
     let outside = Home::empty()?;
     let folder = machine::real(outside.path())?;
     beside::set_mode(&folder, 0o777)?;
@@ -195,7 +188,7 @@ fn raised(stage: &Stage, level: Level, missing: Option<String>) -> Result<Ground
         .file("agents/a/workspace/quotas.py", PROGRAM)
         .file("agents/b/workspace/quotas.py", PROGRAM);
     let ground = Ground::raise(&stage, plan)?;
-    Ok(ground.with(Measured { level, missing, _outside: outside }))
+    Ok(ground.with(Measured { level, outside }))
 }
 
 /// What another agent's program can still have, by probe.
@@ -209,7 +202,7 @@ fn by_neighbour(ground: &Ground) -> Result<Value> {
 /// What the host's programs can still have, as the daemon's user.
 fn by_host(ground: &Ground) -> Result<Value> {
     let own: &Measured = ground.own()?;
-    let folder = machine::real(own._outside.path())?.join("host");
+    let folder = machine::real(own.outside.path())?.join("host");
     let as_user = own.level == Level::Ordinary && machine::is_root();
     let told = beside::host_program(
         &folder,
@@ -237,10 +230,6 @@ fn lost(before: &Value, after: &Value) -> Vec<String> {
 }
 
 fn used_up(ground: &Ground) -> Outcome {
-    let own: &Measured = ground.own()?;
-    if let Some(why) = &own.missing {
-        return Ok(Verdict::NotRun(why.clone()));
-    }
     let unknown = unknown();
     control!(unknown.is_empty(), "no probe for {unknown:?}");
     let (b_before, host_before) = (by_neighbour(ground)?, by_host(ground)?);
@@ -272,13 +261,23 @@ fn used_up(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
-/// I4, the daemon as it is run here.
-pub const ATTEMPTS: &[Attempt] =
-    &[Attempt { row: "I4", variant: "every limit, the daemon as it is run here", run: used_up }];
+/// After the other, never beside it: what is used up is the machine's.
+fn used_up_as_user(ground: &Ground) -> Outcome {
+    if !machine::is_root() {
+        return Ok(Verdict::NotRun("the daemon is an ordinary user anyway".to_owned()));
+    }
+    used_up(&raised(ground.stage(), Level::Ordinary)?)
+}
 
-/// I4, the daemon as an ordinary user.
-pub const AS_USER: &[Attempt] =
-    &[Attempt { row: "I4", variant: "every limit, the daemon as an ordinary user", run: used_up }];
+/// I4.
+pub const ATTEMPTS: &[Attempt] = &[
+    Attempt { row: "I4", variant: "every limit, the daemon as it is run here", run: used_up },
+    Attempt {
+        row: "I4",
+        variant: "every limit, the daemon as an ordinary user",
+        run: used_up_as_user,
+    },
+];
 
 #[cfg(test)]
 mod tests {
