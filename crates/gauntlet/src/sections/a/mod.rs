@@ -18,7 +18,7 @@ mod policy;
 mod processes;
 mod reborn;
 mod remains;
-mod withdrawn;
+pub mod withdrawn;
 
 use crate::attempt::{Row, Scene, Section};
 use crate::ground::{Ground, Plan};

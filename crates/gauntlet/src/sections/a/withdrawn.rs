@@ -116,8 +116,10 @@ fn made(ground: &Ground, agent: &str, file: &str) -> bool {
 }
 
 /// Turns of an agent that were accepted and are not over.
-fn open_turns(ground: &Ground, agent: &str) -> Result<usize> {
-    Ok(ground.table(agent, "turn")?.iter().filter(|row| row.contains("accepted")).count())
+pub fn open_turns(ground: &Ground, agent: &str) -> Result<usize> {
+    // Its fifth column says how a turn stands, and 0 is accepted.
+    let is_open = |row: &&String| row.split('|').nth(4) == Some("0");
+    Ok(ground.table(agent, "turn")?.iter().filter(is_open).count())
 }
 
 fn shell(command: &str) -> Call {

@@ -5,6 +5,7 @@ use super::places::{ADA, GARDEN, KITCHEN, ben, chief};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::{Ground, Plan};
 use crate::puppet::{Act, Call, Script};
+use crate::sections::a::withdrawn::open_turns;
 use crate::stage::Stage;
 use crate::{control, hold, machine};
 use anyhow::Result;
@@ -92,9 +93,7 @@ fn off_while_queued(ground: &Ground) -> Outcome {
     let place = Where::Dm(ADA);
     ground.tell(place, &ben(), "write", write("early"))?;
     control!(ground.has("agents/m/workspace/early"), "he never could");
-    let open = || -> Result<usize> {
-        Ok(ground.table("m", "turn")?.iter().filter(|row| row.contains("accepted")).count())
-    };
+    let open = || open_turns(ground, "m");
     let before = ground.puppets.count();
     let first = ground.puppets.learn(held);
     ground.say(place, &ben(), &first)?;
