@@ -8,7 +8,7 @@ use crate::puppet::Script;
 use crate::stage::Stage;
 use crate::{control, hold};
 use anyhow::Result;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::Write as _;
 use std::net::TcpStream;
 
@@ -132,9 +132,12 @@ fn the_socket_from_inside(ground: &Ground) -> Outcome {
     }
     let path = path.display();
     let program = format!(
-        "python3 -c 'import socket\ns = socket.socket(socket.AF_UNIX)\ntry:\n    s.connect(\"{path}\")\n    print(\"it is \" + \"open\")\nexcept OSError as e:\n    print(\"it is \" + \"shut\", e.errno)'"
+        "import socket\ns = socket.socket(socket.AF_UNIX)\ntry:\n    s.connect(\"{path}\")\n    print(\"it is open\")\nexcept OSError as e:\n    print(\"it is shut\", e.errno)\n"
     );
-    let told = ground.shell("b", "at the socket", &program)?;
+    // From a file: code on a command line would be asked about first.
+    let file = json!({ "path": "probe.py", "content": program });
+    ground.call("b", "at the socket", "write_file", file)?;
+    let told = ground.shell("b", "at the socket", "python3 probe.py")?;
     hold!(!told.contains("it is open"), "a program of an agent reaches the command line's socket");
     control!(told.contains("it is shut"), "it was not tried: {told}");
     Ok(Verdict::Held)
