@@ -344,7 +344,12 @@ fn a_line_of_the_gateways_own_is_said_at_once_and_in_parts() {
         // Nobody is there: nothing is said, and nobody waits for long.
         fake.send_away("main");
         life.out
-            .say(&agent, owner, &place("main", "c1"), Body { markdown: "x".to_owned(), ..Body::default() })
+            .say(
+                &agent,
+                owner,
+                &place("main", "c1"),
+                Body { markdown: "x".to_owned(), ..Body::default() },
+            )
             .await;
         assert_eq!(fake.seen().len(), 2);
         life.end().await;
