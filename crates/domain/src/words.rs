@@ -90,10 +90,10 @@ impl Source {
         Self::ALL.into_iter().find(|it| it.as_str() == text).unwrap_or(Self::Other)
     }
 
-    /// Whether it is a piece of one text that no person wrote: read as it stands, without a word
-    /// about each piece.
+    /// Whether it is a piece of one text that the operator's own means made: read as it stands,
+    /// without a word about each piece.
     pub fn is_made(self) -> bool {
-        matches!(self, Self::Fields | Self::Template)
+        matches!(self, Self::Fields | Self::Template | Self::Rewritten)
     }
 
     /// What a reader is told it is.

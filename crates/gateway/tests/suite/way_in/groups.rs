@@ -40,7 +40,7 @@ async fn it_answers_when_it_is_addressed() {
     house.posts(3).await;
     // A command for another bot is nothing for us.
     take(&house, &dm("1"), |said| {
-        said.text = "/new".to_owned();
+        said.words = insula_domain::Words::typed("/new");
         said.is_for_another = true;
     })
     .await;

@@ -100,12 +100,14 @@ async fn a_role_makes_an_admin_for_commands_words_and_buttons() {
     // Words.
     house.say(&staff(), "terminal {\"command\": \"rm -r one\"}").await;
     waiting(&house).await;
-    house.say(&staff(), "yes").await;
+    let open = house.engine.approvals().list(&house.agent("a")).await.unwrap();
+    let yes = format!("yes {}", open[0].id);
+    house.say(&staff(), &yes).await;
     told(&house, "only an admin of agent `a` may answer").await;
     // Who has the role no longer is nobody.
-    house.say(&group("g", "1").on("discord"), "yes").await;
+    house.say(&group("g", "1").on("discord"), &yes).await;
     assert!(is_asked(&house).await);
-    house.say(&boss(), "yes").await;
+    house.say(&boss(), &yes).await;
     told(&house, "ran \"rm -r one\"").await;
     // A button.
     house.say(&staff(), "terminal {\"command\": \"rm -r two\"}").await;

@@ -335,14 +335,21 @@ fn a_line_of_the_gateways_own_is_said_at_once_and_in_parts() {
         fake.will([Act::Later(Some(Duration::from_secs(2)))]);
         let markdown = "word ".repeat(60);
         let body = Body { markdown: markdown.clone(), ..Body::default() };
-        life.out.say(None, &place("main", "c1"), body).await;
+        let agent = life.agent("a");
+        let owner = insula_gateway::Owner::of(&life.house, &agent);
+        life.out.say(&agent, owner.clone(), &place("main", "c1"), body).await;
         let texts = fake.texts("c1");
         assert_eq!(texts.len(), 2);
         assert_eq!(texts.join(" "), markdown.trim_end());
         // Nobody is there: nothing is said, and nobody waits for long.
         fake.send_away("main");
         life.out
-            .say(None, &place("main", "c1"), Body { markdown: "x".to_owned(), ..Body::default() })
+            .say(
+                &agent,
+                owner,
+                &place("main", "c1"),
+                Body { markdown: "x".to_owned(), ..Body::default() },
+            )
             .await;
         assert_eq!(fake.seen().len(), 2);
         life.end().await;
