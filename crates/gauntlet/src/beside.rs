@@ -113,9 +113,6 @@ pub fn alter(database: &Path, statement: &str) -> Result<usize> {
     Ok(connection.execute(statement, [])?)
 }
 
-/// Signs of life after which a stream is expected to say nothing else.
-const SIGNS_MAX: usize = 3;
-
 /// A request whose answer is read as it comes.
 pub struct Reading(BufReader<TcpStream>);
 
@@ -134,14 +131,13 @@ impl Reading {
     /// Reads until a line has this; all that was read.
     pub fn until(&mut self, text: &str) -> Result<String> {
         let mut read = String::new();
-        let mut signs = 0;
+        let begun = Instant::now();
         while !read.contains(text) {
             let mut line = String::new();
             let count = self.0.read_line(&mut line).with_context(|| read.clone())?;
             anyhow::ensure!(count > 0, "it ended before `{text}`: {read}");
             // A stream that only says that it lives would be read for ever.
-            signs += usize::from(line.starts_with(": still"));
-            anyhow::ensure!(signs < SIGNS_MAX, "`{text}` does not come: {read}");
+            anyhow::ensure!(begun.elapsed() < PATIENCE, "`{text}` does not come: {read}");
             read += &line;
         }
         Ok(read)

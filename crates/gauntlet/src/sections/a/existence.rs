@@ -137,10 +137,12 @@ fn first_steps(ground: &Ground) -> Result<Vec<String>> {
             rows.iter().map(|row| format!("{table} {}", row.split('|').next().unwrap_or_default())),
         );
     }
-    // The time of a hit is a time; everything else is compared.
-    let found = &turn.results[3];
-    let found = found.replace(&turn.tag, "TAG");
-    all.push(found.split(' ').filter(|word| !word.contains(':')).collect::<Vec<_>>().join(" "));
+    // The time of a hit is a time, and the name of a session is made with the home's own key;
+    // everything else is compared.
+    let found = turn.results[3].replace(&turn.tag, "TAG");
+    let is_name = |word: &str| word.len() == 16 && word.bytes().all(|it| it.is_ascii_hexdigit());
+    let words = found.split(' ').filter(|word| !word.contains(':') && !is_name(word));
+    all.push(words.collect::<Vec<_>>().join(" "));
     all.push(turn.results[0].clone());
     let shown = ground.admin("GET", "/api/agents/a", &Value::Null)?.json();
     all.push(shown["generation"].to_string());

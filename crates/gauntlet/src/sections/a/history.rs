@@ -17,18 +17,15 @@ pub const ATTEMPTS: &[Attempt] = &[
 ];
 
 /// Something b was told in private: a word to look for, and the canary beside it. Where it is.
-fn told_to_b(ground: &Ground, word: &str) -> Result<(i64, i64)> {
+fn told_to_b(ground: &Ground, word: &str) -> Result<(String, i64)> {
     let canary = ground.planted("b-private");
     let words = format!("{word} {}", canary.text);
     ground.turn_saying("b", "private", &words, Script::say("noted"))?;
     let found = ground.call("b", "another", "session_search", json!({ "query": word }))?;
     control!(found.contains(&canary.text), "b does not find its own: {found}");
-    let number = |after: &str| {
-        let rest = found.split_once(after)?.1;
-        rest.split_once(' ')?.0.parse::<i64>().ok()
-    };
-    let place = number("[session ").zip(number(" message "));
-    place.with_context(|| format!("no ids in: {found}"))
+    let word_after = |after: &str| Some(found.split_once(after)?.1.split_once(' ')?.0.to_owned());
+    let message = word_after(" message ").and_then(|number| number.parse::<i64>().ok());
+    word_after("[session ").zip(message).with_context(|| format!("no ids in: {found}"))
 }
 
 fn by_word(ground: &Ground) -> Outcome {
@@ -56,24 +53,21 @@ fn newest(ground: &Ground) -> Outcome {
 fn by_id(ground: &Ground) -> Outcome {
     let (session, message) = told_to_b(ground, "aardwolf")?;
     let canary = ground.planted("b-private");
-    let around = |session: i64| {
+    let around = |session: &Value| {
         let asked = json!({ "session_id": session, "around_message_id": message, "window": 50 });
         Call::new("session_search", asked)
     };
-    let ids: Vec<i64> = (0..60).chain([-1, i64::MAX, session, session << 32]).collect();
-    let told = ground.calls("a", "ids", ids.iter().map(|&id| around(id)).collect())?;
+    let nobodys: String = session.chars().rev().collect();
+    let numbers = (0..60).chain([-1, i64::MAX]).map(Value::from);
+    let ids: Vec<Value> = numbers.chain([json!(session), json!(nobodys)]).collect();
+    let told = ground.calls("a", "ids", ids.iter().map(around).collect())?;
     for (id, told) in ids.iter().zip(&told) {
         hold!(canary.found_in(told.as_bytes()).is_none(), "session {id}: {told}");
     }
-    // b's id where a has none, and an id that nobody has, are one answer.
-    let (many, nobody) = (session.max(1_000) + 1, session.max(1_000) + 2);
-    let owned = ground.table("a", "session")?.len();
-    if usize::try_from(session).is_ok_and(|session| session > owned) {
-        let told = ground.calls("a", "ids", vec![around(session), around(nobody)])?;
-        hold!(told[0] == told[1], "b's id answers otherwise than nobody's: {told:?}");
-    }
-    let told = ground.calls("a", "ids", vec![around(many), around(nobody)])?;
-    hold!(told[0] == told[1], "two ids of nobody's differ: {told:?}");
+    // b's id and one that nobody has are one answer.
+    let told = told[ids.len() - 2..].iter().zip([&session, &nobodys]);
+    let told: Vec<String> = told.map(|(told, id)| told.replace(id.as_str(), "…")).collect();
+    hold!(told[0] == told[1], "b's id answers otherwise than nobody's: {told:?}");
     Ok(Verdict::Held)
 }
 
