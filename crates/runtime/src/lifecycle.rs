@@ -13,11 +13,9 @@ use insula_store::{AgentRow, DaemonCommand, Lifecycle};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
-/// How often the folder of a deleted agent is tried at once, and the pause between two tries.
-const REMOVALS_MAX: usize = 3;
-const REMOVAL_PAUSE: Duration = Duration::from_millis(100);
+/// How often the folder of a deleted agent is tried at once.
+const REMOVALS_MAX: usize = 8;
 
 /// What a new agent is to be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -203,7 +201,7 @@ impl House {
                 Err(_) if tries < REMOVALS_MAX => tries += 1,
                 done => return done,
             }
-            self.world.clock.sleep(REMOVAL_PAUSE).await;
+            tokio::task::yield_now().await;
         }
     }
 

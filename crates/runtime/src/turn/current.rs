@@ -27,6 +27,9 @@ const NETWORK: &[Effect] = &[Effect::Network, Effect::RunProgram, Effect::RunCod
 const MEMORY: &[Effect] = &[Effect::Recall, Effect::Remember, Effect::ReadHistory];
 const SKILLS: &[Effect] = &[Effect::ReadSkills, Effect::ChangeSelf];
 
+/// What the name of somebody begins with who speaks by a token.
+const BEARER: &str = "api:";
+
 /// Why a turn can't go on.
 pub(crate) enum Lost {
     /// Something a person should read.
@@ -51,7 +54,11 @@ impl From<Lost> for Broken {
 }
 
 /// As of when it is known that who began a turn may talk to its agent.
-pub(crate) struct Admitted(Mutex<Option<As>>);
+pub(crate) struct Admitted {
+    known: Mutex<Option<As>>,
+    /// Whether they speak by a token, which may be revoked.
+    by_token: bool,
+}
 
 #[derive(Clone)]
 struct As {
@@ -74,26 +81,28 @@ impl As {
 
 impl Admitted {
     /// Somebody whom this generation just let in.
-    pub(crate) fn by(house: &House, agent: &Arc<AgentContext>) -> Self {
-        Self(Mutex::new(Some(As::now(house, agent))))
+    pub(crate) fn by(house: &House, agent: &Arc<AgentContext>, principal: &str) -> Self {
+        let token = principal.strip_prefix(BEARER).and_then(|id| house.tokens.get(id));
+        let known = Mutex::new(Some(As::now(house, agent)));
+        Self { known, by_token: token.is_some() }
     }
 
     /// Somebody who was let in at a time of which nothing is known.
-    pub(crate) fn unknown() -> Self {
-        Self(Mutex::new(None))
+    pub(crate) fn unknown(principal: &str) -> Self {
+        Self { known: Mutex::default(), by_token: principal.starts_with(BEARER) }
     }
 
     /// The same as of another turn of theirs.
     pub(crate) fn like(&self) -> Self {
-        Self(Mutex::new(self.get()))
+        Self { known: Mutex::new(self.get()), by_token: self.by_token }
     }
 
     fn get(&self) -> Option<As> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn put(&self, now: As) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
     }
 }
 
@@ -131,8 +140,8 @@ impl TurnContext {
         known: Option<&As>,
     ) -> Result<(), Lost> {
         // What a token allows is no part of a generation.
-        let by_token = self.principal.starts_with("api:");
-        if by_token && known.is_some_and(|known| known.tokens == house.tokens.version()) {
+        let is_same = known.is_some_and(|known| known.tokens == house.tokens.version());
+        if self.principal.starts_with(BEARER) && (is_same || !self.admitted.by_token) {
             return Ok(());
         }
         if house.may_talk(now, &self.principal, &self.from.address).await? {

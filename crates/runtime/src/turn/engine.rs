@@ -311,6 +311,7 @@ impl Engine {
         let live = self.live_turn(&key, turn, principal.clone(), hold, around.names);
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
+        let admitted = Admitted::by(&self.shop.house, &agent, &principal);
         let context = run::TurnContext {
             files: agent.workspace.files(&key, session, &self.shop.house.world),
             agent: agent.clone(),
@@ -328,7 +329,7 @@ impl Engine {
             interrupted: BTreeMap::new(),
             live,
             kin: Kin::root(turn),
-            admitted: Admitted::by(&self.shop.house, &agent),
+            admitted,
         };
         self.line_up(&key, context).map_err(|_| SubmitError::Busy { agent: agent.id.clone() })?;
         Ok(handle)

@@ -430,7 +430,7 @@ fn after_a_crash_the_question_is_asked_again_and_nothing_ran() {
     let first = runtime();
     let (files, id) = first.block_on(async {
         let house = house(MANUAL).await;
-        let mut turn = house.submit("one", "rm -r build").await;
+        let mut turn = house.submit_locally("one", "rm -r build").await;
         let id = asked(&mut turn).await;
         let Fixture { files, .. } = house;
         (files, id)

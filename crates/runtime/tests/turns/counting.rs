@@ -109,8 +109,8 @@ fn what_was_done_before_a_crash_counts_after_it() {
             _ => vec![Step::Hang],
         };
         let fixture = with_tools(None, AGENTS, insula_tools::BUILT_IN, hangs).await;
-        let _turn =
-            fixture.submit("one", &acts([search("a"), search("b"), search("c"), tell()])).await;
+        let said = acts([search("a"), search("b"), search("c"), tell()]);
+        let _turn = fixture.submit_locally("one", &said).await;
         fixture.upstream().requests(2).await;
         let Fixture { files, .. } = fixture;
         files

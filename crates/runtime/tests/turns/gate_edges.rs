@@ -231,7 +231,7 @@ fn after_a_crash(
             false => vec![Step::Hang],
         };
         let fixture = with_tools(None, agents, tools(), hangs).await;
-        let mut turn = fixture.submit("one", program).await;
+        let mut turn = fixture.submit_locally("one", program).await;
         match is_there {
             // Until the call that hangs has begun.
             true => loop {

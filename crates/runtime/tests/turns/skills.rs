@@ -291,7 +291,7 @@ fn what_a_skill_took_away_stays_away_after_a_crash() {
             _ => vec![Step::Hang],
         };
         let fixture = with_tools(Some(home()), AGENTS, insula_tools::BUILT_IN, hangs).await;
-        let _turn = fixture.submit("one", &told).await;
+        let _turn = fixture.submit_locally("one", &told).await;
         fixture.upstream().requests(2).await;
         let Fixture { files, .. } = fixture;
         files
