@@ -30,7 +30,7 @@ impl History for Silence {
         Ok(Vec::new())
     }
 
-    async fn around(&self, _: i64, _: i64, _: usize) -> Result<Vec<Hit>, HandError> {
+    async fn around(&self, _: &str, _: i64, _: usize) -> Result<Vec<Hit>, HandError> {
         Ok(Vec::new())
     }
 }

@@ -66,7 +66,12 @@ impl Harness for Bench {
 
     fn target(&self) -> Target {
         let chat = ChatId::new(&*self.room).unwrap();
-        Target { owner: crate::harness::owner(), chat, chat_type: ChatType::Dm, topic: None }
+        Target {
+            owner: crate::conformance::harness::owner(),
+            chat,
+            chat_type: ChatType::Dm,
+            topic: None,
+        }
     }
 
     async fn say(&self, text: &str) {

@@ -45,7 +45,12 @@ impl Harness for Bench {
 
     fn target(&self) -> Target {
         let chat = ChatId::new("42").unwrap();
-        Target { owner: crate::harness::owner(), chat, chat_type: ChatType::Dm, topic: None }
+        Target {
+            owner: crate::conformance::harness::owner(),
+            chat,
+            chat_type: ChatType::Dm,
+            topic: None,
+        }
     }
 
     async fn say(&self, text: &str) {

@@ -30,7 +30,7 @@ async fn page(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
         tokio::task::yield_now().await;
     };
     let may: May = Arc::new(|_| {
-        let hearing = Hearing { owner: crate::harness::owner(), past: true };
+        let hearing = Hearing { owner: crate::conformance::harness::owner(), past: true };
         Box::pin(std::future::ready(Some(hearing)))
     });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
@@ -81,7 +81,12 @@ impl Harness for Bench {
 
     fn target(&self) -> Target {
         let chat = ChatId::new("own:ann").unwrap();
-        Target { owner: crate::harness::owner(), chat, chat_type: ChatType::Dm, topic: None }
+        Target {
+            owner: crate::conformance::harness::owner(),
+            chat,
+            chat_type: ChatType::Dm,
+            topic: None,
+        }
     }
 
     async fn say(&self, text: &str) {

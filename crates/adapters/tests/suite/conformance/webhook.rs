@@ -109,7 +109,12 @@ impl Harness for Bench {
 
     fn target(&self) -> Target {
         let chat = ChatId::new("acme").unwrap();
-        Target { owner: crate::harness::owner(), chat, chat_type: ChatType::Channel, topic: None }
+        Target {
+            owner: crate::conformance::harness::owner(),
+            chat,
+            chat_type: ChatType::Channel,
+            topic: None,
+        }
     }
 
     async fn say(&self, text: &str) {

@@ -26,7 +26,7 @@ async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &Kept, room: &str)
         })
         .await;
     let target = insula_gateway::Target {
-        owner: crate::support::owner(),
+        owner: crate::matrix::support::owner(),
         chat: added.address.chat,
         chat_type: added.address.chat_type,
         topic: None,

@@ -23,7 +23,7 @@ async fn heard(kept: &Kept, room: &str, what: &Happening) -> Envelope {
 
 fn place(envelope: &Envelope) -> Target {
     let address = &envelope.address;
-    let owner = crate::support::owner();
+    let owner = crate::matrix::support::owner();
     Target { owner, chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
 }
 

@@ -100,7 +100,7 @@ async fn a_window_kept_in_memory_and_one_read_again_are_the_same() {
 }
 
 /// All that a model was asked with, as it went over the wire.
-fn asked(house: &crate::support::Fixture) -> String {
+fn asked(house: &crate::turns::support::Fixture) -> String {
     let bodies = house.upstream().seen().into_iter();
     bodies.map(|seen| String::from_utf8_lossy(&seen.body).into_owned()).collect()
 }
