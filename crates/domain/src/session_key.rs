@@ -86,7 +86,7 @@ impl SessionKey {
                 rule.group == GroupSessions::PerUser
             }
         };
-        let key = Self {
+        Self {
             agent: agent.clone(),
             platform: address.platform,
             account: address.account.clone(),
@@ -94,8 +94,7 @@ impl SessionKey {
             chat: address.chat.clone(),
             topic: address.topic.clone(),
             user: if per_user { address.user.clone() } else { None },
-        };
-        key
+        }
     }
 }
 

@@ -199,8 +199,7 @@ impl ToolTable {
             quiet: Box::default(),
             narrowings: Box::default(),
         };
-        let table = Self { verdicts, mcp };
-        table
+        Self { verdicts, mcp }
     }
 
     /// The same table, where the operator says of these servers that their tools do not send.

@@ -5,6 +5,7 @@
 //! opened, whose address is short.
 #![expect(
     clippy::disallowed_methods,
+    clippy::disallowed_types,
     reason = "owns the local socket: its file, its mode, and connections to it"
 )]
 

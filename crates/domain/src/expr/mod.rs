@@ -196,9 +196,7 @@ impl Expression {
                 .map_err(|error| ExprError::new(in_words(&error)))
                 .and_then(|found| value::answer(found.as_ref()))
         }));
-        let answered =
-            answered.unwrap_or_else(|_| Err(ExprError::new("the expression broke down")));
-        answered
+        answered.unwrap_or_else(|_| Err(ExprError::new("the expression broke down")))
     }
 
     /// Whether it holds: an answer that is neither true nor false is an error.

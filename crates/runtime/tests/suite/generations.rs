@@ -186,7 +186,9 @@ fn obstruct(fixture: &Fixture, agent: &str) -> Vec<String> {
     let more = (1..1_000).map(|number| format!("agents/.deleted-{agent}.{number}/kept"));
     let all: Vec<String> =
         std::iter::once(format!("agents/.deleted-{agent}/kept")).chain(more).collect();
-    all.iter().for_each(|path| drop(fixture.files.write(path, "x").unwrap()));
+    for path in &all {
+        fixture.files.write(path, "x").unwrap();
+    }
     all
 }
 

@@ -77,6 +77,13 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         apart.remove(CloneFlags::CLONE_NEWUSER);
     }
     leave(apart)?;
+    // Rights in a namespace that another user made take the death signal off; and whoever died
+    // before it is back would send none.
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|error| Failure::setup("die with the daemon", error))?;
+    if start::parent() != plan.parent {
+        return Err(Failure::setup("start", io::Error::other("the daemon has ended")));
+    }
     if plan.layers.user && !plan.maps_from_parent {
         map(ids, outside).map_err(|error| Failure::setup("map ids", error))?;
     }

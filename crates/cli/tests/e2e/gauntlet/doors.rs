@@ -142,8 +142,8 @@ pub fn c11_who_is_no_admin_approves_by_no_way<S: Stage>() {
         (format!("/approve {id}"), "only an admin may use /approve"),
         (format!("/approve {id} always"), "only an admin may use /approve"),
         ("/deny".to_owned(), "only an admin may use /deny"),
-        ("yes".to_owned(), "only an admin of agent"),
-        ("no".to_owned(), "only an admin of agent"),
+        (format!("yes {id}"), "only an admin of agent"),
+        (format!("no {id}"), "only an admin of agent"),
     ] {
         let heard = play.ask(&group, Who::Bob, &text);
         assert!(heard.contains(told), "{text}: {heard}");

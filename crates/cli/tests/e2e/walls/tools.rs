@@ -107,6 +107,7 @@ fn is_refused(said: &str) -> bool {
     words.iter().any(|word| said.starts_with(word))
         || said.contains("[exit status 1]")
         || said.contains("does not exist")
+        || said.contains("is none of your folders")
         || said.starts_with("[nothing was found]")
 }
 
