@@ -19,11 +19,11 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-const AGENTS: &str = "
+const AGENTS: &str = r#"
 agents:
-  a: {tools: [clarify, todo]}
-  b: {tools: [todo]}
-";
+  a: {tools: [clarify, todo], access: {allow: ["telegram:ann"]}}
+  b: {tools: [todo], access: {allow: ["telegram:ann"]}}
+"#;
 
 /// Runs something in a time of its own, in which nothing takes long. What still runs at its
 /// end is gone, as in a crash.

@@ -24,7 +24,7 @@ const GROUP: i64 = -900;
 const SOON: Duration = Duration::from_millis(300);
 
 /// Fields of a message that others fill, each by a variant of [`variants`].
-const FILLED: [&str; 27] = [
+const FILLED: [&str; 32] = [
     "animation",
     "audio",
     "author_signature",
@@ -35,7 +35,11 @@ const FILLED: [&str; 27] = [
     "document",
     "entities",
     "external_reply",
+    "forward_date",
+    "forward_from",
+    "forward_from_chat",
     "forward_origin",
+    "forward_sender_name",
     "from",
     "game",
     "invoice",
@@ -43,6 +47,7 @@ const FILLED: [&str; 27] = [
     "poll",
     "quote",
     "reply_to_message",
+    "sender_business_bot",
     "sender_chat",
     "sticker",
     "story",
@@ -145,6 +150,23 @@ fn variants() -> Vec<Variant> {
             let chat = json!({ "id": -5, "type": "channel", "title": words });
             let origin = json!({ "type": "channel", "date": 1, "chat": chat, "message_id": 1 });
             Draft::new(who, typed).with("forward_origin", origin)
+        }),
+        ("a forward, as older servers say it", |who, words, typed| {
+            let ben = json!({ "id": 77, "is_bot": false, "first_name": "Ben" });
+            Draft::new(who, &format!("{words} {typed}"))
+                .with("forward_from", ben)
+                .with("forward_date", json!(1))
+        }),
+        ("a hidden person's name, as older servers say it", |who, words, typed| {
+            Draft::new(who, typed).with("forward_sender_name", json!(words))
+        }),
+        ("a channel's title, as older servers say it", |who, words, typed| {
+            let chat = json!({ "id": -5, "type": "channel", "title": words });
+            Draft::new(who, typed).with("forward_from_chat", chat)
+        }),
+        ("what a bot of a business wrote for them", |who, words, typed| {
+            let bot = json!({ "id": 99, "is_bot": true, "first_name": "Bot", "username": "xbot" });
+            Draft::new(who, &format!("{words} {typed}")).with("sender_business_bot", bot)
         }),
         ("a quotation", |who, words, typed| {
             let earlier = json!({ "message_id": 1, "date": 1, "chat": { "id": GROUP, "type": "supergroup" }, "from": { "id": 77, "is_bot": false, "first_name": "Ben" }, "text": words });
