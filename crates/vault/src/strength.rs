@@ -120,7 +120,7 @@ fn is_step(one: char, other: char) -> bool {
         let place = |it: char| row.iter().position(|key| char::from(*key) == it);
         matches!((place(one), place(other)), (Some(one), Some(other)) if one.abs_diff(other) == 1)
     };
-    u32::from(one).abs_diff(u32::from(other)) <= 1 || ROWS.iter().any(|row| in_row(&row))
+    u32::from(one).abs_diff(u32::from(other)) <= 1 || ROWS.iter().any(in_row)
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ impl Opener for Folder {
         let key = AuditKey::from_bytes([9; 32]);
         // The process durability: these tests end processes, not machines.
         let durability = Durability::Process;
-        let options = StoreOptions { durability, ..StoreOptions::new(&self.0.join(place), key) };
+        let options = StoreOptions { durability, ..StoreOptions::new(self.0.join(place), key) };
         Store::open(options, World::real().unwrap()).await.unwrap()
     }
 }
