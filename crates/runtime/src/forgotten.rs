@@ -8,15 +8,10 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::watch;
 
 /// How often agents forgot, by agent and by which life of its name.
+#[derive(Default)]
 pub struct Forgotten {
     counts: Mutex<HashMap<AgentId, (u64, u64)>>,
     changed: watch::Sender<()>,
-}
-
-impl Default for Forgotten {
-    fn default() -> Self {
-        Self { counts: Mutex::default(), changed: watch::Sender::default() }
-    }
 }
 
 impl Forgotten {

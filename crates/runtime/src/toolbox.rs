@@ -83,8 +83,8 @@ impl Toolbox {
             };
             known.chain(own).cloned().collect()
         };
-        let shown = shown.get_or_insert_with(make).clone();
-        shown
+
+        shown.get_or_insert_with(make).clone()
     }
 
     /// The same with the tools that were found in a conversation, in the order in which they

@@ -58,8 +58,8 @@ impl Tool for ReadFile {
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
-        let read = hands.files()?.work(move |desk, _| read(desk, &asked)).await;
-        read
+
+        hands.files()?.work(move |desk, _| read(desk, &asked)).await
     }
 }
 

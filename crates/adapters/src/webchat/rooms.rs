@@ -427,7 +427,7 @@ mod tests {
             let (member, mut heard) = rooms.add("bob");
             rooms.join(member, &at(owner.clone()), &PLACE, "e", (None, Since::Kept));
             let seen = read(&mut heard);
-            assert!(seen[1..].iter().all(|it| it["text"] == number.to_string()), "{seen:?}");
+            assert!(seen[1..].iter().all(|it| it["text"] == number), "{seen:?}");
             assert_eq!(seen.len(), 3);
         }
     }

@@ -88,10 +88,10 @@ impl WayIn {
             let daemon = self.house.store.daemon();
             daemon.move_event(event_key(&envelope), &agent.id, &self.house.fence).await?;
         }
-        if let Happening::Said(message) = &mut envelope.what {
-            if text != before {
-                message.words = message.words.rewritten(&text);
-            }
+        if let Happening::Said(message) = &mut envelope.what
+            && text != before
+        {
+            message.words = message.words.rewritten(&text);
         }
         Ok(Dispatched::Go(agent, envelope))
     }

@@ -28,7 +28,7 @@ fn a_request_goes_on_with_its_path_and_without_what_was_for_the_proxy() {
     assert_eq!(
         written(&request, &[key]),
         "POST /x?y=1 HTTP/1.1\r\nHost: a.org:8080\r\naccept: */*\r\nx-key: ours\r\n\
-         Content-Length: 3\r\nConnection: close\r\n\r\n"
+         accept-encoding: identity\r\nContent-Length: 3\r\nConnection: close\r\n\r\n"
     );
 }
 

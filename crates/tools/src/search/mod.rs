@@ -90,9 +90,8 @@ impl Tool for SearchFiles {
         let asked: Arguments = arguments(value)?;
         let query = Query::new(&asked)?;
         let path = asked.path.unwrap_or_else(|| ".".to_owned());
-        let found =
-            hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await;
-        found
+
+        hands.files()?.work(move |desk, patience| search(desk, patience, &path, query)).await
     }
 }
 

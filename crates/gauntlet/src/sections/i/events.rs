@@ -83,7 +83,8 @@ fn provoke(ground: &Ground, agent: &str, canary: &str) -> Result<()> {
         let path = format!("{list}/{id}");
         ground.admin("POST", &path, &json!({ "decision": "deny" }))
     })?;
-    (turn?, answered?);
+    turn?;
+    answered?;
     for change in ["pause", "resume"] {
         ground.admin("POST", &format!("/api/agents/{agent}/{change}"), &Value::Null)?;
     }

@@ -330,7 +330,7 @@ async fn an_approval_in_a_child_is_denied_unless_the_operator_says_otherwise() {
             break what;
         }
     };
-    assert_eq!(asked, "rm -rf ./build");
+    assert_eq!(asked, "where its programs begin\ncommand:\n| rm -rf ./build");
     house.handles.as_ref().unwrap().clock.advance(Duration::from_secs(61)).await;
     assert!(reply(handle).await.contains("no admin of this agent answered in time"));
 }
