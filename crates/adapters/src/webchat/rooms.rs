@@ -427,7 +427,8 @@ mod tests {
             let (member, mut heard) = rooms.add("bob");
             rooms.join(member, &at(owner.clone()), &PLACE, "e", (None, Since::Kept));
             let seen = read(&mut heard);
-            assert!(seen[1..].iter().all(|it| it["text"] == number), "{seen:?}");
+            let said = number.to_string();
+            assert!(seen[1..].iter().all(|it| it["text"] == *said), "{seen:?}");
             assert_eq!(seen.len(), 3);
         }
     }

@@ -29,8 +29,9 @@ pub const NOT_FOR_AGENTS: [(&str, &str); 2] = [
 
 /// Of those that get through without walls, the ones that show nothing there: attempts that
 /// change something, and those that need a descriptor or a right of root's, which no program of
-/// an agent's is given even then.
-pub const NO_CONTROL: [&str; 17] = [
+/// an agent's is given even then; a confined process of another agent is another user's.
+pub const NO_CONTROL: [&str; 18] = [
+    "another_process_signalled",
     "device_made",
     "owner_changed",
     "environment_of_the_daemon",

@@ -1,7 +1,7 @@
 //! C18: one token, or somebody without any, holds all there is: connections, memory.
 
 use crate::attempt::{Attempt, Outcome, Verdict};
-use crate::beside::{self, Reading};
+use crate::beside::{self, Reading, Stream};
 use crate::ground::{Ground, Plan};
 use crate::machine;
 use crate::puppet::Script;
@@ -10,7 +10,6 @@ use crate::{control, hold};
 use anyhow::Result;
 use serde_json::{Value, json};
 use std::io::Write as _;
-use std::net::TcpStream;
 
 /// More connections than a daemon has places.
 const MANY: usize = 1_100;
@@ -80,7 +79,7 @@ fn requests_at_rest(ground: &Ground) -> Outcome {
         stream.write_all(head.as_bytes())?;
         anyhow::Ok(stream)
     };
-    let held: Vec<TcpStream> = (0..MANY).filter_map(|_| open().ok()).collect();
+    let held: Vec<Stream> = (0..MANY).filter_map(|_| open().ok()).collect();
     control!(held.len() > 900, "only {} connections could be opened", held.len());
     others_are_served(ground, "answered requests of one token")
 }
@@ -100,7 +99,7 @@ fn unfinished_bodies(ground: &Ground) -> Outcome {
     let before = beside::memory_kb(pid).unwrap_or(0);
     control!(before > 0, "what the daemon takes up can't be seen");
     let piece = vec![b' '; 256 * 1024];
-    let held: Vec<TcpStream> = (0..BODIES)
+    let held: Vec<Stream> = (0..BODIES)
         .filter_map(|_| {
             let mut stream = machine::connect(to).ok()?;
             let head = format!("POST /v1/chat/completions HTTP/1.1\r\nHost: {to}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {BODY_LEN}\r\n\r\n");
@@ -132,7 +131,7 @@ fn the_socket_from_inside(ground: &Ground) -> Outcome {
     }
     let path = path.display();
     let program = format!(
-        "import socket\ns = socket.socket(socket.AF_UNIX)\ntry:\n    s.connect(\"{path}\")\n    print(\"it is open\")\nexcept OSError as e:\n    print(\"it is shut\", e.errno)\n"
+        "import socket\ntry:\n    s = socket.socket(socket.AF_UNIX)\n    s.connect(\"{path}\")\n    print(\"it is open\")\nexcept OSError as e:\n    print(\"it is shut\", e.errno)\n"
     );
     // From a file: code on a command line would be asked about first.
     let file = json!({ "path": "probe.py", "content": program });

@@ -50,14 +50,9 @@ pub const SECTION: Section = Section {
         Scene {
             name: "bots on a platform",
             raise: scene::platform,
-            attempts: &[
-                routing::ATTEMPTS,
-                bots::ATTEMPTS,
-                pairing::ATTEMPTS,
-                approvals::ATTEMPTS,
-                answers::ATTEMPTS,
-            ],
+            attempts: &[routing::ATTEMPTS, bots::ATTEMPTS, pairing::ATTEMPTS, approvals::ATTEMPTS],
         },
+        Scene { name: "answers in words", raise: scene::platform, attempts: &[answers::ATTEMPTS] },
         Scene {
             name: "tokens, webhooks and pages",
             raise: scene::door,

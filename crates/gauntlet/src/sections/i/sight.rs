@@ -77,6 +77,7 @@ const DECLARED_IDS: &[(&str, &str)] = &[
     ("inode of a socket", "sockets are numbered for all"),
     ("inode of a new file", "files of one disk are numbered for all who write to it"),
     ("space of ", "how full a disk is that all write to"),
+    ("links of /proc", "the kernel counts all processes there, whoever looks"),
 ];
 
 /// Looks that were taken, kept for both attempts.
