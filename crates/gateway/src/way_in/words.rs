@@ -206,7 +206,7 @@ mod tests {
     fn who_speaks_is_said_where_several_do() {
         let parts = [kept("1", "Ann", "hello"), kept("1", "Ann", "there")];
         let typed = Part::Text("hello\nthere".to_owned());
-        assert_eq!(said("telegram", &parts, false), [typed.clone()]);
+        assert_eq!(said("telegram", &parts, false), std::slice::from_ref(&typed));
         let who = Part::Beside("⟦from telegram:1, who goes by \"Ann\"⟧".to_owned());
         assert_eq!(said("telegram", &parts, true), [who, typed]);
     }
