@@ -17,6 +17,7 @@ use insula_world::Clock;
 use rmcp::RoleClient;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, JsonObject};
 use rmcp::service::{RunningService, ServiceError};
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -59,6 +60,10 @@ pub enum Way {
         headers: HeaderMap,
     },
 }
+
+/// What comes of asking a server. Boxed here: what a future does is compiled by whoever awaits it,
+/// and all of the SDK would be compiled once more with the runtime.
+pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, ServerError>> + Send + 'a>>;
 
 /// A way that is open, or why there is none.
 pub type Link = Result<Way, String>;
@@ -203,7 +208,16 @@ impl Server {
 
     /// Calls a tool by the name the server gives it. When the future is dropped, the server is
     /// told that nobody waits any more.
-    pub async fn call(
+    pub fn call<'a>(
+        self: &'a Arc<Self>,
+        opener: &'a dyn Opener,
+        tool: &'a str,
+        arguments: JsonObject,
+    ) -> Answer<'a, Outcome> {
+        Box::pin(self.called(opener, tool, arguments))
+    }
+
+    async fn called(
         self: &Arc<Self>,
         opener: &dyn Opener,
         tool: &str,

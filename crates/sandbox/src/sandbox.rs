@@ -16,6 +16,7 @@ use crate::spec::{Account, Hidden, Limits, Network, Output, Owner, Spec, Stdin, 
 use insula_world::{Clock, Listener};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
@@ -73,9 +74,9 @@ impl Sandbox {
         if let Some(known) = &*machine {
             return Arc::clone(known);
         }
-        let examined =
-            Arc::new(Machine::examine(&self.shared.launcher, &self.shared.hierarchies).await);
-        Arc::clone(machine.insert(examined))
+        let examining: Pin<Box<dyn Future<Output = Machine> + Send + '_>> =
+            Box::pin(Machine::examine(&self.shared.launcher, &self.shared.hierarchies));
+        Arc::clone(machine.insert(Arc::new(examining.await)))
     }
 
     /// Starts a confined process. When this returns, the program runs.
@@ -93,8 +94,11 @@ impl Sandbox {
         };
         // Whatever is wrong with the spec is found before a process is started for it.
         prepare::plan(&spec, &around)?;
+        // Boxed, so that it is compiled here and not by each that starts one.
+        let starting: Pin<Box<dyn Future<Output = _> + Send + '_>> =
+            Box::pin(self.start(spec, around));
         tokio::select! {
-            child = self.start(spec, around) => child,
+            child = starting => child,
             () = self.shared.clock.sleep(SETUP_TIMEOUT) => {
                 Err(Error::setup("set up", "it took too long; is a granted path on a share that hangs?"))
             }

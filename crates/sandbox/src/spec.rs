@@ -206,7 +206,7 @@ pub enum Output {
     Stream,
 }
 
-/// A user and group of the host that own nothing else. Neither is 0.
+/// A user and group of the host. Those that children run as own nothing else, and neither is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Owner {
     /// The user id.

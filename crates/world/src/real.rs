@@ -15,7 +15,7 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::process::Stdio;
 use std::time::{Duration, Instant, SystemTime};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket};
 
 pub(crate) struct SystemClock {
     started: Instant,
@@ -106,11 +106,21 @@ impl Network for SystemNetwork {
     }
 
     async fn connect(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
-        let stream = TcpStream::connect(address).await?;
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4()?,
+            SocketAddr::V6(_) => TcpSocket::new_v6()?,
+        };
+        socket.set_send_buffer_size(WAITING_BYTES)?;
+        socket.set_recv_buffer_size(WAITING_BYTES)?;
+        let stream = socket.connect(address).await?;
         stream.set_nodelay(true)?;
         Ok(Box::new(stream))
     }
 }
+
+/// What waits on either side of a connection, at most. All connections of the machine take from
+/// one pool, and left to itself the kernel gives one of them several megabytes.
+const WAITING_BYTES: u32 = 256 * 1024;
 
 struct TcpDoor(TcpListener);
 

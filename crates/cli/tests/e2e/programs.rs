@@ -488,3 +488,32 @@ fn each_agent_has_a_user_of_its_own_where_the_daemon_is_root() {
     insula(&home, &["agents", "add", "c", "--tools", "coding"]).ok();
     assert!(![a, b, c].contains(&user("c")));
 }
+
+/// Where the daemon is root, the folder belongs to the agent's user after a command in a sandbox,
+/// and programs without one have no more rights over it than anybody.
+#[test]
+fn a_folder_can_be_written_whether_the_sandbox_is_on_or_off() {
+    let walled = "agents: {a: {tools: coding}}\n";
+    let open = "agents: {a: {tools: coding, sandbox: off}}\n";
+    let home = configured(walled);
+    let _daemon = start_still(&home);
+    for (number, config) in [walled, open, walled, open].into_iter().enumerate() {
+        let config = format!("approvals: {{mode: off}}\n{config}");
+        home.write("config.yaml", &config).unwrap();
+        insula(&home, &["reload"]).ok();
+        let said = sh(&home, "a", &format!("echo x >> all && touch made-{number} && wc -l < all"));
+        assert!(said.contains(&format!("\n{}\n", number + 1)), "{config}: {said}");
+    }
+}
+
+#[test]
+fn programs_without_a_sandbox_end_with_a_daemon_that_is_killed() {
+    let home = configured("agents: {a: {tools: coding, sandbox: off}}\n");
+    let daemon = start_still(&home);
+    let slept = format!("sleep 4{}", std::process::id());
+    let command = value!({ "command": format!("(exec {slept}) & {slept}"), "background": true });
+    tool(&home, "a", "one", "terminal", &command);
+    eventually("both run", || runs(&slept).then_some(()));
+    daemon.kill9().unwrap();
+    gone(&slept);
+}

@@ -1,7 +1,7 @@
 //! How the list of a server's tools is read: page by page, and entry by entry where an entry
 //! is none.
 
-use super::{Connection, Opener, Patience, Server, ServerError};
+use super::{Answer, Connection, Opener, Patience, Server, ServerError};
 use crate::offer::{Offer, TOOLS_MAX};
 use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams, ServerResult};
 use rmcp::service::ServiceError;
@@ -22,7 +22,15 @@ struct Page {
 
 impl Server {
     /// The tools it offers now.
-    pub async fn tools(
+    pub fn tools<'a>(
+        self: &'a Arc<Self>,
+        opener: &'a dyn Opener,
+        patience: Patience,
+    ) -> Answer<'a, Vec<Offer>> {
+        Box::pin(self.listed(opener, patience))
+    }
+
+    async fn listed(
         self: &Arc<Self>,
         opener: &dyn Opener,
         patience: Patience,

@@ -23,6 +23,8 @@ const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin
 /// The port of the proxy, as the program sees it. Each has a network of its own.
 const PROXY_PORT: u16 = 3128;
 
+const ROOT: Owner = Owner { uid: 0, gid: 0 };
+
 /// What a program of an agent is given.
 pub(crate) struct Outfit {
     /// The sandbox's part, all but what is run.
@@ -50,6 +52,9 @@ pub(crate) async fn outfit(
         let own = house.children.owners.of(house, &agent.id).await;
         owner = Some(own.map_err(|error| failed(error.to_string()))?);
     }
+    // Without a sandbox they run as root, stripped of what lets root write everywhere: folders
+    // that were given to the agent's user have to come back.
+    let gets = if owners::are_needed() { owner.or(Some(ROOT)) } else { None };
     let shell = shell().ok_or_else(|| failed("there is no shell on this machine".to_owned()))?;
     let mut spec = Spec::new(shell);
     let mut withheld = Vec::new();
@@ -62,17 +67,15 @@ pub(crate) async fn outfit(
         if spec.cwd == Path::new("/") {
             spec.cwd.clone_from(&folder.real);
         }
-        let writes = match (folder.mode, owner) {
+        let writes = match (folder.mode, gets) {
             // What it may only read it has to be able to enter, and nobody but its user can.
-            (AccessMode::Ro, Some(owner)) if is_own(house, agent, &folder) => {
-                own(house, agent, &folder, owner, &mut withheld).await?;
+            (AccessMode::Ro, Some(gets)) if is_own(house, agent, &folder) => {
+                own(house, agent, &folder, gets, &mut withheld).await?;
                 false
             }
             (AccessMode::Ro, _) => false,
             (AccessMode::Rw, None) => true,
-            (AccessMode::Rw, Some(owner)) => {
-                own(house, agent, &folder, owner, &mut withheld).await?
-            }
+            (AccessMode::Rw, Some(gets)) => own(house, agent, &folder, gets, &mut withheld).await?,
         };
         spec.executes.push(folder.real.clone());
         if writes { &mut spec.writes } else { &mut spec.reads }.push(folder.real);
@@ -137,6 +140,10 @@ async fn own(
 ) -> Result<bool, ToolError> {
     if !is_own(house, agent, folder) {
         if folder.uid == owner.uid {
+            return Ok(true);
+        }
+        // Without a sandbox it is for the machine to say who writes where.
+        if owner == ROOT {
             return Ok(true);
         }
         withheld.push(format!(

@@ -9,6 +9,7 @@ use super::run::{Broken, Turn, TurnContext};
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::registry::State;
+use crate::tokens::Verb;
 use crate::turn::engine::Shop;
 use crate::turn::facts::{CallFacts, Surroundings};
 use crate::turn::gate::Denial;
@@ -54,11 +55,8 @@ impl From<Lost> for Broken {
 }
 
 /// As of when it is known that who began a turn may talk to its agent.
-pub(crate) struct Admitted {
-    known: Mutex<Option<As>>,
-    /// Whether they speak by a token, which may be revoked.
-    by_token: bool,
-}
+#[derive(Default)]
+pub(crate) struct Admitted(Mutex<Option<As>>);
 
 #[derive(Clone)]
 struct As {
@@ -80,29 +78,27 @@ impl As {
 }
 
 impl Admitted {
-    /// Somebody whom this generation just let in.
+    /// Somebody whom this generation just let in. A token may have been revoked while its
+    /// request was still being read: then nothing is known, and the turn is judged as it begins.
     pub(crate) fn by(house: &House, agent: &Arc<AgentContext>, principal: &str) -> Self {
-        let token = principal.strip_prefix(BEARER).and_then(|id| house.tokens.get(id));
-        let known = Mutex::new(Some(As::now(house, agent)));
-        Self { known, by_token: token.is_some() }
-    }
-
-    /// Somebody who was let in at a time of which nothing is known.
-    pub(crate) fn unknown(principal: &str) -> Self {
-        Self { known: Mutex::default(), by_token: principal.starts_with(BEARER) }
+        let is_known = match principal.strip_prefix(BEARER) {
+            Some(id) => house.tokens.get(id).is_some_and(|it| it.allows(&agent.id, Verb::Chat)),
+            None => true,
+        };
+        Self(Mutex::new(is_known.then(|| As::now(house, agent))))
     }
 
     /// The same as of another turn of theirs.
     pub(crate) fn like(&self) -> Self {
-        Self { known: Mutex::new(self.get()), by_token: self.by_token }
+        Self(Mutex::new(self.get()))
     }
 
     fn get(&self) -> Option<As> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn put(&self, now: As) {
-        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
     }
 }
 
@@ -141,7 +137,7 @@ impl TurnContext {
     ) -> Result<(), Lost> {
         // What a token allows is no part of a generation.
         let is_same = known.is_some_and(|known| known.tokens == house.tokens.version());
-        if self.principal.starts_with(BEARER) && (is_same || !self.admitted.by_token) {
+        if is_same && self.principal.starts_with(BEARER) {
             return Ok(());
         }
         if house.may_talk(now, &self.principal, &self.from.address).await? {

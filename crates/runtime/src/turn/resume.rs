@@ -69,7 +69,7 @@ impl Engine {
                 interrupted,
                 live,
                 kin: Kin::root(unfinished.turn.id),
-                admitted: Admitted::unknown(&unfinished.turn.principal),
+                admitted: Admitted::default(),
             };
             if self.line_up(&key, context).is_err() {
                 tracing::warn!(agent = %agent.id, turn = %unfinished.turn.id, "too many unfinished turns in one conversation; the rest waits for the next start");

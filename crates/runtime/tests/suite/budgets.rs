@@ -48,6 +48,7 @@ use Said::{Failed, Refused, Replied};
 async fn open(files: &insula_testkit::Home, world: &World) -> (Engine, Arc<House>) {
     let home = Home::new(files.path());
     home.prepare().unwrap();
+    crate::people::introduce(&home, world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(world, &[]).unwrap();
     let house = House::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve).await;

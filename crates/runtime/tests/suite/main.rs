@@ -12,5 +12,6 @@
 mod budgets;
 mod generations;
 mod one_off;
+mod people;
 mod secrets;
 mod turns;

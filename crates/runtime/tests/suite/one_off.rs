@@ -32,6 +32,7 @@ async fn open() -> Fixture {
     let (world, _handles) = world(7);
     let home = Home::new(files.path());
     home.prepare().unwrap();
+    crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
     let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();

@@ -53,7 +53,7 @@ pub struct ProxyLimits {
 impl Default for ProxyLimits {
     fn default() -> Self {
         Self {
-            connections_max: 64,
+            connections_max: connections_max(),
             requests_max: 20_000,
             bytes_max: 4 * 1024 * 1024 * 1024,
             head: Duration::from_secs(15),
@@ -62,6 +62,13 @@ impl Default for ProxyLimits {
             idle: Duration::from_secs(120),
         }
     }
+}
+
+/// Connections of one child, each of which takes two descriptors of the daemon: fewer where the
+/// daemon may open few files, so that many children at once leave it enough.
+fn connections_max() -> usize {
+    let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    allowed.map_or(64, |allowed| usize::try_from(allowed / 128).unwrap_or(64)).clamp(8, 64)
 }
 
 /// What the environment of a child says of its proxy. A program that does not look there has

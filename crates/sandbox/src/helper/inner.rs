@@ -1,7 +1,7 @@
 //! The inner helper: the first process inside. Builds the walls, starts the program, reaps
 //! whatever is left to it, and ends when the program ends, which ends everything inside.
 
-use super::{network, root, rules, start};
+use super::{memory, network, root, rules, start};
 use crate::channel;
 use crate::plan::{Failure, InnerPlan, Report};
 use crate::seccomp::Filters;
@@ -137,7 +137,7 @@ fn watch(program: Pid, plan: &InnerPlan) -> rustix::io::Result<Report> {
                 return Ok(ended(found.1, false));
             }
         }
-        if memory_of_all() > plan.memory_bytes {
+        if memory::of_all() > plan.memory_bytes {
             return Ok(Report::Ended { code: None, signal: None, memory: true });
         }
     }
@@ -156,20 +156,6 @@ fn reap_one(options: WaitOptions) -> rustix::io::Result<Option<(Pid, WaitStatus)
         Err(rustix::io::Errno::INTR) => Ok(None),
         other => other,
     }
-}
-
-/// Bytes of memory that the processes inside hold, shared ones counted for each holder.
-fn memory_of_all() -> u64 {
-    let processes = start::numbers("/proc").unwrap_or_default();
-    let own = |process: u32| -> u64 {
-        let status = start::read(&format!("/proc/{process}/status")).unwrap_or_default();
-        let lines = status
-            .lines()
-            .filter_map(|line| line.strip_prefix("RssAnon:").or(line.strip_prefix("RssShmem:")));
-        let kibibytes = |line: &str| line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok();
-        lines.filter_map(kibibytes).map(|count| count << 10).sum()
-    };
-    processes.into_iter().map(own).sum()
 }
 
 /// Ends every descendant, where there is no namespace that would: as often as it takes, since

@@ -12,6 +12,7 @@
 
 mod account;
 mod inner;
+mod memory;
 mod mount;
 mod network;
 mod outer;

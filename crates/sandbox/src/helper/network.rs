@@ -48,6 +48,16 @@ pub(super) fn raise_loopback() -> rustix::io::Result<()> {
     }
 }
 
+/// Most bytes that wait on either side of a connection: the least, the usual and the most, as the
+/// kernel is told. All networks take from one pool.
+const WAITING: &str = "4096 65536 262144";
+
+/// Bounds what connections inside keep waiting.
+pub(super) fn bound_buffers() -> std::io::Result<()> {
+    super::start::write("/proc/sys/net/ipv4/tcp_wmem", WAITING)?;
+    super::start::write("/proc/sys/net/ipv4/tcp_rmem", WAITING)
+}
+
 /// Opens the door that the daemon accepts on.
 pub(super) fn open_door(port: u16) -> rustix::io::Result<OwnedFd> {
     let socket = socket_with(AddressFamily::INET, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;

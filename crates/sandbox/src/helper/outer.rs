@@ -6,6 +6,7 @@ use crate::channel;
 use crate::plan::{Assignment, Attempt, Failure, Layers, OuterPlan, Report};
 use crate::seccomp::{Allowed, Filters};
 use nix::sched::CloneFlags;
+use rustix::event::{PollFd, PollFlags};
 use rustix::process::{PidfdFlags, Signal, WaitOptions, pidfd_open, waitpid};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 use std::io;
@@ -132,6 +133,9 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
         .map_err(|error| Failure::setup("watch the inner helper", error))?;
     channel::send(channel, &Report::Inner, &[descriptor.as_fd()])
         .map_err(|error| Failure::setup("report", error))?;
+    if !plan.layers.pid {
+        stay(channel, &descriptor).map_err(|error| Failure::setup("wait", error))?;
+    }
     drop(descriptor);
 
     // What the program did, the inner helper has said. This is for the one that could not.
@@ -150,6 +154,25 @@ fn confine(channel: &OwnedFd) -> Result<Report, Failure> {
             Ok(None) | Err(rustix::io::Errno::INTR) => {}
             Err(error) => return Err(Failure::setup("wait", error)),
         }
+    }
+}
+
+/// Waits for the inner helper to end or the daemon to die. Where no namespace ends with this
+/// process it must not be killed beside the daemon: it ends what the program has started.
+fn stay(channel: &OwnedFd, inner: &OwnedFd) -> rustix::io::Result<()> {
+    rustix::process::set_parent_process_death_signal(None)?;
+    loop {
+        let mut polled =
+            [PollFd::new(inner, PollFlags::IN), PollFd::new(channel, PollFlags::empty())];
+        match rustix::event::poll(&mut polled, None) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => continue,
+            Err(error) => return Err(error),
+        }
+        if polled[1].revents().intersects(PollFlags::HUP | PollFlags::ERR) {
+            inner::hunt();
+        }
+        return Ok(());
     }
 }
 
@@ -206,6 +229,8 @@ fn leave_network(layers: Layers, ids: (u32, u32)) -> Result<(u32, u32), Failure>
     leave(CloneFlags::CLONE_NEWNET)?;
     proc::close_network_counters()
         .map_err(|error| Failure::setup("close the counters of the network", error))?;
+    // A kernel without the setting has no more than its own bound, which is no reason to refuse.
+    drop(network::bound_buffers());
     network::raise_loopback().map_err(|error| Failure::setup("raise the loopback", error))?;
     Ok(outside)
 }

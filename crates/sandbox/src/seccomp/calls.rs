@@ -7,15 +7,15 @@
 pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64,
     libc::SYS_pwrite64, libc::SYS_preadv, libc::SYS_pwritev, libc::SYS_preadv2,
-    libc::SYS_pwritev2, libc::SYS_openat, libc::SYS_openat2, libc::SYS_close,
+    libc::SYS_pwritev2, libc::SYS_close,
     libc::SYS_close_range, libc::SYS_dup, libc::SYS_dup3, libc::SYS_fstat,
     libc::SYS_newfstatat, libc::SYS_statx, libc::SYS_lseek, libc::SYS_ftruncate,
     libc::SYS_truncate, libc::SYS_fallocate, libc::SYS_fsync, libc::SYS_fdatasync, libc::SYS_sync,
     libc::SYS_sync_file_range, libc::SYS_syncfs, libc::SYS_fadvise64, libc::SYS_readahead,
     libc::SYS_getdents64, libc::SYS_getcwd, libc::SYS_chdir, libc::SYS_fchdir, libc::SYS_mkdirat,
-    libc::SYS_mknodat, libc::SYS_unlinkat, libc::SYS_renameat2, libc::SYS_linkat,
+    libc::SYS_unlinkat, libc::SYS_renameat2, libc::SYS_linkat,
     libc::SYS_symlinkat, libc::SYS_readlinkat, libc::SYS_faccessat, libc::SYS_faccessat2,
-    libc::SYS_fchmod, libc::SYS_fchmodat, libc::SYS_fchown, libc::SYS_fchownat,
+    libc::SYS_fchown, libc::SYS_fchownat,
     libc::SYS_utimensat, libc::SYS_umask, libc::SYS_flock,
     libc::SYS_copy_file_range, libc::SYS_sendfile, libc::SYS_splice, libc::SYS_tee,
     libc::SYS_vmsplice, libc::SYS_pipe2, libc::SYS_ppoll, libc::SYS_pselect6,
@@ -42,9 +42,9 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_getegid, libc::SYS_getgroups, libc::SYS_getresuid, libc::SYS_getresgid,
     libc::SYS_setuid, libc::SYS_setgid, libc::SYS_setreuid, libc::SYS_setregid,
     libc::SYS_setresuid, libc::SYS_setresgid, libc::SYS_setgroups, libc::SYS_setfsuid,
-    libc::SYS_setfsgid, libc::SYS_getrlimit, libc::SYS_setrlimit, libc::SYS_prlimit64,
+    libc::SYS_setfsgid, libc::SYS_getrlimit, libc::SYS_setrlimit, 
     libc::SYS_getrusage, libc::SYS_times, libc::SYS_uname,
-    libc::SYS_getpriority, libc::SYS_setpriority, libc::SYS_sched_yield,
+    libc::SYS_getpriority, libc::SYS_sched_yield,
     libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity, libc::SYS_sched_getparam,
     libc::SYS_sched_getscheduler, libc::SYS_sched_getattr, libc::SYS_sched_get_priority_max,
     libc::SYS_sched_get_priority_min, libc::SYS_sched_rr_get_interval, libc::SYS_getcpu,
@@ -58,9 +58,8 @@ pub(super) const ALLOWED: &[i64] = &[
     libc::SYS_recvfrom, libc::SYS_sendmsg, libc::SYS_recvmsg, libc::SYS_sendmmsg,
     libc::SYS_recvmmsg, libc::SYS_shutdown, libc::SYS_getsockopt, libc::SYS_setsockopt,
     libc::SYS_getsockname, libc::SYS_getpeername,
-    FCHMODAT2,
     // The older forms, which newer architectures never had.
-    #[cfg(target_arch = "x86_64")] libc::SYS_open, #[cfg(target_arch = "x86_64")] libc::SYS_stat,
+    #[cfg(target_arch = "x86_64")] libc::SYS_stat,
     #[cfg(target_arch = "x86_64")] libc::SYS_lstat, #[cfg(target_arch = "x86_64")] libc::SYS_poll,
     #[cfg(target_arch = "x86_64")] libc::SYS_access,
     #[cfg(target_arch = "x86_64")] libc::SYS_pipe,
@@ -72,11 +71,10 @@ pub(super) const ALLOWED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_vfork,
     #[cfg(target_arch = "x86_64")] libc::SYS_mkdir,
     #[cfg(target_arch = "x86_64")] libc::SYS_rmdir,
-    #[cfg(target_arch = "x86_64")] libc::SYS_creat, #[cfg(target_arch = "x86_64")] libc::SYS_link,
+    #[cfg(target_arch = "x86_64")] libc::SYS_link,
     #[cfg(target_arch = "x86_64")] libc::SYS_unlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_symlink,
     #[cfg(target_arch = "x86_64")] libc::SYS_readlink,
-    #[cfg(target_arch = "x86_64")] libc::SYS_chmod,
     #[cfg(target_arch = "x86_64")] libc::SYS_chown,
     #[cfg(target_arch = "x86_64")] libc::SYS_lchown,
     #[cfg(target_arch = "x86_64")] libc::SYS_rename,
@@ -92,21 +90,20 @@ pub(super) const ALLOWED: &[i64] = &[
     #[cfg(target_arch = "x86_64")] libc::SYS_getpgrp,
     #[cfg(target_arch = "x86_64")] libc::SYS_time,
     #[cfg(target_arch = "x86_64")] libc::SYS_arch_prctl,
-    #[cfg(target_arch = "x86_64")] libc::SYS_mknod,
 ];
 
 /// `fchmodat2`, which the bindings do not name on every architecture.
-const FCHMODAT2: i64 = 452;
+pub(super) const FCHMODAT2: i64 = 452;
 
 /// Calls that programs are told do not exist, so that they use the older form: `clone3`
 /// hides its flags from a filter; `memfd_create` makes files that no path rule covers and no
 /// limit of `/tmp` counts; `sysinfo` counts the processes, the load and the memory of all, and
-/// `statfs` the free blocks of a disk that others write to; the rest are newer than the list
-/// above.
+/// `statfs` the free blocks of a disk that others write to; `openat2` hides the mode of a new
+/// file; the rest are newer than the list above.
 #[rustfmt::skip]
 pub(super) const ABSENT: &[i64] = &[
     libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_sysinfo, libc::SYS_statfs,
-    libc::SYS_fstatfs,
+    libc::SYS_fstatfs, libc::SYS_openat2,
     448, 450, 451, 453, 454, 455, 456, 457, 458, 459, 460, 461, 462, 463, 464, 465, 466, 467,
     468, 469, 470,
 ];

@@ -1,10 +1,10 @@
 //! The filters of kernel calls, and their form on the way to the helper.
 //!
-//! Two filters, put on one after the other. The first is the allow-list; whatever it does not
+//! Three filters, put on one after the other. The first is the allow-list; whatever it does not
 //! name answers "not permitted". The second answers "no such call" to calls that programs
 //! must believe absent, so that they fall back: a C library told that `clone3` is not
 //! permitted gives up, while one told that it does not exist uses `clone`, whose flags a
-//! filter can see.
+//! filter can see. The third answers "not supported here" to what a file system may lack.
 
 mod calls;
 
@@ -18,8 +18,47 @@ use std::io;
 /// `CLONE_NEW*`: a namespace of its own gives a process rights that the kernel's bugs live in.
 const CLONE_NAMESPACES: u64 = 0x7e02_0000;
 
+/// Kinds of `ioctl` that programs have use for, by the byte that names who answers: terminals
+/// (and what every descriptor has), and sockets. File systems answer to others, some of which
+/// tell where everybody's blocks lie.
+const IOCTL_KINDS: [u64; 2] = [0x5400, 0x8900];
+const IOCTL_KIND_MASK: u64 = 0xff00;
+
+/// Of other kinds: `FICLONE`, `FICLONERANGE`, `FS_IOC_GETFLAGS`, `FS_IOC_SETFLAGS`.
+const IOCTL_ALLOWED: [u64; 4] = [0x4004_9409, 0x4020_940d, 0x8008_6601, 0x4008_6602];
+
 /// Ways to type into, or rewire, a terminal: `TIOCSTI`, `TIOCLINUX`, `TIOCCONS`, `TIOCSETD`.
 const IOCTL_DENIED: [u64; 4] = [0x5412, 0x541c, 0x541d, 0x5423];
+
+/// Bits that let whoever runs a file be its owner, outside of the sandbox too.
+const SETS_ID: u64 = 0o6000;
+
+/// Calls that give a file a mode, and the argument that has it.
+const GIVES_MODE: &[(i64, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (calls::FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_chmod, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_creat, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_mknod, 1),
+];
+
+/// Calls that may make a file, and the argument that has the flags; the mode follows.
+const OPENS: &[(i64, u8)] = &[
+    (libc::SYS_openat, 2),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_open, 1),
+];
+
+/// Flags with which a mode counts: `O_CREAT`, and what is `O_TMPFILE` besides `O_DIRECTORY`.
+const MAKES_FILE: u64 = 0o100 | 0o20_000_000;
+
+/// What `fallocate` does that takes up nothing.
+const PUNCH_HOLE: u64 = 2;
 
 /// What `fcntl` is not asked for: a lease makes whoever opens the file wait, the daemon too; a
 /// note on a folder tells what others do in it; and what pipes hold is counted by user.
@@ -92,7 +131,7 @@ impl Allowed {
 
 /// The filters for a process, in the order to put them on.
 pub(crate) struct Filters {
-    pub(crate) programs: [BpfProgram; 2],
+    pub(crate) programs: [BpfProgram; 3],
 }
 
 impl Filters {
@@ -107,7 +146,12 @@ impl Filters {
         let absent = calls::ABSENT.iter().map(|&call| (call, vec![])).collect();
         let absent =
             filter(absent, SeccompAction::Allow, SeccompAction::Errno(libc::ENOSYS as u32))?;
-        Ok(Self { programs: [allowed, absent] })
+        let unsupported = filter(
+            unsupported().map_err(io::Error::other)?,
+            SeccompAction::Allow,
+            SeccompAction::Errno(libc::EOPNOTSUPP as u32),
+        )?;
+        Ok(Self { programs: [allowed, absent, unsupported] })
     }
 
     /// As bytes.
@@ -126,7 +170,7 @@ impl Filters {
 
     /// From bytes.
     pub(crate) fn from_bytes(mut bytes: &[u8]) -> Option<Self> {
-        let mut programs = [vec![], vec![]];
+        let mut programs = [vec![], vec![], vec![]];
         for program in &mut programs {
             let (length, rest) = bytes.split_first_chunk::<4>()?;
             let length = (u32::from_le_bytes(*length) as usize).checked_mul(INSTRUCTION_BYTES)?;
@@ -230,15 +274,42 @@ fn by_argument(proxy: bool) -> Compiled<Rules> {
     let plain_clone = rule(vec![condition(0, MaskedEq(CLONE_NAMESPACES), 0)?])?;
     rules.insert(libc::SYS_clone, vec![plain_clone]);
 
-    let denied: Compiled<Vec<_>> =
-        IOCTL_DENIED.iter().map(|&request| condition(1, Ne, request)).collect();
-    rules.insert(libc::SYS_ioctl, vec![rule(denied?)?]);
+    let mut ioctls = vec![];
+    for kind in IOCTL_KINDS {
+        let mut conditions = vec![condition(1, MaskedEq(IOCTL_KIND_MASK), kind)?];
+        for request in IOCTL_DENIED {
+            conditions.push(condition(1, Ne, request)?);
+        }
+        ioctls.push(rule(conditions)?);
+    }
+    for request in IOCTL_ALLOWED {
+        ioctls.push(rule(vec![condition(1, Eq, request)?])?);
+    }
+    rules.insert(libc::SYS_ioctl, ioctls);
+
+    for &(call, mode) in GIVES_MODE {
+        rules.insert(call, vec![rule(vec![condition(mode, MaskedEq(SETS_ID), 0)?])?]);
+    }
+    for &(call, flags) in OPENS {
+        let is_there = rule(vec![condition(flags, MaskedEq(MAKES_FILE), 0)?])?;
+        let is_plain = rule(vec![condition(flags + 1, MaskedEq(SETS_ID), 0)?])?;
+        rules.insert(call, vec![is_there, is_plain]);
+    }
+
+    // Of itself only: the process that counts for the daemon what all others take has their user.
+    rules.insert(libc::SYS_prlimit64, vec![rule(vec![condition(0, Eq, 0)?])?]);
+    let own = vec![condition(0, Eq, libc::PRIO_PROCESS as u64)?, condition(1, Eq, 0)?];
+    rules.insert(libc::SYS_setpriority, vec![rule(own)?]);
 
     let denied: Compiled<Vec<_>> =
         FCNTL_DENIED.iter().map(|&command| condition(1, Ne, command)).collect();
     rules.insert(libc::SYS_fcntl, vec![rule(denied?)?]);
 
-    let other = rule(vec![condition(0, Ne, libc::PR_SET_DUMPABLE as u64)?])?;
+    // Pages that are merged with those of others take longer to write to, which tells of them.
+    let other = rule(vec![
+        condition(0, Ne, libc::PR_SET_DUMPABLE as u64)?,
+        condition(0, Ne, libc::PR_SET_MEMORY_MERGE as u64)?,
+    ])?;
     let open = rule(vec![condition(0, Eq, libc::PR_SET_DUMPABLE as u64)?, condition(1, Eq, 1)?])?;
     // Who closes itself can't be looked at, and what it holds would count for nobody.
     rules.insert(libc::SYS_prctl, vec![other, open]);
@@ -267,6 +338,13 @@ fn by_argument(proxy: bool) -> Compiled<Rules> {
         rules.insert(libc::SYS_connect, vec![]);
     }
     Ok(rules)
+}
+
+/// What is told to be a thing this file system does not do. Space that is taken without writing
+/// is taken faster than anybody looks.
+fn unsupported() -> Compiled<Rules> {
+    let takes = rule(vec![condition(1, SeccompCmpOp::MaskedEq(PUNCH_HOLE), 0)?])?;
+    Ok(Rules::from([(libc::SYS_fallocate, vec![takes])]))
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ struct Measured {
 
 /// Low enough to be reached soon, and for the machine to have room for all.
 const LIMITS: &str =
-    "sandbox: {memory: 300MB, processes: 100, descriptors: 1000, growth: 100MB, new_files: 4000}";
+    "sandbox: {memory: 1500MB, processes: 100, descriptors: 1000, growth: 100MB, new_files: 4000}";
 
 /// The daemon as whoever runs this.
 pub fn raise(stage: &Stage) -> Result<Ground> {

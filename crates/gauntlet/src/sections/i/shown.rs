@@ -188,6 +188,11 @@ fn asked(ground: &Ground, surface: Surface, number: usize, call: &Call) -> Resul
             let mut text = String::new();
             loop {
                 let frame = page.next()?;
+                // What was asked before is shown again to whoever joins.
+                if frame["buttons"].is_array() && !frame.to_string().contains(&id) {
+                    text.clear();
+                    continue;
+                }
                 if frame["type"] == "message" && frame["by"] == "agent" {
                     text += frame["text"].as_str().unwrap_or_default();
                     for file in frame["files"].as_array().into_iter().flatten() {
@@ -222,9 +227,19 @@ fn words_of(value: &Value) -> String {
     }
 }
 
-/// Letters and digits of a text: what a person reads, however it is set.
+/// Letters and digits of a text: what a person reads, however it is set. What stands between
+/// `⟦` and `⟧` is written out for what nobody would see.
 fn letters(text: &str) -> String {
-    text.chars().filter(|c| c.is_ascii_alphanumeric()).collect()
+    let mut is_note = false;
+    let is_read = |it: &char| {
+        match it {
+            '⟦' => is_note = true,
+            '⟧' => is_note = false,
+            _ => {}
+        }
+        !is_note && it.is_ascii_alphanumeric()
+    };
+    text.chars().filter(is_read).collect()
 }
 
 /// What is wrong with how a command was shown.
@@ -310,5 +325,6 @@ mod tests {
             None
         );
         assert!(hidden(TAIL, &format!("{TAIL} \u{202e}")).is_some());
+        assert_eq!(hidden("rm \u{202e}x", "| rm ⟦U+202E⟧x"), None);
     }
 }

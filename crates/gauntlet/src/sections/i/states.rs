@@ -209,8 +209,10 @@ fn begin(ground: &Ground, probe: &'static Probe, state: State, run: &str) -> Res
             open.push(turn);
             let on = desk(ground, probe, &agent)?.join(format!("on-{mark}"));
             let is_on = || Ok(machine::is_there(&on).then_some(()));
-            machine::eventually("the program runs", is_on)
-                .with_context(|| format!("{}: {:?}", probe.name, requests(ground, &mark).last()))?;
+            machine::eventually("the program runs", is_on).with_context(|| {
+                let asked = requests(ground, &mark).pop().unwrap_or_default();
+                format!("{}: {}", probe.name, asked.chars().take(800).collect::<String>())
+            })?;
             waits_for = Some(format!("go-{mark}"));
         }
     }

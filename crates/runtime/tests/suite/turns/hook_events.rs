@@ -42,6 +42,7 @@ async fn open(
     let files = files.unwrap();
     let home = Home::new(files.path());
     home.prepare().unwrap();
+    crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
     let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();

@@ -51,6 +51,7 @@ pub async fn build(
     let files = insula_testkit::Home::with([("config.yaml", &*config)]).unwrap();
     let home = Home::new(files.path());
     home.prepare().unwrap();
+    crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
     let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
@@ -81,6 +82,7 @@ pub async fn with_tools(
     };
     let home = Home::new(files.path());
     home.prepare().unwrap();
+    crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
     let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
