@@ -100,6 +100,29 @@ fn sync_folder_of(path: &Path) -> Result<()> {
     }
 }
 
+/// Puts a file of this many bytes on the disk, unless there is one: bytes that no file system
+/// stores as fewer. What could not be written whole is taken away again.
+pub(crate) fn occupy(path: &Path, bytes: usize) -> Result<()> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let mut file = match made {
+        Ok(file) => file,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => return Err(explain(path, &error)),
+    };
+    let mut content = vec![0; bytes];
+    blake3::Hasher::new().finalize_xof().fill(&mut content);
+    let written = file.write_all(&content).and_then(|()| file.sync_all());
+    written.map_err(|error| {
+        drop(std::fs::remove_file(path));
+        explain(path, &error)
+    })
+}
+
+/// Removes a file; whether there was one.
+pub(crate) fn remove(path: &Path) -> bool {
+    std::fs::remove_file(path).is_ok()
+}
+
 /// Why a database that SQLite could not open can't be opened.
 pub(crate) fn why_not_openable(path: &Path) -> StoreError {
     let not_allowed = |what: &str| StoreError::NotAllowed { file: path.into(), what: what.into() };

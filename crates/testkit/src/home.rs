@@ -58,6 +58,11 @@ impl Home {
         Ok(home)
     }
 
+    /// Whether it is on a disk of its own: only root can have one.
+    pub fn has_own_disk(&self) -> bool {
+        self.is_mounted
+    }
+
     /// The folder.
     pub fn path(&self) -> &Path {
         self.folder.path()

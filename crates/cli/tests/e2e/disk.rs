@@ -88,3 +88,40 @@ fn what_is_kept_free_is_kept_from_programs_and_tools() {
     assert!(tool(&home, "a", "write_file", &write).contains("note"));
     assert!(home.has("agents/a/workspace/note"));
 }
+
+/// A program can be faster than whoever looks; the operator's acts still find room.
+#[test]
+fn an_operator_can_act_and_start_the_daemon_on_a_disk_that_is_full() {
+    let agents = "agents:\n  a: {tools: coding}\n  b: {tools: coding}\n  c: {tools: coding}\n";
+    let home = Home::on_own_disk(300, &format!("approvals: {{mode: off}}\n{agents}")).unwrap();
+    // The machine's own disk is not filled for this.
+    if !home.has_own_disk() {
+        return;
+    }
+    let daemon = start_still(&home);
+    let token = json(&home, &["token", "create", "--agent", "a", "--verb", "chat"]);
+    let token = token["id"].as_str().unwrap();
+    assert!(home.path().join("run/reserve").is_file());
+    fill_to_the_last_byte(&home);
+    insula(&home, &["agents", "pause", "a"]).ok();
+    insula(&home, &["token", "revoke", token]).ok();
+    daemon.kill9().unwrap();
+    let _daemon = start_still(&home);
+    insula(&home, &["agents", "delete", "b", "--yes"]).ok();
+    let states = json(&home, &["agents", "list"]).to_string();
+    assert!(states.contains("paused") && !states.contains("\"b\""), "{states}");
+    // With room, the reserve is there again.
+    std::fs::remove_file(home.path().join("filled")).unwrap();
+    insula(&home, &["agents", "pause", "c"]).ok();
+    assert!(home.path().join("run/reserve").is_file());
+}
+
+/// As the operator's own files would: no limit of a program's holds.
+fn fill_to_the_last_byte(home: &Home) {
+    use std::io::Write as _;
+    let mut file = std::fs::File::create(home.path().join("filled")).unwrap();
+    for size in [1 << 20, 4096, 1] {
+        let piece = vec![b'x'; size];
+        while file.write_all(&piece).is_ok() && file.sync_all().is_ok() {}
+    }
+}

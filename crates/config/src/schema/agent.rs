@@ -287,11 +287,11 @@ static SANDBOX: Object = Object {
             ])),
             "Layers that may be missing on this machine.",
         ),
-        Field::new("memory", Text(&rules::SIZE), "Memory of all its processes."),
+        Field::new("memory", Text(&rules::SIZE), "Memory of one program and all it starts."),
         Field::new("processes", POSITIVE, "Processes at once."),
         Field::new("file_size", Text(&rules::SIZE), "Largest file a child may write."),
         Field::new("descriptors", POSITIVE, "Open files of a child."),
-        Field::new("cpu_time", Text(&rules::DURATION), "Processor time of a child."),
+        Field::new("cpu_time", Text(&rules::DURATION), "Processor time of one process."),
         Field::new("wall_clock", Text(&rules::DURATION), "How long a child may run."),
         Field::new("output", Text(&rules::SIZE), "How much a child may print."),
         Field::new("free_space", Text(&rules::SIZE), "What stays free on the disks it writes to.")

@@ -4,17 +4,28 @@ use insula_runtime::Home;
 use insula_store::{AuditKey, DaemonCommand, Store, StoreOptions};
 use insula_world::World;
 use serde_json::json;
+use std::collections::BTreeSet;
 
 /// Who they are: whoever says something as `api:<name>`.
 const NAMES: &[&str] = &["ann", "bob", "cho", "dan", "eve", "token", "u0", "u1", "u2"];
-/// Agents of any test.
-const AGENTS: &[&str] = &["a", "b", "c", "coder", "d", "g", "m", "off", "other", "p", "u", "w"];
+/// Agents that tests add later.
+const LATER: &[&str] = &["a", "b", "c", "d"];
+
+/// Whatever could be an agent of a configuration: every name before a colon.
+fn agents(config: &str) -> BTreeSet<String> {
+    let is_name =
+        |it: char| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_' || it == '-';
+    let before_colon = config.split(':').filter_map(|text| text.rsplit(|it| !is_name(it)).next());
+    let names = before_colon.chain(LATER.iter().copied()).map(str::to_owned);
+    names.filter(|name| insula_domain::AgentId::new(name.as_str()).is_ok()).collect()
+}
 
 /// Gives each of them a token with which to talk to all agents.
 pub async fn introduce(home: &Home, world: &World) {
+    let config = std::fs::read_to_string(home.root().join("config.yaml")).unwrap_or_default();
     let token = json!({
         "hash": "00".repeat(32),
-        "agents": AGENTS,
+        "agents": agents(&config),
         "verbs": ["chat"],
         "created": "2026-01-01T00:00:00Z",
     });

@@ -163,6 +163,8 @@ pub(super) fn numbers(folder: &str) -> io::Result<Vec<u32>> {
 /// Where the links in a folder of `/proc` lead.
 pub(super) fn links(folder: &str) -> impl Iterator<Item = String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let target = |path: std::path::PathBuf| std::fs::read_link(path).ok()?.into_os_string().into_string().ok();
+    let target = |path: std::path::PathBuf| {
+        std::fs::read_link(path).ok()?.into_os_string().into_string().ok()
+    };
     entries.filter_map(move |entry| target(entry.path()))
 }

@@ -2,6 +2,7 @@
 
 use super::anchors::ToAnchor;
 use super::open::{self, Absent};
+use super::reserve::Reserve;
 use super::sql::Db;
 use super::together::{Did, Line, Small};
 use super::{anchors, audit, busy, directory, ledger, queue, schema, spent, values};
@@ -50,6 +51,8 @@ struct State {
     heads: Mutex<BTreeMap<AgentId, ToAnchor>>,
     /// Small changes: whoever gets the file next makes them all.
     line: Line,
+    /// Space for what an operator does.
+    reserve: Reserve,
 }
 
 /// What is known of the daemon's own chain.
@@ -83,10 +86,9 @@ impl DaemonFile {
         let (db, state) = world
             .storage
             .run(move || {
-                let db = match open::open(&path, &schema::DAEMON, durability, Absent::Create)? {
-                    Some(db) => db,
-                    None => return Err(StoreError::Closed),
-                };
+                let reserve = Reserve::of(&home);
+                let open = || open::open(&path, &schema::DAEMON, durability, Absent::Create);
+                let db = reserve.with(open)?.ok_or(StoreError::Closed)?;
                 let chain = Chain::of_daemon(&key);
                 let anchor_file = home.join("audit.anchor");
                 let mut anchor = anchors::read_file(&anchor_file, &chain)?;
@@ -115,8 +117,9 @@ impl DaemonFile {
                     busy,
                     heads: Mutex::default(),
                     line: Line::default(),
+                    reserve,
                 };
-                Ok((db, state))
+                Ok::<_, StoreError>((db, state))
             })
             .await??;
         let file = Arc::new(tokio::sync::Mutex::new(Some(db)));
@@ -441,7 +444,10 @@ impl DaemonBackend for DaemonFile {
         let owner: Box<str> = owner.into();
         self.run(move |db, state| {
             // A claim is flushed whatever the durability: an epoch must never be given twice.
-            let epoch = with_sync(db, Durability::Power, |db| db.write(|sql| claim(sql, &owner)))?;
+            let epoch = state.reserve.with(|| {
+                with_sync(db, Durability::Power, |db| db.write(|sql| claim(sql, &owner)))
+            })?;
+            state.reserve.keep();
             // And all that was written before it.
             state.note_flushed(db)?;
             Ok(Fence { owner, epoch })
@@ -451,7 +457,17 @@ impl DaemonBackend for DaemonFile {
 
     async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>> {
         let fence = fence.clone();
-        self.run(move |db, state| commit(db, state, &batch, &fence)).await
+        // What is on the daemon's own trail is an operator's act.
+        let is_operators = batch.iter().any(|it| matches!(it, DaemonCommand::Audit(_)));
+        self.run(move |db, state| {
+            if !is_operators {
+                return commit(db, state, &batch, &fence);
+            }
+            let done = state.reserve.with(|| commit(db, state, &batch, &fence))?;
+            state.reserve.keep();
+            Ok(done)
+        })
+        .await
     }
 
     async fn agents(&self) -> Result<Vec<AgentRow>> {

@@ -20,6 +20,7 @@ mod open;
 mod outbox;
 mod pool;
 mod queue;
+mod reserve;
 mod schema;
 mod scopes;
 mod sessions;

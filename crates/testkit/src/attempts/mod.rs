@@ -125,6 +125,7 @@ macro_rules! attempts {
                 programs_in_a_shared_folder: "refused(lambda: subprocess.run([E['SHARED'] + '/readable']))";
                 programs_in_memory (also_unconfined): "refused(lambda: os.memfd_create('program'))";
                 set_uid_programs: "usr = [l for l in open('/proc/self/mounts') if l.split()[1] == '/usr']\nall_quiet = 'nosuid' in usr[-1].split()[3].split(',') and 'NoNewPrivs:\\t1' in open('/proc/self/status').read()\nheld() if all_quiet else got()";
+                set_uid_left_behind: "open('own', 'w').close()\ndef made(act):\n    try: act()\n    except OSError as error: print(error)\nmade(lambda: os.chmod('own', 0o4755))\nmade(lambda: os.fchmod(os.open('own', os.O_RDONLY), 0o2755))\nmade(lambda: os.close(os.open('new', os.O_CREAT | os.O_WRONLY, 0o4755)))\nmade(lambda: os.mknod('made', 0o6755 | stat.S_IFREG))\nhow = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, 0o4755, 0)\nprint(raw(437, -100, ctypes.c_char_p(b'how'), how, 24))\nbad = [name for name in os.listdir('.') if os.path.isfile(name) and os.stat(name).st_mode & 0o6000]\ngot(bad) if bad else held()";
                 rights: "text = open('/proc/self/status').read()\nhas = [l for l in text.splitlines() if l.startswith('Cap') and int(l.split()[1], 16)]\ngot(has) if has else held()";
                 the_root_made_writable: "call('mount', 0, ctypes.c_char_p(b'/'), 0, 0x1020, 0)\ncall('mount_setattr', -100, ctypes.c_char_p(b'/'), 0, 0, 0)\nheld()";
             }
@@ -147,6 +148,7 @@ macro_rules! attempts {
                 pidfd_of_another (also_unconfined): "refused(lambda: os.pidfd_open(int(E['VICTIM'])))";
                 core_dump: "held() if resource.getrlimit(resource.RLIMIT_CORE) == (0, 0) else got()";
                 limits_raised: "all_refused(*[lambda r=r: resource.setrlimit(r, (1 << 40, 1 << 40)) for r in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC, resource.RLIMIT_FSIZE, resource.RLIMIT_DATA, resource.RLIMIT_CPU, resource.RLIMIT_MEMLOCK)])";
+                limits_of_the_first_process: "all_refused(lambda: resource.prlimit(1, resource.RLIMIT_NOFILE, (3, 3)), lambda: resource.prlimit(1, resource.RLIMIT_NOFILE), lambda: os.setpriority(os.PRIO_PROCESS, 1, 19), lambda: os.setpriority(os.PRIO_USER, 0, 19), lambda: os.setpriority(os.PRIO_PGRP, 0, 19))";
                 priority_raised (also_unconfined): "refused(lambda: os.nice(-5))";
                 real_time_priority: "all_refused(lambda: os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1)), lambda: os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0)))";
                 other_users_become (also_unconfined): "all_refused(lambda: os.setuid(0) if os.getuid() else os.setuid(1), lambda: os.setgid(0) if os.getgid() else os.setgid(1), lambda: os.setgroups([0]))";
@@ -201,6 +203,8 @@ macro_rules! attempts {
                 namespaces_entered: "own = os.open('/proc/self/ns/user', os.O_RDONLY)\ncall('setns', own, 0)\nheld()";
                 namespaces_by_clone: "for flag in (0x10000000, 0x20000, 0x20000000, 0x40000000):\n    call('clone', flag | 17, 0, 0, 0, 0)\ncall('clone3', 0, 0)\nheld()";
                 namespaces_by_program (also_unconfined): "got() if subprocess.run(['unshare', '-U', 'true']).returncode == 0 else held()";
+                blocks_of_the_whole_disk: "space = ctypes.create_string_buffer(4096)\nfolder = os.open('.', os.O_RDONLY)\nall_refused(*[lambda r=r: fcntl.ioctl(folder, r, space) for r in (0xc0c0583b, 0xc020660b, 0xc0185879, 0x801c581f, 0xc0189436, 1)])";
+                merged_memory: "result = libc.prctl(67, 1, 0, 0, 0)\nheld() if result == -1 else got(result)";
                 keys: "calls('add_key', 'request_key', 'keyctl')";
                 io_uring: "calls('io_uring_setup', 'io_uring_register')";
                 bpf: "calls('bpf')";
@@ -225,6 +229,7 @@ macro_rules! attempts {
             }
             exhaustion {
                 large_files: "refused(lambda: os.truncate(os.open('large', os.O_CREAT | os.O_RDWR), 1 << 30))";
+                space_without_writing: "file = os.open('space', os.O_CREAT | os.O_RDWR)\nlibc.fallocate(file, 0, ctypes.c_long(0), ctypes.c_long(1 << 20))\nlibc.fallocate(file, 1, ctypes.c_long(0), ctypes.c_long(1 << 20))\nlibc.fallocate(file, 16, ctypes.c_long(0), ctypes.c_long(1 << 20))\nblocks = os.fstat(file).st_blocks\ngot(blocks) if blocks else held()";
                 large_writes: "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nfile = open('large', 'wb')\nrefused(lambda: [file.write(b'x' * (1 << 20)) for _ in range(4 * int(E['FILE_MB']))])";
                 large_tmp: "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nfile = open('/tmp/large', 'wb', buffering=0)\nrefused(lambda: [file.write(b'x' * (1 << 20)) for _ in range(2 * int(E['TMP_MB']))])";
                 large_shared_memory: "file = open('/dev/shm/large', 'wb', buffering=0)\nrefused(lambda: [file.write(b'x' * (1 << 20)) for _ in range(2 * int(E['TMP_MB']))])";
