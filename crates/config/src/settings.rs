@@ -39,14 +39,25 @@ pub struct Origin {
     pub layer: Layer,
 }
 
+impl Origin {
+    /// The file and the layer, for whoever may know about one agent only: lines move with what
+    /// others wrote.
+    pub fn in_general(&self) -> String {
+        format!("{}{}", self.file, self.of_layer())
+    }
+
+    fn of_layer(&self) -> &'static str {
+        match self.layer {
+            Layer::Own => "",
+            Layer::Defaults => " (defaults)",
+            Layer::TopLevel => " (top level)",
+        }
+    }
+}
+
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}:{}", self.file, self.line, self.column)?;
-        match self.layer {
-            Layer::Own => Ok(()),
-            Layer::Defaults => f.write_str(" (defaults)"),
-            Layer::TopLevel => f.write_str(" (top level)"),
-        }
+        write!(f, "{}:{}:{}{}", self.file, self.line, self.column, self.of_layer())
     }
 }
 

@@ -26,6 +26,6 @@ pub use envelope::{
 pub use gateway::Gateway;
 pub use lines::{Lines, OnUncertain};
 pub use owner::Owner;
-pub use post::{Body, Button, FetchError, File, Post, PostError, Posted, Target};
+pub use post::{Body, Button, FetchError, File, Post, PostError, Posted, Reach, Target};
 pub use way_in::{COMMANDS, WayIn, without_notes};
 pub use way_out::{BUTTON_DATA_BYTES_MAX, Choice, Place, SILENT, WayOut, split};

@@ -81,6 +81,8 @@ pub enum PostError {
         why: Box<str>,
         /// How long it asks us to wait.
         wait: Option<Duration>,
+        /// What has to wait that long.
+        reach: Reach,
     },
     /// The request may or may not have arrived. Sending again could say it twice, except where
     /// [`Features::is_idempotent`](crate::Features).
@@ -101,6 +103,16 @@ pub enum PostError {
         /// What it said.
         why: Box<str>,
     },
+}
+
+/// What a platform means when it asks us to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The chat that was sent to, as far as can be told: platforms that limit both chats and
+    /// accounts may say it in the same words.
+    Chat,
+    /// All that the account sends.
+    Account,
 }
 
 /// Why the content of an attachment can't be had.

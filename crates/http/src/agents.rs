@@ -9,6 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
+use insula_config::settings::Setting;
 use insula_domain::AgentId;
 use insula_domain::boundary::Boundary;
 use insula_runtime::lifecycle::NewAgent;
@@ -175,8 +176,22 @@ pub async fn delete(State(surface): State<Surface>, Id(id): Id) -> Result<Status
 /// The live context object, secrets by name only.
 #[utoipa::path(get, path = "/api/agents/{id}/context", params(("id" = String, Path)),
     responses((status = 200, body = Object), (status = 404, body = ErrorBody)), security(("token" = [])))]
-pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<Value>, ApiError> {
+pub async fn context(
+    State(surface): State<Surface>,
+    caller: Caller,
+    Id(id): Id,
+) -> Result<Json<Value>, ApiError> {
     let context = live(&surface, &id)?;
+    // Lines move with what others wrote, which only the admin may know of.
+    let origin = |setting: &Setting| match caller {
+        Caller::Local => setting.origin.to_string(),
+        Caller::Token(_) => setting.origin.in_general(),
+    };
+    let mut settings = context.config.settings.iter();
+    let soul_origin = match settings.find(|setting| &*setting.path == "personality") {
+        Some(setting) => origin(setting),
+        None => context.identity.soul.origin.to_string(),
+    };
     let conversations = &context.conversations;
     Ok(Json(json!({
         "id": context.id.as_str(),
@@ -185,7 +200,7 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
             "name": &*context.identity.name,
             "description": context.identity.description.as_deref(),
             "soul": &*context.identity.soul.text,
-            "soul_origin": &*context.identity.soul.origin,
+            "soul_origin": soul_origin,
             "instructions": context.identity.instructions.as_ref().map(|it| &*it.text),
             "instructions_origin": context.identity.instructions.as_ref().map(|it| &*it.origin),
         },
@@ -217,7 +232,7 @@ pub async fn context(State(surface): State<Surface>, Id(id): Id) -> Result<Json<
         "settings": context.config.settings.iter().map(|setting| json!({
             "setting": &*setting.path,
             "value": setting.shown(),
-            "origin": setting.origin.to_string(),
+            "origin": origin(setting),
         })).collect::<Vec<_>>(),
     })))
 }

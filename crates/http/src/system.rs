@@ -219,11 +219,15 @@ impl ReloadAnswer {
     }
 }
 
-/// Takes out of a report what is not about this agent.
+/// Takes out of a report what is not about this agent, and lines, which move with what others
+/// wrote.
 pub fn keep_findings_of(id: &AgentId, report: &mut Value) {
     for list in report.as_object_mut().into_iter().flat_map(|report| report.values_mut()) {
         if let Value::Array(findings) = list {
             findings.retain(|found| found["agent"] == id.as_str());
+            for found in findings.iter_mut().filter_map(Value::as_object_mut) {
+                found.retain(|key, _| key != "line" && key != "column");
+            }
         }
     }
 }

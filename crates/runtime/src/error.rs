@@ -1,6 +1,6 @@
 //! What can go wrong when the house is changed, by what the caller can do.
 
-use insula_config::{Owner, Report};
+use insula_config::{Diagnostic, Owner, Report};
 use insula_domain::AgentId;
 use insula_store::StoreError;
 use insula_vault::{Owner as SecretOwner, SecretName, VaultError};
@@ -99,9 +99,26 @@ impl RuntimeError {
 
 /// The first error that concerns everybody, with its place.
 fn summary(report: &Report) -> String {
-    let shared = report.errors().find(|found| found.owner == Owner::Shared);
-    match shared.or_else(|| report.errors().next()) {
+    match first(report) {
         Some(found) => format!("{}: {}", report.sources.describe(found.span), found.message),
-        None => "no reason was given".to_owned(),
+        None => NO_REASON.to_owned(),
     }
+}
+
+/// The same with the file alone, for whoever may know about one agent only: lines move with what
+/// was written about others.
+pub(crate) fn in_general(report: &Report) -> String {
+    match first(report) {
+        Some(found) => {
+            format!("{}: {}", report.sources.get(found.span.source).name, found.message)
+        }
+        None => NO_REASON.to_owned(),
+    }
+}
+
+const NO_REASON: &str = "no reason was given";
+
+fn first(report: &Report) -> Option<&Diagnostic> {
+    let shared = report.errors().find(|found| found.owner == Owner::Shared);
+    shared.or_else(|| report.errors().next())
 }

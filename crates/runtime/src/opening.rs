@@ -4,7 +4,7 @@ use crate::access::{Rosters, Visits};
 use crate::apply::{self, Record};
 use crate::children::{Children, void_here};
 use crate::context::Generation;
-use crate::error::RuntimeError;
+use crate::error::{RuntimeError, in_general};
 use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
 use crate::house::{Actor, House, Ledger, Purpose, parse, read_files};
@@ -146,8 +146,7 @@ impl House {
     /// configuration does not say any more what they may do.
     async fn show_as_failed(&self) {
         let ledger = self.changes.lock().await;
-        let reason: Arc<str> =
-            RuntimeError::Configuration(Box::new(Report::clone(&self.report()))).reason().into();
+        let reason: Arc<str> = in_general(&self.report()).into();
         let failed = |record: &Record| Entry {
             generation: Generation(record.generation),
             state: State::Failed(reason.clone()),

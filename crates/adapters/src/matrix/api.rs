@@ -2,7 +2,7 @@
 
 use super::wire::Refusal;
 use bytes::Bytes;
-use insula_gateway::{Fault, PostError};
+use insula_gateway::{Fault, PostError, Reach};
 use insula_wire::{Call, Method, Phase, Reply, Timeouts, Transport, Uri, excerpt};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;
@@ -200,21 +200,23 @@ impl Trouble {
 
     /// What it means for a message of ours.
     pub(super) fn into_post_error(self) -> PostError {
+        // A homeserver limits users, whatever the room.
+        let later = |why: Box<str>, wait| PostError::Later { why, wait, reach: Reach::Account };
         match self {
             Self::Token { why } => PostError::Account { why: why.into() },
             Self::Limited { wait } => {
-                PostError::Later { why: "the homeserver limits the rate of messages".into(), wait }
+                later("the homeserver limits the rate of messages".into(), wait)
             }
             Self::No { why, .. } => PostError::Never { why: why.into() },
             // It may have arrived; said again it is recognised, so later is as good as known.
-            Self::Ill { why, wait } => PostError::Later { why: why.into(), wait },
+            Self::Ill { why, wait } => later(why.into(), wait),
             Self::Wire(fault @ insula_wire::Fault::TimedOut { phase: Phase::Connect, .. }) => {
-                PostError::Later { why: fault.to_string().into(), wait: None }
+                later(fault.to_string().into(), None)
             }
             Self::Wire(fault) if fault.may_have_arrived() => {
                 PostError::Uncertain { why: fault.to_string().into() }
             }
-            Self::Wire(fault) => PostError::Later { why: fault.to_string().into(), wait: None },
+            Self::Wire(fault) => later(fault.to_string().into(), None),
         }
     }
 }

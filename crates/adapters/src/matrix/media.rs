@@ -4,7 +4,7 @@ use super::Matrix;
 use super::api::{Trouble, segment};
 use super::wire::Uploaded;
 use bytes::Bytes;
-use insula_gateway::{FetchError, File, PostError};
+use insula_gateway::{FetchError, File, PostError, Reach};
 use serde_json::{Value, json};
 
 /// Where files are on servers that ask who fetches them, and where they were before.
@@ -79,7 +79,7 @@ impl Matrix {
 /// Fetching a file again does no harm, so what may have arrived is worth another try.
 fn fetching(trouble: Trouble) -> PostError {
     match trouble.into_post_error() {
-        PostError::Uncertain { why } => PostError::Later { why, wait: None },
+        PostError::Uncertain { why } => PostError::Later { why, wait: None, reach: Reach::Account },
         error => error,
     }
 }

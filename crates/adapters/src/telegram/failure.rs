@@ -7,14 +7,14 @@
 //! | 401, 404 (the token) | account | refused |
 //! | 403 (blocked, thrown out) | never | refused |
 //! | 409 (somebody else listens) | later | broken, with what to do |
-//! | 429 | later, after `retry_after` | broken, after `retry_after` |
+//! | 429 | later, after `retry_after`, in this chat | broken, after `retry_after` |
 //! | other 4xx, 3xx | never | broken |
 //! | 5xx in the API's own form | later | broken |
 //! | 5xx of something between us and the API | uncertain | broken |
 //!
 //! For what can be done twice without harm (edits, reading) uncertain means later.
 
-use insula_gateway::{Fault, PostError};
+use insula_gateway::{Fault, PostError, Reach};
 use std::time::Duration;
 
 /// How long to leave an account alone that somebody else listens to.
@@ -50,9 +50,14 @@ impl Failure {
     /// What it means for something on its way out.
     pub(super) fn to_post_error(&self, repeat: Repeat) -> PostError {
         let why: Box<str> = self.to_string().into();
-        let later = |wait: Option<Duration>| PostError::Later { why: why.clone(), wait };
+        let later_in = |wait: Option<Duration>, reach: Reach| PostError::Later {
+            why: why.clone(),
+            wait,
+            reach,
+        };
+        let later = |wait: Option<Duration>| later_in(wait, Reach::Account);
         let unknown = || match repeat {
-            Repeat::Harmless => PostError::Later { why: why.clone(), wait: None },
+            Repeat::Harmless => later(None),
             Repeat::Doubles => PostError::Uncertain { why: why.clone() },
         };
         match self {
@@ -61,7 +66,8 @@ impl Failure {
             Self::Told { status, wait, .. } => match status {
                 401 | 404 => PostError::Account { why },
                 409 => later(Some(CONFLICT_WAIT)),
-                429 => later(*wait),
+                // There are limits for each chat and for the bot, and it does not say which.
+                429 => later_in(*wait, Reach::Chat),
                 500.. => later(*wait),
                 _ => PostError::Never { why },
             },
@@ -185,6 +191,18 @@ mod tests {
         ] {
             assert_eq!(class(&failure.to_post_error(Repeat::Doubles)), sending, "{failure}");
             assert_eq!(class(&failure.to_post_error(Repeat::Harmless)), harmless, "{failure}");
+        }
+    }
+
+    #[test]
+    fn a_limit_is_one_of_the_chat_and_all_else_concerns_the_account() {
+        let reach = |failure: &Failure| match failure.to_post_error(Repeat::Doubles) {
+            PostError::Later { reach, .. } => Some(reach),
+            _ => None,
+        };
+        assert_eq!(reach(&told(429)), Some(Reach::Chat));
+        for failure in [told(409), told(500), foreign(429), foreign(503)] {
+            assert_eq!(reach(&failure), Some(Reach::Account), "{failure}");
         }
     }
 

@@ -17,6 +17,7 @@
 //! | `say` | `id`, `room`, `topic`, `text`, `mention`, `reply_to`, `files` | say something; `id` is the page's own, the same when it is sent again |
 //! | `press` | `id`, `room`, `topic`, `message`, `data` | press a button under a message |
 //!
+//! Rooms and topics have names of letters, digits, `_`, `.` and `-`, at most 64.
 //! Without `room` it is the bearer's own room, where only they and the agent are. In a room with
 //! others the agent answers as its `group` settings say; `mention: true`, `@<account>` in the
 //! text, or a reply to one of its messages addresses it.
@@ -31,7 +32,7 @@
 //! | `edit` | `room`, `topic`, `cursor`, `id`, `text`, `buttons` | the agent's message reads otherwise now; so a reply streams |
 //! | `typing` | `room`, `topic` | something is being written; fades after five seconds |
 //! | `taken` | `id` | what was said is durable |
-//! | `refused` | `id`, `code`, `why` | it was not taken; with `not_taken`, say it again |
+//! | `refused` | `id`, `code`, `why` | it was not taken; with `not_taken`, say it again. `no_room` is said of every room that the bearer can't use, in the same words, whether it is another agent's or can't be |
 //! | `left` | `room`, `topic`, `why` | the room was left, or had to be |
 //! | `notice` | `text` | a word to this page alone, as after a button |
 //!

@@ -118,7 +118,7 @@ impl Visit {
                 Ok(())
             }
             Said::Leave { room, topic } => {
-                if let Ok(spot) = self.spot(room, topic)
+                if let Some(spot) = self.spot(room, topic)
                     && let Some(joined) = self.joined.remove(&spot.at)
                 {
                     self.hub.rooms().leave(self.member, &joined.key);
@@ -130,7 +130,7 @@ impl Visit {
                 let what = Words { text, mention, reply_to, files };
                 let spot = self.spot(room, topic);
                 // Who answers may have changed, and whoever asks wants to hear the answer.
-                if let Ok(spot) = &spot {
+                if let Some(spot) = &spot {
                     self.recheck_one(&spot.at).await;
                 }
                 self.say(&id, spot, what).await;
@@ -191,13 +191,15 @@ impl Visit {
         self.tell(&frames::refused(id, code, why));
     }
 
-    async fn join(&mut self, spot: Result<Spot, &'static str>, after: Option<&str>) {
-        let spot = match spot {
-            Ok(spot) => spot,
-            Err(why) => return self.refuse(None, "no_room", why),
-        };
-        let Some(hearing) = (self.may)(spot.address.clone()).await else {
-            return self.refuse(None, "no_room", NOBODY);
+    /// Says that a room is not to be had, in the same words for whatever reason: a room of
+    /// another agent is no other than one that can't be.
+    fn no_room(&self, id: Option<&str>) {
+        self.refuse(id, "no_room", NOBODY);
+    }
+
+    async fn join(&mut self, spot: Option<Spot>, after: Option<&str>) {
+        let Some((spot, hearing)) = self.heard_at(spot).await else {
+            return self.no_room(None);
         };
         if self.joined.len() >= ROOMS_MAX && !self.joined.contains_key(&spot.at) {
             return self.refuse(None, "too_many_rooms", "this page is in too many rooms");
@@ -237,7 +239,7 @@ impl Visit {
         self.hub.rooms().restore(key, &self.hub.epoch, frames);
     }
 
-    async fn say(&self, id: &str, spot: Result<Spot, &'static str>, words: Words) {
+    async fn say(&self, id: &str, spot: Option<Spot>, words: Words) {
         let Some((spot, hearing)) = self.admitted(id, spot).await else { return };
         let room = spot.room(hearing.owner);
         if words.text.len() > TEXT_BYTES_MAX {
@@ -277,13 +279,7 @@ impl Visit {
         self.hand_over(id, envelope, Some(shown)).await;
     }
 
-    async fn press(
-        &self,
-        id: &str,
-        spot: Result<Spot, &'static str>,
-        message: String,
-        data: String,
-    ) {
+    async fn press(&self, id: &str, spot: Option<Spot>, message: String, data: String) {
         let Some((spot, _)) = self.admitted(id, spot).await else { return };
         if message.len() > 512 || data.len() > 64 {
             return self.refuse(Some(id), "too_long", "no button of ours has that much in it");
@@ -298,29 +294,24 @@ impl Visit {
     }
 
     /// The spot, if something may be said there; otherwise the page was told why not.
-    async fn admitted(
-        &self,
-        id: &str,
-        spot: Result<Spot, &'static str>,
-    ) -> Option<(Spot, Hearing)> {
+    async fn admitted(&self, id: &str, spot: Option<Spot>) -> Option<(Spot, Hearing)> {
         if id.is_empty() || id.len() > ID_BYTES_MAX {
             let why = format!("an id has 1 to {ID_BYTES_MAX} bytes");
             self.refuse(None, "no_id", &why);
             return None;
         }
-        match spot {
-            Ok(spot) => match (self.may)(spot.address.clone()).await {
-                Some(hearing) => Some((spot, hearing)),
-                None => {
-                    self.refuse(Some(id), "no_room", NOBODY);
-                    None
-                }
-            },
-            Err(why) => {
-                self.refuse(Some(id), "no_room", why);
-                None
-            }
+        let heard = self.heard_at(spot).await;
+        if heard.is_none() {
+            self.no_room(Some(id));
         }
+        heard
+    }
+
+    /// The spot and whom the bearer may hear there, if there is one and they may.
+    async fn heard_at(&self, spot: Option<Spot>) -> Option<(Spot, Hearing)> {
+        let spot = spot?;
+        let hearing = (self.may)(spot.address.clone()).await?;
+        Some((spot, hearing))
     }
 
     async fn hand_over(&self, id: &str, envelope: Envelope, shown: Option<Shown>) {
@@ -345,15 +336,14 @@ impl Visit {
         }
     }
 
-    fn spot(&self, room: Option<String>, topic: Option<String>) -> Result<Spot, &'static str> {
+    /// The spot of these names; `None` where they are no names.
+    fn spot(&self, room: Option<String>, topic: Option<String>) -> Option<Spot> {
         let body = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
         let is_name = |name: &String| {
             !name.is_empty() && name.len() <= NAME_BYTES_MAX && name.chars().all(body)
         };
         if !room.iter().chain(&topic).all(is_name) {
-            return Err(
-                "rooms and topics have names of letters, digits, `_`, `.` and `-`, at most 64",
-            );
+            return None;
         }
         // A colon is in no room's name, so nobody can name somebody's own room.
         let (chat, chat_type) = match &room {
@@ -365,15 +355,15 @@ impl Visit {
         let address = Address {
             platform: self.hub.platform,
             account: self.hub.account.clone(),
-            chat: ChatId::new(chat).map_err(|_| NOBODY)?,
+            chat: ChatId::new(chat).ok()?,
             chat_type,
-            topic: topic.map(TopicId::new).transpose().map_err(|_| NOBODY)?,
+            topic: topic.map(TopicId::new).transpose().ok()?,
             parent: None,
             community: None,
             user: Some(self.user.clone()),
             roles: Vec::new(),
         };
-        Ok(Spot { place, at, address })
+        Some(Spot { place, at, address })
     }
 }
 

@@ -155,6 +155,24 @@ async fn what_a_page_says_carries_its_bearer_and_its_place() {
     hear(&mut visit, json!({ "type": "say", "id": "6", "room": "closed", "text": "x" })).await;
     let codes: Vec<Value> = read(&mut told).iter().map(|it| it["code"].clone()).collect();
     assert_eq!(codes, ["not_taken", "no_room", "no_room"]);
+    // Whatever the reason, and whatever is asked, in the same words.
+    for kind in ["join", "say", "press"] {
+        for (room, topic) in [("closed", "t"), ("own:bob", "t"), ("bad name", "t"), ("r", "bad:")] {
+            let mut frame = json!({ "type": kind, "room": room, "topic": topic });
+            match kind {
+                "say" => frame["text"] = "x".into(),
+                "press" => (frame["message"], frame["data"]) = ("m".into(), "d".into()),
+                _ => {}
+            }
+            if kind != "join" {
+                frame["id"] = "same".into();
+            }
+            hear(&mut visit, frame).await;
+        }
+        let refusals = read(&mut told);
+        assert_eq!((refusals.len(), &refusals[0]["code"]), (4, &json!("no_room")));
+        assert!(refusals.iter().all(|it| *it == refusals[0]), "{refusals:?}");
+    }
     assert!(scene.heard().is_empty());
     assert!(visit.hear(r#"{"type": "say", "id": "7", "text": "x", "user": "bob"}"#).await.is_err());
 }

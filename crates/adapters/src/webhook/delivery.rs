@@ -4,7 +4,7 @@ use super::signature::{SIGNATURE, Signer, TIMESTAMP};
 use crate::workshop::OtherLines;
 use insula_config::rules::Destination;
 use insula_domain::ChatType;
-use insula_gateway::{Adapter, MessageId, Post, PostError, Posted, Target};
+use insula_gateway::{Adapter, MessageId, Post, PostError, Posted, Reach, Target};
 use insula_wire::{Call, Fault, HeaderName, HeaderValue, Transport, Uri};
 use insula_world::World;
 use serde_json::json;
@@ -56,7 +56,11 @@ impl Delivery {
             Self::Chat { to, .. } => {
                 let Some(other) = self.other() else {
                     let why = format!("account `{}.{}` is not connected", to.platform, to.account);
-                    return Err(PostError::Later { why: why.into(), wait: None });
+                    return Err(PostError::Later {
+                        why: why.into(),
+                        wait: None,
+                        reach: Reach::Account,
+                    });
                 };
                 let target = Target {
                     owner: post.target.owner.clone(),
@@ -109,7 +113,7 @@ async fn call_back(
     match reply.status {
         200..=299 => Ok(Posted { message: MessageId(post.idempotency.clone()) }),
         408 | 425 | 429 | 500..=599 => {
-            Err(PostError::Later { why: why(), wait: reply.retry_after })
+            Err(PostError::Later { why: why(), wait: reply.retry_after, reach: Reach::Account })
         }
         _ => Err(PostError::Never { why: why() }),
     }
@@ -118,7 +122,9 @@ async fn call_back(
 fn failed(fault: Fault) -> PostError {
     let why = format!("the callback {fault}").into();
     match fault {
-        Fault::Unreachable { .. } | Fault::Cancelled => PostError::Later { why, wait: None },
+        Fault::Unreachable { .. } | Fault::Cancelled => {
+            PostError::Later { why, wait: None, reach: Reach::Account }
+        }
         _ => PostError::Uncertain { why },
     }
 }

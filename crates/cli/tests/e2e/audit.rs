@@ -87,7 +87,7 @@ fn every_change_of_an_agent_is_in_its_chain_in_order() {
     );
     let content = |seq: usize| &records[seq - 1]["content"];
     assert_eq!(content(3)["settings"], json!(["tools.profile"]), "{:#}", content(3));
-    assert_eq!(content(5)["reason"], "config.yaml:1:14: unknown key `tolls` in agent `a`");
+    assert_eq!(content(5)["reason"], "config.yaml: unknown key `tolls` in agent `a`");
     assert_eq!(content(7)["soul_changed"], true);
     assert_eq!(kinds(&home, "b"), ["agent.created"]);
     assert_chains_hold(&home);

@@ -81,7 +81,7 @@ fn a_broken_agent_is_called_broken_whatever_was_asked_of_it() {
         &["context", "show", "broken"],
     ] {
         let message = fails(&home, args, 1);
-        assert!(message.contains("agent `broken` is broken: config.yaml:3:"), "{message}");
+        assert!(message.contains("agent `broken` is broken: config.yaml: "), "{message}");
         assert!(message.contains("unknown key `tolls`"), "{message}");
     }
 }

@@ -207,7 +207,7 @@ fn an_agent_without_a_context_is_a_conflict_and_says_why() {
     let (home, daemon) = served();
     for path in ["/api/agents/broken/context", "/api/agents/broken/tools"] {
         let answer = call(&daemon, &home, "GET", path, "");
-        let why = "agent `broken` is broken: config.yaml:1:42: unknown key `tolls` in agent `broken`; `insula check` shows where";
+        let why = "agent `broken` is broken: config.yaml: unknown key `tolls` in agent `broken`; `insula check` shows where";
         assert_eq!((answer.status, answer.json()), (409, error("wrong_state", why)));
     }
 }

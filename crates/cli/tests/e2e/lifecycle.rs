@@ -118,7 +118,7 @@ fn a_rule_to_an_agent_that_does_not_serve_refuses_and_nobody_answers_instead() {
         assert_refused(home, "1", "agent `a` does not serve: paused");
         insula(home, &["agents", "archive", "a"]).ok();
         assert_refused(home, "1", "agent `a` does not serve: archived");
-        assert_refused(home, "2", "agent `broken` does not serve: config.yaml:4:12: unknown key");
+        assert_refused(home, "2", "agent `broken` does not serve: config.yaml: unknown key");
         assert_refused(home, "3", "names agent `missing`, which does not exist");
         insula(home, &["agents", "delete", "a", "--yes"]).ok();
         assert_refused(home, "1", "agent `a` does not serve: deleted");

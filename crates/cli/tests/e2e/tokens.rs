@@ -22,7 +22,11 @@ fn served() -> (Home, Daemon) {
 
 /// A token for agent `a` with these verbs.
 fn token_with(home: &Home, verbs: &[&str]) -> String {
-    let mut args = vec!["token", "create", "--agent", "a"];
+    token_of(home, "a", verbs)
+}
+
+fn token_of(home: &Home, agent: &str, verbs: &[&str]) -> String {
+    let mut args = vec!["token", "create", "--agent", agent];
     args.extend(verbs.iter().flat_map(|verb| ["--verb", verb]));
     json(home, &args)["token"].as_str().unwrap().to_owned()
 }
@@ -71,6 +75,49 @@ fn a_verb_opens_the_routes_it_covers_and_no_others() {
         }
     }
     assert_eq!(state(&home, "a"), "ready");
+}
+
+#[test]
+fn what_a_token_reads_does_not_move_with_what_was_written_about_others() {
+    let config = |about_b: &str| {
+        format!(
+            "agents:\n  b: {{{about_b}}}\n  a: {{default: true, tools: minimal, personality: kind}}\n  broken: {{tolls: 1}}\ndefaults: {{memory: false}}\n"
+        )
+    };
+    let home = configured(&config("tools: [todo]"));
+    let daemon = start_still(&home);
+    let tokens = ["a", "broken"].map(|id| (id, token_of(&home, id, &["read", "manage"])));
+    let read = || {
+        let answers = tokens.iter().flat_map(|(id, token)| {
+            let routes = [("GET", ""), ("GET", "/context"), ("GET", "/tools"), ("POST", "/reload")];
+            // Reading is on record too, so the records are read first.
+            let audit = with(&daemon, token, "GET", &format!("/api/agents/{id}/audit"));
+            let failures = audit.body.matches("agent.failed").count();
+            assert!(!audit.body.contains(".yaml:1") && !audit.body.contains(".yaml:4"));
+            let answers = routes.map(|(method, rest)| {
+                with(&daemon, token, method, &format!("/api/agents/{id}{rest}")).body
+            });
+            answers.into_iter().chain([failures.to_string()])
+        });
+        answers.collect::<Vec<_>>()
+    };
+    let before = read();
+    assert!(before[1].contains("\"origin\":\"config.yaml\""), "{}", before[1]);
+    assert!(before[1].contains("\"soul_origin\":\"config.yaml\""), "{}", before[1]);
+    assert!(before[1].contains("\"origin\":\"config.yaml (defaults)\""), "{}", before[1]);
+    assert!(before[5].contains("config.yaml: unknown key `tolls`"), "{}", before[5]);
+    assert!(before[8].contains("unknown key `tolls`"), "{}", before[8]);
+    assert!(before.iter().all(|it| !it.contains("\"line\"")), "{before:#?}");
+    home.write(
+        "config.yaml",
+        config("\n    tools: [todo],\n    name: Bee,\n    description: new\n  "),
+    )
+    .unwrap();
+    insula(&home, &["reload"]).ok();
+    assert_eq!(read(), before);
+    // The admin is told where it is.
+    let shown = call(&daemon, &home, "GET", "/api/agents/a/context", "");
+    assert!(shown.body.contains("\"origin\":\"config.yaml:3:"), "{shown:?}");
 }
 
 #[test]

@@ -176,10 +176,16 @@ fn rule_04_a_room_that_another_agent_answers_in_is_a_room_that_is_not_there() {
     let (home, daemon) = served();
     let (_, token) = token(&home, "a");
     let mut socket = with_token(&daemon, &token);
-    for room in ["secrets", "bad name"] {
+    let mut refusals = vec![];
+    for room in ["secrets", "bad name", "own:somebody"] {
         say(&mut socket, &value!({ "type": "join", "room": room }));
-        assert_eq!(next(&mut socket)["code"], "no_room");
+        let joined = next(&mut socket);
+        assert_eq!(joined["code"], "no_room");
+        say(&mut socket, &value!({ "type": "say", "id": "0", "room": room, "text": "hello" }));
+        refusals.push((joined, next(&mut socket)));
     }
+    refusals.dedup();
+    assert_eq!(refusals.len(), 1, "one does not differ from another: {refusals:?}");
     say(&mut socket, &value!({ "type": "say", "id": "1", "room": "secrets", "text": "hello" }));
     let refused = next(&mut socket);
     assert_eq!(

@@ -1,8 +1,11 @@
 //! What sending has to know of each account: how much goes on at once, and whether it rests.
 //!
 //! One account's trouble stays its own: it has places of its own, and whoever finds none, or
-//! finds it resting, goes away and is called again.
+//! finds it resting, goes away and is called again. So does one chat's: when a platform asks to
+//! wait for a chat, the others of the account go on. Only when it says so of several chats at
+//! about the same time is it taken to mean the account.
 
+use crate::post::Reach;
 use insula_domain::{AccountId, AgentId, Platform};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,6 +13,14 @@ use std::time::Duration;
 
 /// Chats of one account that are sent to at the same time.
 pub(super) const AT_ONCE_MAX: usize = 32;
+
+/// The longest wait that a platform can ask for.
+const ASKED_WAIT_MAX: Duration = Duration::from_secs(3_600);
+/// Chats of one account that are told to wait at about the same time before all of it does.
+const CHATS_TOLD_MAX: usize = 3;
+/// What "at about the same time" is. Some chats that are always busy are told again and again,
+/// and that is no reason to keep the others waiting.
+const TOLD_WITHIN: Duration = Duration::from_secs(10);
 
 /// An account.
 pub(super) type AccountKey = (Platform, AccountId);
@@ -25,13 +36,36 @@ struct Account {
     rests_until: Duration,
     /// The moment until which it is not tried again because it was refused.
     refused_until: Duration,
+    /// The chats that have to wait while the others go on; who is over it is taken out when the
+    /// next is put in.
+    held: HashMap<Box<str>, Held>,
     /// The agents that found no place.
     line: VecDeque<AgentId>,
 }
 
+/// A chat that has to wait.
+struct Held {
+    told_at: Duration,
+    until: Duration,
+}
+
 impl Account {
-    fn rests(&self, now: Duration) -> Option<Duration> {
-        Some(self.rests_until.max(self.refused_until)).filter(|until| *until > now)
+    /// Until when nothing goes to a chat, if that is so.
+    fn rests(&self, chat: &str, now: Duration) -> Option<Duration> {
+        let held = self.held.get(chat).map_or(Duration::ZERO, |held| held.until);
+        Some(self.rests_until.max(self.refused_until).max(held)).filter(|until| *until > now)
+    }
+
+    /// Lets a chat wait, and all of them when too many are told to.
+    fn hold(&mut self, chat: &str, until: Duration, now: Duration) {
+        self.held.retain(|_, held| held.until > now);
+        let held = self.held.entry(chat.into()).or_insert(Held { told_at: now, until });
+        held.told_at = now;
+        held.until = held.until.max(until);
+        let is_recent = |held: &&Held| now.saturating_sub(held.told_at) <= TOLD_WITHIN;
+        if self.held.values().filter(is_recent).count() >= CHATS_TOLD_MAX {
+            self.rests_until = self.rests_until.max(until);
+        }
     }
 }
 
@@ -39,7 +73,7 @@ impl Account {
 pub(super) enum Door {
     /// Yes, until this is dropped.
     Open(Seat),
-    /// It rests until then.
+    /// It, or the chat, rests until then.
     Rests(Duration),
     /// All places are taken; the agent is called when there are some.
     Full,
@@ -51,16 +85,17 @@ impl Accounts {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a place at an account, for an agent.
+    /// Takes a place at an account, for an agent that has something to send to a chat.
     pub(super) fn enter(
         self: &Arc<Self>,
         key: &AccountKey,
+        chat: &str,
         agent: &AgentId,
         now: Duration,
     ) -> Door {
         let mut accounts = self.lock();
         let account = accounts.entry(key.clone()).or_default();
-        if let Some(until) = account.rests(now) {
+        if let Some(until) = account.rests(chat, now) {
             return Door::Rests(until);
         }
         if account.busy >= AT_ONCE_MAX {
@@ -73,17 +108,29 @@ impl Accounts {
         Door::Open(Seat { accounts: self.clone(), key: key.clone() })
     }
 
-    /// Until when an account rests, if it does.
-    pub(super) fn rests(&self, key: &AccountKey, now: Duration) -> Option<Duration> {
+    /// Until when nothing goes to a chat of an account, if that is so.
+    pub(super) fn rests(&self, key: &AccountKey, chat: &str, now: Duration) -> Option<Duration> {
         let accounts = self.lock();
-        accounts.get(key).and_then(|account| account.rests(now))
+        accounts.get(key).and_then(|account| account.rests(chat, now))
     }
 
-    /// Lets an account rest.
-    pub(super) fn rest(&self, key: &AccountKey, until: Duration) {
+    /// Waits as the platform asked, when something was sent to a chat; how long that is.
+    pub(super) fn hold(
+        &self,
+        key: &AccountKey,
+        chat: &str,
+        (reach, asked): (Reach, Duration),
+        now: Duration,
+    ) -> Duration {
+        let wait = asked.min(ASKED_WAIT_MAX);
+        let until = now + wait;
         let mut accounts = self.lock();
         let account = accounts.entry(key.clone()).or_default();
-        account.rests_until = account.rests_until.max(until);
+        match reach {
+            Reach::Account => account.rests_until = account.rests_until.max(until),
+            Reach::Chat => account.hold(chat, until, now),
+        }
+        wait
     }
 
     /// Leaves an account alone that was refused.
@@ -153,7 +200,7 @@ mod tests {
         let accounts = Arc::new(Accounts::default());
         let agent = AgentId::new("a").unwrap();
         let now = Duration::from_secs(10);
-        let enter = |name: &str| accounts.enter(&key(name), &agent, now);
+        let enter = |name: &str| accounts.enter(&key(name), "c", &agent, now);
         let mut places: Vec<Door> = (0..AT_ONCE_MAX).map(|_| enter("one")).collect();
         assert!(places.iter().all(|door| matches!(door, Door::Open(_))));
         assert!(matches!(enter("one"), Door::Full));
@@ -163,8 +210,10 @@ mod tests {
         assert!(accounts.is_waited_for(&key("one")));
         assert_eq!(accounts.called(&key("one"), Whom::IfFree).len(), 1);
         assert_eq!(accounts.called(&key("one"), Whom::Everybody), []);
-        accounts.rest(&key("one"), Duration::from_secs(12));
-        accounts.rest(&key("one"), Duration::from_secs(11));
+        for seconds in [2, 1] {
+            let asked = (Reach::Account, Duration::from_secs(seconds));
+            accounts.hold(&key("one"), "other", asked, now);
+        }
         assert!(matches!(enter("one"), Door::Rests(until) if until.as_secs() == 12));
         assert!(matches!(enter("two"), Door::Open(_)));
         accounts.refuse(&key("one"), Duration::from_secs(15));
@@ -172,5 +221,47 @@ mod tests {
         assert!(accounts.renew(&key("one")) && !accounts.renew(&key("one")));
         // What the platform asked for is another matter.
         assert!(matches!(enter("one"), Door::Rests(until) if until.as_secs() == 12));
+    }
+
+    /// Tells chats to wait at these seconds, each for 40, and gives which of them and of
+    /// another one rest at the end.
+    fn resting(told: &[(&'static str, u64)]) -> Vec<&'static str> {
+        let accounts = Accounts::default();
+        let at = Duration::from_secs;
+        for (chat, second) in told {
+            let wait = accounts.hold(&key("one"), chat, (Reach::Chat, at(40)), at(*second));
+            assert_eq!(wait, at(40));
+        }
+        let now = told.last().map_or(Duration::ZERO, |(_, second)| at(*second));
+        assert_eq!(accounts.rests(&key("two"), "a", now), None);
+        let mut chats: Vec<_> = told.iter().map(|(chat, _)| *chat).chain(["other"]).collect();
+        chats.sort_unstable();
+        chats.dedup();
+        chats.retain(|chat| accounts.rests(&key("one"), chat, now).is_some());
+        chats
+    }
+
+    #[test]
+    fn a_chat_that_is_told_to_wait_keeps_no_other_waiting_unless_many_are() {
+        assert_eq!(resting(&[("a", 0)]), ["a"]);
+        assert_eq!(resting(&[("a", 0), ("b", 0)]), ["a", "b"]);
+        // One chat is one, however often it is told.
+        assert_eq!(resting(&[("a", 0), ("a", 1), ("a", 2), ("a", 3)]), ["a"]);
+        assert_eq!(resting(&[("a", 0), ("b", 4), ("c", 8)]), ["a", "b", "c", "other"]);
+        // Now one and then another is no sign of anything.
+        assert_eq!(resting(&[("a", 0), ("b", 9), ("c", 18), ("d", 27)]), ["a", "b", "c", "d"]);
+        assert_eq!(resting(&[("a", 0), ("b", 0), ("c", 41)]), ["c"]);
+    }
+
+    #[test]
+    fn no_platform_can_ask_for_a_wait_without_end_and_nothing_is_kept_of_those_who_waited() {
+        let accounts = Accounts::default();
+        let forever = (Reach::Chat, Duration::from_secs(u64::MAX / 2));
+        for day in 0..100 {
+            let now = Duration::from_secs(day * 86_400);
+            let wait = accounts.hold(&key("one"), &format!("c{day}"), forever, now);
+            assert_eq!(wait, ASKED_WAIT_MAX);
+        }
+        assert_eq!(accounts.lock()[&key("one")].held.len(), 1);
     }
 }

@@ -339,7 +339,7 @@ impl View {
             return None;
         }
         let key = (self.place.platform, self.place.account.clone());
-        if let Some(until) = self.way_out.accounts.rests(&key, now) {
+        if let Some(until) = self.way_out.accounts.rests(&key, self.place.chat.as_str(), now) {
             self.next_at = Some(until);
             return None;
         }
@@ -424,12 +424,12 @@ impl Show {
 /// When to show something again that could not be.
 fn later(way_out: &WayOut, place: &Place, error: PostError) -> Shown {
     match error {
-        PostError::Later { wait, .. } => {
-            let wait = wait.unwrap_or(Duration::from_secs(2));
+        PostError::Later { wait: Some(wait), reach, .. } => {
             let key = (place.platform, place.account.clone());
-            way_out.accounts.rest(&key, way_out.now() + wait);
-            Shown::Later(wait)
+            let (chat, now) = (place.chat.as_str(), way_out.now());
+            Shown::Later(way_out.accounts.hold(&key, chat, (reach, wait), now))
         }
+        PostError::Later { wait: None, .. } => Shown::Later(Duration::from_secs(2)),
         PostError::Uncertain { .. } => Shown::Later(Duration::from_secs(2)),
         PostError::Never { .. } | PostError::Account { .. } => Shown::Never,
     }

@@ -7,7 +7,7 @@ use super::{Called, LOOK_AGAIN, WayOut, split};
 use crate::adapter::{Adapter, Features};
 use crate::envelope::MessageId;
 use crate::lines::OnUncertain;
-use crate::post::{Body, Button, Post, PostError};
+use crate::post::{Body, Button, Post, PostError, Reach};
 use insula_domain::AgentId;
 use insula_runtime::AgentContext;
 use insula_runtime::outbox::Became;
@@ -30,8 +30,6 @@ const IN_A_ROW: usize = 8;
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 /// The longest wait between two tries.
 const WAIT_MAX: Duration = Duration::from_secs(300);
-/// The longest wait that a platform can ask for.
-const ASKED_WAIT_MAX: Duration = Duration::from_secs(3_600);
 /// How long an account rests that may not send at all.
 const REFUSED_WAIT: Duration = Duration::from_secs(300);
 /// How often it is tried to send something: for about a day. Whoever waited has gone by then.
@@ -159,7 +157,7 @@ impl WayOut {
             self.await_account(id, key.clone());
             return Ok(Then::Leave);
         };
-        if let Some(until) = self.accounts.rests(key, self.now()) {
+        if let Some(until) = self.accounts.rests(key, &lane.chat, self.now()) {
             self.look_at(id, until);
             return Ok(Then::Leave);
         }
@@ -259,9 +257,11 @@ impl WayOut {
                         Ok(None)
                     }
                     // An edit that came twice says the same once.
-                    Err(PostError::Uncertain { why }) => {
-                        Ok(Some(Some(Err(PostError::Later { why, wait: None }))))
-                    }
+                    Err(PostError::Uncertain { why }) => Ok(Some(Some(Err(PostError::Later {
+                        why,
+                        wait: None,
+                        reach: Reach::Chat,
+                    })))),
                     edited => Ok(Some(Some(edited.map(|()| shown)))),
                 }
             }
@@ -345,11 +345,9 @@ impl WayOut {
     ) -> Result<Then, StoreError> {
         let Sending { agent, delivery, features, .. } = *sending;
         match error {
-            PostError::Later { why, wait } => {
-                let asked = wait.map(|wait| wait.min(ASKED_WAIT_MAX));
-                if let Some(asked) = asked {
-                    self.accounts.rest(key, self.now() + asked);
-                }
+            PostError::Later { why, wait, reach } => {
+                let (chat, now) = (&delivery.to.lane.chat, self.now());
+                let asked = wait.map(|wait| self.accounts.hold(key, chat, (reach, wait), now));
                 self.put_off(agent, delivery, &why, asked.unwrap_or_default()).await?;
                 Ok(Then::On)
             }

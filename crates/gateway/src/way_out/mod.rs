@@ -332,7 +332,7 @@ impl WayOut {
             *known = Called::Again;
             return;
         }
-        match self.accounts.enter(&key, id, self.now()) {
+        match self.accounts.enter(&key, &lane.chat, id, self.now()) {
             Door::Open(seat) => {
                 desk.lanes.insert((id.clone(), lane.clone()), Called::No);
                 drop(desk);

@@ -13,6 +13,8 @@ use std::time::Duration;
 
 /// How often a line is tried.
 const TRIES: u32 = 3;
+/// The wait between two tries where the platform asks for none.
+const AGAIN: Duration = Duration::from_secs(1);
 /// The longest wait between two tries; who asks for more is told nothing.
 const WAIT_MAX: Duration = Duration::from_secs(10);
 
@@ -28,6 +30,7 @@ impl WayOut {
         };
         let features = adapter.features();
         let key = (place.platform, place.account.clone());
+        let chat = place.chat.as_str();
         let mut from = 0;
         while let Some(piece) = split::next(&markdown, from, features.text_units) {
             from = piece.upto;
@@ -43,7 +46,7 @@ impl WayOut {
                 },
             };
             for attempt in 1..=TRIES {
-                if let Some(until) = self.accounts.rests(&key, self.now()) {
+                if let Some(until) = self.accounts.rests(&key, chat, self.now()) {
                     let wait = until.saturating_sub(self.now());
                     if wait > WAIT_MAX {
                         return;
@@ -52,10 +55,13 @@ impl WayOut {
                 }
                 match self.bounded(adapter.post(&post)).await {
                     Ok(_) => break,
-                    Err(PostError::Later { wait, .. }) if attempt < TRIES => {
-                        let wait = wait.unwrap_or(Duration::from_secs(1));
-                        self.accounts.rest(&key, self.now() + wait);
-                    }
+                    Err(PostError::Later { wait, reach, .. }) if attempt < TRIES => match wait {
+                        Some(wait) => {
+                            self.accounts.hold(&key, chat, (reach, wait), self.now());
+                        }
+                        // Nobody asked for it, so nobody else waits.
+                        None => self.house.world.clock.sleep(AGAIN).await,
+                    },
                     Err(error) => {
                         tracing::info!(platform = %place.platform, account = %place.account, %error, "a line of the gateway's was not said");
                         return;

@@ -367,7 +367,7 @@ impl Engine {
     /// Puts a turn at the end of its session's lane.
     pub(super) fn line_up(&self, key: &SessionKey, context: run::TurnContext) -> Result<(), Busy> {
         let leave = self.live.enter(key, context.live.clone());
-        let stop = context.live.cancel.clone();
+        let (who, stop) = (context.principal.clone(), context.live.cancel.clone());
         let hold = context.live.hold.is_some().then(|| {
             let (live, clock) = (context.live.clone(), self.shop.house.world.clock.clone());
             Box::pin(async move {
@@ -382,7 +382,7 @@ impl Engine {
             // Boxed when it runs: a turn weighs some twenty kilobytes, and many may wait.
             Box::pin(serve::serve(&shop, context)).await;
         };
-        self.lanes.enter(key, Work { hold, run: Box::pin(work), stop })
+        self.lanes.enter(key, Work { who, hold, run: Box::pin(work), stop })
     }
 }
 

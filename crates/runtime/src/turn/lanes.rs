@@ -1,10 +1,11 @@
-//! Who goes next: one turn at a time in a session, in order; a few at once for an agent;
-//! and no agent in another's way.
+//! Who goes next: one turn at a time in a session, in order; a few at once for an agent, shared
+//! by who asks ([`places`](super::places)); and no agent in another's way.
 //!
 //! Every session with work has a lane: a bounded queue and one task that empties it. A turn
 //! waits first for a place of its own agent, then for one of the house, so that however
 //! much one agent asks, it competes with others by a few turns only.
 
+use crate::turn::places::Places;
 use insula_domain::{AgentId, SessionKey};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
@@ -26,6 +27,8 @@ pub const HOUSE_TURNS_MAX: usize = 512;
 
 /// One turn's work.
 pub struct Work {
+    /// Who asked for it. What it begins in turn runs in its place.
+    pub who: Arc<str>,
     /// What it waits for first; it takes nobody's place meanwhile.
     pub hold: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What it does.
@@ -48,7 +51,7 @@ struct Shared {
     doors: Mutex<HashMap<SessionKey, Arc<tokio::sync::Mutex<()>>>>,
     /// What waits in each lane that somebody empties.
     sessions: Mutex<HashMap<SessionKey, VecDeque<Work>>>,
-    agents: Mutex<HashMap<AgentId, Arc<Semaphore>>>,
+    agents: Mutex<HashMap<AgentId, Arc<Places>>>,
     house: Arc<Semaphore>,
 }
 
@@ -134,7 +137,7 @@ impl Drop for Door<'_> {
 async fn empty(shared: Arc<Shared>, key: SessionKey) {
     let agent = {
         let mut agents = shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
-        let places = || Arc::new(Semaphore::new(AGENT_TURNS_MAX));
+        let places = || Places::new(AGENT_TURNS_MAX);
         agents.entry(key.agent.clone()).or_insert_with(places).clone()
     };
     while let Some(work) = shared.next(&key) {
@@ -146,7 +149,7 @@ async fn empty(shared: Arc<Shared>, key: SessionKey) {
         }
         let _places = tokio::select! {
             biased;
-            places = async { (agent.acquire().await, shared.house.acquire().await) } => Some(places),
+            places = async { (agent.enter(&work.who).await, shared.house.acquire().await) } => Some(places),
             // A turn that was stopped only writes that down.
             () = work.stop.cancelled() => None,
         };

@@ -53,6 +53,7 @@ impl Engine {
     /// with an idempotency key, as long after it as the key holds.
     pub async fn submit_once(&self, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
         let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
+        let who = inbound.principal.clone();
         let is_keyed = inbound.idempotency.is_some();
         let taken = self.submit(inbound).await;
         let is_over = match &taken {
@@ -76,7 +77,7 @@ impl Engine {
             };
             // A lane that is full has a conversation of more than one turn.
             let stop = CancellationToken::new();
-            let work = Work { hold: None, run: Box::pin(forget), stop };
+            let work = Work { who, hold: None, run: Box::pin(forget), stop };
             let _ = self.lanes.enter(&key, work);
         }
         taken

@@ -235,7 +235,16 @@ impl Telegram {
     pub fn trouble(&self, token: &str, method: &str, trouble: Trouble) {
         self.with(|state| {
             if let Some(bot) = state.bots.get_mut(token) {
-                bot.troubles.push_back((method.to_owned(), trouble));
+                bot.troubles.push_back((method.to_owned(), None, trouble));
+            }
+        });
+    }
+
+    /// The same of requests about one chat.
+    pub fn trouble_in(&self, token: &str, chat: i64, method: &str, trouble: Trouble) {
+        self.with(|state| {
+            if let Some(bot) = state.bots.get_mut(token) {
+                bot.troubles.push_back((method.to_owned(), Some(chat), trouble));
             }
         });
     }

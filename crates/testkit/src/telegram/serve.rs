@@ -63,8 +63,13 @@ async fn answer(shared: &Arc<Shared>, seen: &Seen) -> (Vec<u8>, Option<Trouble>)
         let known = (token.to_owned(), method.to_owned(), request.arguments.clone());
         state.requests.push(known);
         state.bots.get_mut(token).and_then(|bot| {
-            let at = bot.troubles.iter().position(|(known, _)| known == method)?;
-            bot.troubles.remove(at).map(|(_, trouble)| trouble)
+            let about = request.arguments.get("chat_id").map(ToString::to_string);
+            let about = about.and_then(|chat| chat.trim_matches('"').parse::<i64>().ok());
+            let is_it = |(known, chat, _): &(String, Option<i64>, Trouble)| {
+                known == method && (chat.is_none() || *chat == about)
+            };
+            let at = bot.troubles.iter().position(is_it)?;
+            bot.troubles.remove(at).map(|(_, _, trouble)| trouble)
         })
     };
     shared.changed();

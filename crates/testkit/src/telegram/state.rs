@@ -95,7 +95,8 @@ pub(super) struct Bot {
     /// Changes with every question for updates.
     pub(super) poll: u64,
     pub(super) commands: Value,
-    pub(super) troubles: VecDeque<(String, Trouble)>,
+    /// The method, the chat if only requests about one go wrong, and what happens.
+    pub(super) troubles: VecDeque<(String, Option<i64>, Trouble)>,
 }
 
 impl Bot {

@@ -151,6 +151,28 @@ fn strangers_reach_no_agent() {
 }
 
 #[test]
+fn a_limit_of_one_chat_silences_no_other_agent_on_the_same_bot() {
+    let platform = Platform::start();
+    platform.telegram.group(-777, "Loud", &[ADA]);
+    let agents = "  main: {default: true, access: {allow: ['telegram:42']}}\n  loud: {access: {allow: ['telegram:42']}, group: {respond: all}}\n";
+    let bindings = "  - {agent: main, telegram: \"*\"}\n  - {agent: loud, telegram: \"-777\"}\n";
+    let home = platform.home(agents, bindings);
+    let _daemon = start(&home);
+    // Longer than anybody here waits.
+    let retry_after = Some(NEVER.as_secs() * 2);
+    let slow = Trouble::Refuse { code: 429, description: "slow".into(), retry_after };
+    platform.telegram.trouble_in(ADA, -777, "sendMessage", slow);
+    platform.say(Where::Chat(-777), "say held back");
+    eventually("the limit is met", || {
+        let asked = platform.telegram.asked_for("sendMessage");
+        asked.iter().any(|it| it["chat_id"] == -777).then_some(())
+    });
+    platform.say(Where::Dm(ADA), "say at once");
+    platform.until(|sent| sent.text == "at once");
+    assert!(platform.telegram.sent().iter().all(|sent| sent.chat != -777));
+}
+
+#[test]
 fn a_limit_is_waited_out_and_a_broken_answer_does_not_stop_the_rest() {
     let platform = Platform::start();
     let agents = "  main: {default: true, access: {allow: [\"telegram:42\"]}}\n";

@@ -8,7 +8,7 @@ use insula_domain::{
 use insula_gateway::{
     Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, FetchError,
     Happening, Identity, Inbox, Lines, Message, MessageId, Post, PostError, Posted, Press, Quoted,
-    Sender, Target, WayIn, WayOut,
+    Reach, Sender, Target, WayIn, WayOut,
 };
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
@@ -82,7 +82,7 @@ impl Adapter for Line {
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
         if self.all.is_away.load(Ordering::Relaxed) {
-            return Err(PostError::Later { why: "away".into(), wait: None });
+            return Err(PostError::Later { why: "away".into(), wait: None, reach: Reach::Account });
         }
         let said =
             (self.account.to_string(), post.target.chat.to_string(), post.body.markdown.clone());

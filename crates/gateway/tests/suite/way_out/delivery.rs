@@ -148,6 +148,59 @@ fn a_limit_holds_for_the_whole_account_and_for_no_other() {
 }
 
 #[test]
+fn a_limit_of_one_chat_holds_that_chat_in_its_order_and_no_other() {
+    let (files, fake) = (home(), Fake::new(forgetful()));
+    in_a_life(async {
+        let life = Life::begin(&files, &fake).await;
+        let asked = Duration::from_secs(40);
+        fake.will_in("full", [Act::ChatLater(asked), Act::ChatLater(asked)]);
+        let begun = life.elapsed();
+        life.say("a", "full", "say one").await;
+        fake.asked(1).await;
+        life.say("a", "full", "say two").await;
+        life.say("a", "free", "say three").await;
+        life.say("b", "free too", "say four").await;
+        fake.count(2).await;
+        assert!(life.elapsed() - begun < Duration::from_secs(5));
+        assert_eq!(fake.texts("full"), Vec::<String>::new());
+        // It is asked to wait once more, and again nobody else waits.
+        fake.asked(4).await;
+        assert!(life.elapsed() - begun >= asked);
+        let again = life.elapsed();
+        life.say("b", "free too", "say five").await;
+        fake.count(3).await;
+        assert!(life.elapsed() - again < Duration::from_secs(5));
+        fake.count(5).await;
+        assert!(life.elapsed() - again >= asked);
+        assert_eq!(fake.texts("full"), [reply("one"), reply("two")]);
+        life.end().await;
+    });
+}
+
+#[test]
+fn a_limit_of_several_chats_at_once_is_one_of_the_account() {
+    let (files, fake) = (home(), Fake::new(forgetful()));
+    in_a_life(async {
+        let life = Life::begin(&files, &fake).await;
+        let asked = Duration::from_secs(40);
+        for (n, chat) in ["c1", "c2", "c3"].into_iter().enumerate() {
+            fake.will_in(chat, [Act::ChatLater(asked)]);
+            life.say("a", chat, "say one").await;
+            fake.asked(n + 1).await;
+        }
+        let begun = life.elapsed();
+        life.say("b", "c4", "say two").await;
+        life.say_by("other", "b", "c4", "say three").await;
+        fake.count(1).await;
+        assert_eq!(fake.seen()[0].account, "other");
+        assert!(life.elapsed() - begun < Duration::from_secs(5));
+        fake.count(5).await;
+        assert!(life.elapsed() - begun >= Duration::from_secs(39));
+        life.end().await;
+    });
+}
+
+#[test]
 fn a_reply_waits_for_its_account_and_takes_no_other() {
     let (files, fake) = (home(), Fake::new(forgetful()));
     in_a_life(async {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use insula_domain::{AccountId, Platform};
 use insula_gateway::{
     Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, Lines, MessageId,
-    OnUncertain, Post, PostError, Posted, Target,
+    OnUncertain, Post, PostError, Posted, Reach, Target,
 };
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -31,6 +31,8 @@ pub struct Seen {
 #[derive(Debug, Clone)]
 pub enum Act {
     Later(Option<Duration>),
+    /// The platform asks to wait, and means the chat.
+    ChatLater(Duration),
     /// It arrives, and nobody is told.
     ArrivesUnsaid,
     /// It does not arrive, and nobody is told.
@@ -267,7 +269,12 @@ impl Adapter for Phone {
                 self.fake.happen().await;
                 Ok(Posted { message })
             }
-            Some(Act::Later(wait)) => Err(PostError::Later { why: why(), wait }),
+            Some(Act::Later(wait)) => {
+                Err(PostError::Later { why: why(), wait, reach: Reach::Account })
+            }
+            Some(Act::ChatLater(wait)) => {
+                Err(PostError::Later { why: why(), wait: Some(wait), reach: Reach::Chat })
+            }
             Some(Act::ArrivesUnsaid) => {
                 self.fake.take(&self.account, post);
                 self.fake.tell();

@@ -10,6 +10,7 @@ mod canary;
 mod control;
 mod counting;
 mod current;
+mod fairness;
 mod gate_edges;
 mod glance;
 mod hook_events;
