@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 fn call(folder: Folder<'static>, arguments: &[(&str, Argument)]) -> Call<'static> {
     let arguments = arguments.iter().map(|(name, it)| ((*name).to_owned(), it.clone()));
-    Call { folder, arguments: arguments.collect() }
+    Call { folder, process: None, arguments: arguments.collect() }
 }
 
 fn text(text: &str) -> Argument {
@@ -179,7 +179,7 @@ proptest! {
             Some(None) => Folder::Usual,
             Some(Some(folder)) => Folder::In(folder),
         };
-        let Ok(shown) = show(&Call { folder: place, arguments: arguments.clone() }) else {
+        let Ok(shown) = show(&Call { folder: place, process: None, arguments: arguments.clone() }) else {
             return Ok(());
         };
         if !shown.is_empty() {

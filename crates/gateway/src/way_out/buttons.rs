@@ -228,13 +228,17 @@ impl WayOut {
             let meaning = Meaning::Approve { id: id.clone(), reach: reach.as_str().into() };
             (label, meaning)
         };
-        let answers = [
-            approve("Approve once", Reach::Once),
-            approve("For this session", Reach::Session),
-            approve("Always", Reach::Always),
-            ("Deny", Meaning::Deny { id: id.clone() }),
+        // Of what is allowed once at most nothing more is offered.
+        let widest = self.engine.approvals().widest(agent, &question.id);
+        let yes = [
+            ("Approve once", Reach::Once),
+            ("For this session", Reach::Session),
+            ("Always", Reach::Always),
         ];
-        let buttons = answers.into_iter().enumerate().map(|(number, (label, meaning))| NewButton {
+        let yes = yes.into_iter().filter(|(_, reach)| *reach <= widest);
+        let no = ("Deny", Meaning::Deny { id: id.clone() });
+        let answers = yes.map(|(label, reach)| approve(label, reach)).chain([no]);
+        let buttons = answers.enumerate().map(|(number, (label, meaning))| NewButton {
             data: self.fresh(agent, &question.id, number),
             label: label.into(),
             meaning: meaning.text(),
