@@ -16,6 +16,20 @@ fn shown(command: &str) -> String {
     show(&call(Folder::Nowhere, &[("command", text(command))])).unwrap()
 }
 
+#[test]
+fn what_is_written_to_a_process_is_shown_below_its_folder_and_its_command() {
+    let call = |process: &'static str| Call {
+        folder: Folder::In("/srv"),
+        process: Some(process),
+        arguments: vec![("data".to_owned(), text("rm -r x"))],
+    };
+    let seen = show(&call("cd y\nbash")).unwrap();
+    assert_eq!(seen, format!("in \"/srv\"\n{READ_BY}\n| cd y\n| bash\ndata:\n| rm -r x"));
+    assert_ne!(seen, show(&call("cd y bash")).unwrap());
+    let long: &'static str = Box::leak("x".repeat(SHOWN_CHARS_MAX + 1).into_boxed_str());
+    assert_eq!(show(&call(long)), Err(TooLong));
+}
+
 /// A call as it was before it was shown: that there is a way back says that no two are shown
 /// alike.
 fn read(shown: &str) -> (Option<Option<String>>, Vec<(String, Argument)>) {
