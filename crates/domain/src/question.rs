@@ -11,6 +11,9 @@
 //! | rm -r build
 //! timeout = 5
 //! ```
+//!
+//! Of what is written to a process that runs, the folder is the one that process began in, and
+//! below it stands the command that it was started with.
 
 use crate::scan::look_alike;
 use icu_normalizer::DecomposingNormalizerBorrowed;
@@ -26,6 +29,9 @@ const COLUMNS_MAX: usize = 100;
 const BLANKS_MAX: usize = 24;
 /// Most empty lines in a row that are shown as such.
 const EMPTY_LINES_MAX: usize = 2;
+
+/// What stands above the command of a process. No argument's name has a blank.
+const READ_BY: &str = "written, this once, to a process that began there as:";
 
 /// Where a call would begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +58,8 @@ pub enum Argument {
 pub struct Call<'a> {
     /// Where it would begin.
     pub folder: Folder<'a>,
+    /// The command of the process that would read it; the folder is where that one began.
+    pub process: Option<&'a str>,
     /// Its arguments by name, all of them.
     pub arguments: Vec<(String, Argument)>,
 }
@@ -72,6 +80,7 @@ pub fn show(call: &Call<'_>) -> Result<String, TooLong> {
             Argument::Text(text) | Argument::Json(text) => name.len() + text.len(),
         })
         .sum();
+    let bytes = bytes + call.process.map_or(0, str::len);
     // No character has more than four bytes, and none is shown as less than one.
     if bytes > SHOWN_CHARS_MAX * 4 {
         return Err(TooLong);
@@ -85,6 +94,10 @@ pub fn show(call: &Call<'_>) -> Result<String, TooLong> {
             shown.push("\"".to_owned());
             page.line("in \"", &shown);
         }
+    }
+    if let Some(command) = call.process {
+        page.line(READ_BY, &[]);
+        page.text(command);
     }
     let mut arguments: Vec<&(String, Argument)> = call.arguments.iter().collect();
     arguments.sort_by(|one, other| one.0.cmp(&other.0));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 fn call(folder: Folder<'static>, arguments: &[(&str, Argument)]) -> Call<'static> {
     let arguments = arguments.iter().map(|(name, it)| ((*name).to_owned(), it.clone()));
-    Call { folder, arguments: arguments.collect() }
+    Call { folder, process: None, arguments: arguments.collect() }
 }
 
 fn text(text: &str) -> Argument {
@@ -14,6 +14,20 @@ fn text(text: &str) -> Argument {
 
 fn shown(command: &str) -> String {
     show(&call(Folder::Nowhere, &[("command", text(command))])).unwrap()
+}
+
+#[test]
+fn what_is_written_to_a_process_is_shown_below_its_folder_and_its_command() {
+    let call = |process: &'static str| Call {
+        folder: Folder::In("/srv"),
+        process: Some(process),
+        arguments: vec![("data".to_owned(), text("rm -r x"))],
+    };
+    let seen = show(&call("cd y\nbash")).unwrap();
+    assert_eq!(seen, format!("in \"/srv\"\n{READ_BY}\n| cd y\n| bash\ndata:\n| rm -r x"));
+    assert_ne!(seen, show(&call("cd y bash")).unwrap());
+    let long: &'static str = Box::leak("x".repeat(SHOWN_CHARS_MAX + 1).into_boxed_str());
+    assert_eq!(show(&call(long)), Err(TooLong));
 }
 
 /// A call as it was before it was shown: that there is a way back says that no two are shown
@@ -179,7 +193,7 @@ proptest! {
             Some(None) => Folder::Usual,
             Some(Some(folder)) => Folder::In(folder),
         };
-        let Ok(shown) = show(&Call { folder: place, arguments: arguments.clone() }) else {
+        let Ok(shown) = show(&Call { folder: place, process: None, arguments: arguments.clone() }) else {
             return Ok(());
         };
         if !shown.is_empty() {

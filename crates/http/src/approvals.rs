@@ -181,10 +181,9 @@ pub(crate) async fn decided(
 ) -> Result<Decided, ApiError> {
     let answer = asked.answer()?;
     let engine = surface.engine.as_ref().ok_or_else(ApiError::no_daemon)?;
-    let (outcome, scope) = match &answer {
-        Answer::Approve(reach) => ("approved", Some(reach.as_str())),
-        Answer::Deny(_) => ("denied", None),
-    };
     let done = engine.approvals().answer(agent, approval, answer, &caller.actor()).await?;
-    Ok(Decided { id: done.id.into(), agent: agent.id.to_string(), outcome, scope })
+    // What it came to, which may be less than was asked for.
+    let scope = done.reach.map(Reach::as_str);
+    let outcome = if scope.is_some() { "approved" } else { "denied" };
+    Ok(Decided { id: done.approval.id.into(), agent: agent.id.to_string(), outcome, scope })
 }

@@ -372,6 +372,9 @@ pub trait OutboxBackend: Send + Sync {
     /// A delivery by its name.
     async fn delivery_named(&self, name: &str) -> Result<Option<Delivery>>;
 
+    /// Deliveries whose names begin like this.
+    async fn deliveries_named(&self, begin: &str) -> Result<Vec<Delivery>>;
+
     /// The next of each chat.
     async fn delivery_heads(&self, after: Option<Lane>, limit: usize) -> Result<Vec<Delivery>>;
 
@@ -403,6 +406,12 @@ impl AgentStore {
     /// The delivery that was made once under a name.
     pub async fn delivery_named(&self, name: &str) -> Result<Option<Delivery>> {
         self.backend().delivery_named(name).await
+    }
+
+    /// The deliveries that were made under names that begin with `begin`, the oldest first, at
+    /// most [`DELIVERIES_MAX`].
+    pub async fn deliveries_named(&self, begin: &str) -> Result<Vec<Delivery>> {
+        self.backend().deliveries_named(begin).await
     }
 
     /// The oldest delivery of each chat that is not over, by chat, after a chat, at most

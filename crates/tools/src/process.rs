@@ -64,12 +64,14 @@ impl Tool for Process {
         let text = |name: &str| arguments.get(name).and_then(Value::as_str).map(Cow::Borrowed);
         let process = text("session_id").or_else(|| text("id")).unwrap_or_default();
         // What is submitted is a whole line; what is written need not be.
-        let is_whole = arguments.get("action").and_then(Value::as_str) == Some("submit");
+        let is_whole = text("action").as_deref() == Some("submit");
         let line = |text: Cow<'a, str>| match is_whole {
             true => Cow::Owned(format!("{text}\n")),
             false => text,
         };
-        text("data").map_or(Risk::None, |text| Risk::Input { process, text: line(text) })
+        // Of nothing it makes a line as well.
+        let data = text("data").or_else(|| is_whole.then(|| Cow::Borrowed("")));
+        data.map_or(Risk::None, |text| Risk::Input { process, text: line(text) })
     }
 
     async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {

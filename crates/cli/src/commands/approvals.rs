@@ -29,7 +29,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Approvals) -> Result<u8
                 (false, false) => "once",
             };
             let done = decide(reach, &id, json!({ "decision": "approve", "scope": scope })).await?;
-            answer.give(&done, |_| output::line(&format!("approved {id}, {scope}")));
+            answer.give(&done, |done| output::line(&approved(&id, scope, &text(done, "scope"))));
         }
         Approvals::Deny { id, reason } => {
             let done = decide(reach, &id, json!({ "decision": "deny", "reason": reason })).await?;
@@ -47,6 +47,14 @@ pub async fn run(reach: &Reach, answer: Answer, command: Approvals) -> Result<u8
         }
     }
     Ok(0)
+}
+
+/// What a yes came to: for less long than was asked for, where nobody can say what the same
+/// words would do the next time.
+fn approved(id: &str, asked: &str, scope: &str) -> String {
+    let less =
+        if asked == scope { "" } else { "; what is written to a process is asked each time" };
+    format!("approved {id}, {scope}{less}")
 }
 
 /// Answers what waits under this id, whichever agent asked.

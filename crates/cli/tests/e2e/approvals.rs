@@ -172,6 +172,54 @@ fn over_the_api_only_a_token_that_may_approve_answers() {
 }
 
 #[test]
+fn a_yes_to_what_is_written_to_a_process_is_for_that_process_and_for_once() {
+    let home = configured(CONFIG);
+    let _daemon = start_still(&home);
+    let call = |session: &str, tool: &str, arguments: serde_json::Value| {
+        let message = format!("call {tool} {arguments}");
+        insula(&home, &["chat", "--agent", "a", "--session", session, "-m", &message]).ok().stdout
+    };
+    call("c0", "terminal", serde_json::json!({ "command": "mkdir scratch precious" }));
+    for (session, folder) in [("c1", "scratch"), ("c2", "precious")] {
+        let file = serde_json::json!({ "command": format!("echo x > {folder}/file") });
+        call(session, "terminal", file);
+        let shell = serde_json::json!({ "command": "bash", "background": true, "workdir": folder });
+        let said = call(session, "terminal", shell);
+        assert!(said.contains("p1"), "{said}");
+    }
+    let remove = serde_json::json!({ "action": "submit", "session_id": "p1", "data": "rm -rf ./*; cd ../precious" });
+    let asked = |session: &str, answer: &[&str]| {
+        std::thread::scope(|threads| {
+            let asking = threads.spawn(|| call(session, "process", remove.clone()));
+            let id = waiting(&home);
+            let what = json(&home, &["approvals", "list"])[0]["what"].as_str().unwrap().to_owned();
+            let args = [&["approvals", answer[0], &id][..], &answer[1..]].concat();
+            let told = insula(&home, &args).ok().stdout;
+            (what, told, asking.join().unwrap())
+        })
+    };
+    let (what, told, said) = asked("c1", &["approve", "--always"]);
+    let begin = format!(
+        "in \"{}\"\nwritten, this once, to a process that began there as:\n| bash\naction:\n| submit\ndata:\n| rm -rf",
+        home.path().join("agents/a/workspace/scratch").canonicalize().unwrap().display()
+    );
+    assert!(what.starts_with(&begin), "{what}");
+    assert!(told.contains(", once; what is written to a process is asked each time"), "{told}");
+    assert!(said.contains("wrote"), "{said}");
+    eventually("it is done", || (!home.has("agents/a/workspace/scratch/file")).then_some(()));
+    assert_eq!(json(&home, &["approvals", "grants", "a"]), serde_json::json!([]));
+    // The same words again in that shell, which is elsewhere by now, and in another of its name.
+    for session in ["c1", "c2"] {
+        let (_, _, said) = asked(session, &["deny"]);
+        assert!(said.contains("an admin denied it"), "{said}");
+    }
+    let (_, told, _) = asked("c1", &["deny"]);
+    assert!(told.contains("denied"), "{told}");
+    assert!(home.has("agents/a/workspace/precious/file"));
+    assert_eq!(json(&home, &["approvals", "grants", "a"]), serde_json::json!([]));
+}
+
+#[test]
 fn what_is_written_to_a_shell_is_a_command_and_to_other_programs_text() {
     let home = configured(CONFIG);
     let _daemon = start_still(&home);

@@ -225,11 +225,11 @@ impl WayIn {
         visitor: &Visitor<'_>,
         argument: &'t str,
     ) -> Result<(Box<str>, &'t str), String> {
-        let here = self.waiting_here(visitor).await;
+        let here = self.answerable_here(visitor).await;
         let here = here.map_err(|error| told(visitor.agent, "approvals can't be read", &error))?;
         let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
         let all = self.engine.approvals().list(visitor.agent).await.unwrap_or_default();
-        // An admin answers from anywhere what they know the name of.
+        // From anywhere by its name; whether a yes to it counts is seen where it is answered.
         if let Some(named) = all.iter().find(|it| *it.id == *word) {
             return Ok((named.id.clone(), rest.trim()));
         }
@@ -255,7 +255,7 @@ impl WayIn {
         };
         let reach = if rest.is_empty() { Some(Reach::Once) } else { Reach::parse(rest) };
         match reach {
-            Some(reach) => self.answer(visitor, &id, Answer::Approve(reach)).await,
+            Some(reach) => self.answer_seen(visitor, &id, Answer::Approve(reach)).await,
             None => "say `/approve ID`, and behind it `session` or `always` if you like".to_owned(),
         }
     }

@@ -8,9 +8,9 @@ use super::commands::{self, PlainAnswer};
 use super::{Visitor, WayIn};
 use crate::adapter::NotTaken;
 use crate::envelope::{Happening, Message};
-use crate::way_out::Place;
+use crate::way_out::{Because, Place, Showing, Shown};
 use insula_domain::{ChatType, Heed};
-use insula_runtime::approvals::{Answer, Reach};
+use insula_runtime::approvals::{Answer, AnswerError, Reach, may_answer};
 use insula_store::{Approval, StoreError};
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ impl WayIn {
         if !may || !message.attachments.is_empty() {
             return Ok(false);
         }
-        let waiting = self.waiting_here(visitor).await?;
+        let waiting = self.answerable_here(visitor).await?;
         if waiting.is_empty() {
             return Ok(false);
         }
@@ -71,7 +71,7 @@ impl WayIn {
                     PlainAnswer::Yes => Answer::Approve(Reach::Once),
                     PlainAnswer::No => Answer::Deny(None),
                 };
-                self.answer(visitor, &id, answer).await
+                self.answer_seen(visitor, &id, answer).await
             }
         };
         self.say(visitor, told).await;
@@ -88,10 +88,8 @@ impl WayIn {
     ) -> Result<Meant, StoreError> {
         if let Some(quoted) = message.quoted.as_ref() {
             for one in waiting {
-                let shown = self.out.shown(visitor.agent, &one.id).await?;
-                let is_it = shown.is_some_and(|shown| {
-                    shown.place == visitor.place() && shown.messages.contains(&quoted.id)
-                });
+                let shown = self.out.shown(visitor.agent, &one.id, &visitor.place()).await?;
+                let is_it = shown.is_some_and(|shown| shown.messages.contains(&quoted.id));
                 if is_it && quoted.is_from_here {
                     return Ok(Meant::One(one.id.clone()));
                 }
@@ -100,10 +98,13 @@ impl WayIn {
             return Ok(Meant::None);
         }
         match waiting {
-            [one] if self.was_shown_before(visitor, message, &one.id).await? => {
-                Ok(Meant::One(one.id.clone()))
-            }
-            [] | [_] => Ok(Meant::None),
+            [one] => match self.whole_here(visitor, &one.id).await? {
+                Some(shown) if self.is_before(visitor, message, &shown) => {
+                    Ok(Meant::One(one.id.clone()))
+                }
+                _ => Ok(Meant::None),
+            },
+            [] => Ok(Meant::None),
             _ => Ok(Meant::Several),
         }
     }
@@ -120,31 +121,116 @@ impl WayIn {
         }
     }
 
-    /// Whether a question was shown where a message was said, and before it was.
-    async fn was_shown_before(
+    /// What can be answered here: what waits in this conversation, and what was shown here since
+    /// somebody named it.
+    pub(super) async fn answerable_here(
         &self,
         visitor: &Visitor<'_>,
-        message: &Message,
-        id: &str,
-    ) -> Result<bool, StoreError> {
-        let clock = &self.house.world.clock;
-        let until = clock.elapsed() + NOTED_WITHIN;
-        let shown = loop {
-            match self.out.shown(visitor.agent, id).await? {
-                Some(shown) if shown.is_whole => break shown,
-                Some(_) if clock.elapsed() < until => clock.sleep(LOOK_EVERY).await,
-                Some(_) | None => return Ok(false),
+    ) -> Result<Vec<Approval>, StoreError> {
+        let mut here = self.waiting_here(visitor).await?;
+        let place = visitor.place();
+        for one in self.engine.approvals().list(visitor.agent).await? {
+            if here.iter().any(|it| it.id == one.id) {
+                continue;
             }
+            let shown = self.out.shown(visitor.agent, &one.id, &place).await?;
+            if shown.is_some_and(|shown| shown.because == Because::Named) {
+                here.push(one);
+            }
+        }
+        Ok(here)
+    }
+
+    /// Answers what waits, where a yes is to something that was seen here. What was not is shown
+    /// first, and nothing is decided. A no needs no look.
+    pub(super) async fn answer_seen(
+        &self,
+        visitor: &Visitor<'_>,
+        id: &str,
+        answer: Answer,
+    ) -> String {
+        if matches!(answer, Answer::Deny(_))
+            || !may_answer(&self.house, visitor.agent, &visitor.guest.actor())
+        {
+            return self.answer(visitor, id, answer).await;
+        }
+        match self.is_seen(visitor, id).await {
+            Ok(true) => self.answer(visitor, id, answer).await,
+            Ok(false) => match self.show_first(visitor, id).await {
+                Ok(told) => told,
+                Err(error) => unread(visitor, &error),
+            },
+            Err(error) => unread(visitor, &error),
+        }
+    }
+
+    /// Whether all of a question was shown here before it is answered.
+    async fn is_seen(&self, visitor: &Visitor<'_>, id: &str) -> Result<bool, StoreError> {
+        let Some(shown) = self.whole_here(visitor, id).await? else { return Ok(false) };
+        Ok(match (&visitor.envelope.what, shown.because) {
+            // Its name stands nowhere before it does there.
+            (_, Because::Asked) => true,
+            (Happening::Said(message), Because::Named) => self.is_before(visitor, message, &shown),
+            (_, Because::Named) => false,
+        })
+    }
+
+    /// Shows here what somebody would have answered without having seen it; what they are told.
+    async fn show_first(&self, visitor: &Visitor<'_>, id: &str) -> Result<String, StoreError> {
+        let (agent, place) = (visitor.agent, visitor.place());
+        let waiting = self.engine.approvals().list(agent).await?;
+        let Some(approval) = waiting.into_iter().find(|it| *it.id == *id) else {
+            return Ok(AnswerError::NotWaiting(id.into()).to_string());
         };
+        let is_own = self.waiting_here(visitor).await?.iter().any(|it| *it.id == *id);
+        // What is asked in one conversation is not for all who read another.
+        if place.chat_type != ChatType::Dm && !is_own {
+            return Ok(format!(
+                "nothing was decided: it was asked elsewhere and others read here; say `/approve {id}` to me in a direct chat, where I show it to you first"
+            ));
+        }
+        let shown = self.out.shown(agent, id, &place).await?;
+        if let Some(Shown { showing: Showing::Failed, because: Because::Named, .. }) = shown {
+            return Ok("nothing was decided: it was not shown here before, and can't be".to_owned());
+        }
+        self.out.show_at(agent, &place, approval).await?;
+        Ok(format!(
+            "nothing was decided yet: this was not shown here before you said that; look at it, then answer it, or say `/approve {id}` again"
+        ))
+    }
+
+    /// A question that was shown here whole. One that is just being sent is waited for.
+    async fn whole_here(
+        &self,
+        visitor: &Visitor<'_>,
+        id: &str,
+    ) -> Result<Option<Shown>, StoreError> {
+        let (clock, place) = (&self.house.world.clock, visitor.place());
+        let until = clock.elapsed() + NOTED_WITHIN;
+        loop {
+            match self.out.shown(visitor.agent, id, &place).await? {
+                Some(shown) if shown.showing == Showing::Whole => return Ok(Some(shown)),
+                Some(_) if clock.elapsed() < until => clock.sleep(LOOK_EVERY).await,
+                Some(_) | None => return Ok(None),
+            }
+        }
+    }
+
+    /// Whether a question was there before a message was said.
+    fn is_before(&self, visitor: &Visitor<'_>, message: &Message, shown: &Shown) -> bool {
         let place: Place = visitor.place();
-        let Some(last) = shown.messages.last().filter(|_| shown.place == place) else {
-            return Ok(false);
-        };
+        let Some(last) = shown.messages.last() else { return false };
         let adapter = self.lines.adapter(place.platform, &place.account);
         let target = place.target(self.owner_of(visitor.agent));
         let told = adapter.and_then(|it| it.is_after(&target, &message.id, last));
-        Ok(told.unwrap_or_else(|| visitor.envelope.at >= shown.at))
+        told.unwrap_or_else(|| visitor.envelope.at >= shown.at)
     }
+}
+
+/// What people are told where it can't be said what was shown: nothing is decided.
+fn unread(visitor: &Visitor<'_>, error: &StoreError) -> String {
+    tracing::error!(agent = %visitor.agent.id, %error, "it can't be read where a question was shown");
+    "nothing was decided: it can't be read where this was shown; the operator finds the reason in the log".to_owned()
 }
 
 /// Asks which of several is meant.

@@ -9,7 +9,7 @@ use crate::envelope::{AttachmentKind, Message};
 use insula_domain::{Address, Audience, ChatType, Heed};
 use insula_runtime::AgentContext;
 use insula_runtime::access::Visit;
-use insula_runtime::approvals::Answer;
+use insula_runtime::approvals::{Answer, Settled};
 use insula_store::{AgentCommand, Approval, DoorCommand, NewInbox, SessionRef, StoreError};
 use std::sync::Arc;
 
@@ -144,13 +144,22 @@ impl WayIn {
 
     /// Answers what waits, and says what came of it.
     pub(super) async fn answer(&self, visitor: &Visitor<'_>, id: &str, answer: Answer) -> String {
-        let did = match answer {
-            Answer::Approve(reach) => format!("allowed, {}", reach.as_str()),
-            Answer::Deny(_) => "refused".to_owned(),
+        let asked = match &answer {
+            Answer::Approve(reach) => Some(*reach),
+            Answer::Deny(_) => None,
         };
         let actor = visitor.guest.actor();
         match self.engine.approvals().answer(visitor.agent, id, answer, &actor).await {
-            Ok(approval) => format!("{did}: {}", approval.tool),
+            Ok(Settled { approval, reach: None }) => format!("refused: {}", approval.tool),
+            Ok(Settled { approval, reach: Some(reach) }) => {
+                let less = match asked {
+                    Some(asked) if asked > reach => {
+                        "; what is written to a process is asked each time"
+                    }
+                    _ => "",
+                };
+                format!("allowed, {}: {}{less}", reach.as_str(), approval.tool)
+            }
             Err(error) => error.to_string(),
         }
     }

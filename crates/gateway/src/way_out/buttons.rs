@@ -13,10 +13,9 @@ use insula_runtime::AgentContext;
 use insula_runtime::approvals::{Answer, Reach};
 use insula_runtime::turn::ApprovalOutcome;
 use insula_store::{
-    AgentCommand, Content, Delivery, DeliveryId, DeliveryState, Enqueue, NewButton, OutboxCommand,
-    SessionId, SessionRef, SessionState, StoreError, TurnId,
+    AgentCommand, Approval, Content, Delivery, DeliveryId, DeliveryState, Enqueue, NewButton,
+    OutboxCommand, SessionId, SessionRef, SessionState, StoreError, TurnId,
 };
-use insula_world::Timestamp;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;
@@ -75,9 +74,16 @@ pub(super) struct Question {
     pub(super) rule: String,
 }
 
+impl From<Approval> for Question {
+    fn from(approval: Approval) -> Self {
+        let Approval { id, tool, what, rule, .. } = approval;
+        Self { id: id.into(), tool: tool.into(), what, rule: rule.into() }
+    }
+}
+
 impl Question {
     /// The name under which it is asked once.
-    fn name(id: &str) -> String {
+    pub(super) fn name(id: &str) -> String {
         format!("approval:{id}")
     }
 
@@ -102,36 +108,7 @@ const HOW_TO_DECIDE: &str = "\nAn admin of this agent answers: ";
 pub(super) const HOW_TO_ANSWER: &str =
     "\n\n(To answer, reply with the number or in your own words.)";
 
-/// How far a question was shown in its chat.
-pub(crate) struct Shown {
-    /// Where.
-    pub(crate) place: Place,
-    /// The messages it is in, in order.
-    pub(crate) messages: Vec<MessageId>,
-    /// Whether all of it was.
-    pub(crate) is_whole: bool,
-    /// Since when it is as it is now.
-    pub(crate) at: Timestamp,
-}
-
 impl WayOut {
-    /// How far a question was shown; `None` where it is on its way to no chat.
-    pub(crate) async fn shown(
-        &self,
-        agent: &AgentContext,
-        id: &str,
-    ) -> Result<Option<Shown>, StoreError> {
-        let asked = agent.store.delivery_named(&Question::name(id)).await?;
-        Ok(asked.and_then(|asked| {
-            Some(Shown {
-                place: Place::restored(&asked.to)?,
-                messages: asked.sent.iter().map(|it| MessageId(it.message.clone())).collect(),
-                is_whole: asked.state == DeliveryState::Sent,
-                at: asked.changed_at,
-            })
-        }))
-    }
-
     /// What a pressed button means; `None` for one that this agent never made, or whose
     /// question is no longer open.
     pub async fn find_button(&self, agent: &AgentContext, data: &str) -> Option<Choice> {
@@ -215,27 +192,31 @@ impl WayOut {
         self.house.world.random.stream(&purpose).id().into()
     }
 
-    /// Shows in its chat that something waits for approval.
+    /// Shows in its chat that something waits for approval, once under this name.
     pub(super) async fn ask(
         self: &Arc<Self>,
         agent: &AgentContext,
         place: &Place,
         (turn, session): (TurnId, SessionId),
-        question: &Question,
+        (name, question): (String, &Question),
     ) -> Result<(), StoreError> {
         let id: Box<str> = question.id.as_str().into();
         let approve = |label: &'static str, reach: Reach| {
             let meaning = Meaning::Approve { id: id.clone(), reach: reach.as_str().into() };
             (label, meaning)
         };
-        let answers = [
-            approve("Approve once", Reach::Once),
-            approve("For this session", Reach::Session),
-            approve("Always", Reach::Always),
-            ("Deny", Meaning::Deny { id: id.clone() }),
+        // Of what is allowed once at most nothing more is offered.
+        let widest = self.engine.approvals().widest(agent, &question.id);
+        let yes = [
+            ("Approve once", Reach::Once),
+            ("For this session", Reach::Session),
+            ("Always", Reach::Always),
         ];
-        let buttons = answers.into_iter().enumerate().map(|(number, (label, meaning))| NewButton {
-            data: self.fresh(agent, &question.id, number),
+        let yes = yes.into_iter().filter(|(_, reach)| *reach <= widest);
+        let no = ("Deny", Meaning::Deny { id: id.clone() });
+        let answers = yes.map(|(label, reach)| approve(label, reach)).chain([no]);
+        let buttons = answers.enumerate().map(|(number, (label, meaning))| NewButton {
+            data: self.fresh(agent, &name, number),
             label: label.into(),
             meaning: meaning.text(),
         });
@@ -244,8 +225,8 @@ impl WayOut {
             turn: Some(turn),
             to: place.origin(None),
             text: question.text(),
-            name: Some(Question::name(&question.id).into()),
             buttons: buttons.collect(),
+            name: Some(name.into()),
             at: self.house.world.clock.now(),
         };
         let put = OutboxCommand::Enqueue(Box::new(enqueue));
@@ -269,9 +250,13 @@ impl WayOut {
             ApprovalOutcome::TimedOut => "Nobody answered in time, so it was not done.".to_owned(),
             ApprovalOutcome::Stopped => "The turn was stopped, so it was not done.".to_owned(),
         };
-        match agent.store.delivery_named(&Question::name(id)).await {
-            Ok(Some(asked)) => self.say_below(agent, asked, &said).await,
-            Ok(None) => {}
+        // Wherever it was shown.
+        match agent.store.deliveries_named(&Question::name(id)).await {
+            Ok(all) => {
+                for asked in all {
+                    self.say_below(agent, asked, &said).await;
+                }
+            }
             Err(error) => {
                 tracing::warn!(agent = %agent.id, %error, "a question can't be looked up");
             }

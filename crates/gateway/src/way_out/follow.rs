@@ -241,13 +241,7 @@ impl View {
         // What it asked before somebody listened again.
         let waiting = self.way_out.engine.approvals().list(&self.agent).await?;
         for approval in waiting.into_iter().filter(|it| it.turn == self.turn) {
-            let question = Question {
-                id: approval.id.into(),
-                tool: approval.tool.into(),
-                what: approval.what,
-                rule: approval.rule.into(),
-            };
-            self.ask(&question).await?;
+            self.ask(&approval.into()).await?;
         }
         Ok(())
     }
@@ -255,7 +249,8 @@ impl View {
     async fn ask(&self, question: &Question) -> Result<(), StoreError> {
         let Some(turn) = self.agent.store.turn(self.turn).await? else { return Ok(()) };
         let of = (turn.id, turn.session);
-        self.way_out.ask(&self.agent, &self.place, of, question).await
+        let named = (Question::name(&question.id), question);
+        self.way_out.ask(&self.agent, &self.place, of, named).await
     }
 
     async fn hear(&mut self, event: TurnEvent) {

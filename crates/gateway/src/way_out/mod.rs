@@ -13,12 +13,14 @@ mod follow;
 mod lane;
 mod place;
 mod say;
+mod shown;
 pub mod split;
 mod tasks;
 
 pub use buttons::{BUTTON_DATA_BYTES_MAX, Choice};
 pub use lane::SILENT;
 pub use place::Place;
+pub(crate) use shown::{Because, Showing, Shown};
 
 use crate::lines::Lines;
 use crate::owner::Owner;

@@ -1,11 +1,11 @@
-//! What exactly is asked for: one hash for one agent, tool, arguments and folder, however the
-//! model happened to order or space them.
+//! What exactly is asked for: one hash for one agent, tool, arguments and folder or process,
+//! however the model happened to order or space them.
 
 use insula_domain::AgentId;
 use serde_json::Value;
 
 /// The hash of an invocation. `place` is the folder it would begin in, where that is not the one
-/// that programs begin in anyway.
+/// that programs begin in anyway, or what the process is known by that would read it.
 pub fn hash(agent: &AgentId, tool: &str, arguments: &Value, place: Option<&str>) -> [u8; 32] {
     let mut hasher = blake3::Hasher::new_derive_key("insula approval invocation 1");
     for part in [agent.as_str(), tool] {

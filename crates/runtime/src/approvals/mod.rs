@@ -28,7 +28,7 @@ const REASON_CHARS_MAX: usize = 500;
 const ID_LEN: usize = 12;
 
 /// For how long something is allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Reach {
     /// For the call that waits.
     #[default]
@@ -62,6 +62,15 @@ pub enum Answer {
     Approve(Reach),
     /// No, and why.
     Deny(Option<String>),
+}
+
+/// An answer that counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settled {
+    /// What it was given to.
+    pub approval: Approval,
+    /// For how long it is allowed; `None` where it is not.
+    pub reach: Option<Reach>,
 }
 
 /// What became of a question.
@@ -120,8 +129,11 @@ pub struct Question<'q> {
     pub tool: &'q str,
     /// Its arguments.
     pub arguments: &'q Value,
-    /// Where it would begin, if not where programs of the conversation begin anyway.
+    /// Where it would begin, if not where programs of the conversation begin anyway; of what is
+    /// written to a process, which one that is.
     pub place: Option<&'q str>,
+    /// For how long it may be allowed at most.
+    pub widest: Reach,
     /// The rule by which it needs an answer.
     pub rule: &'q str,
     /// All of what it would do, as people are shown it and without secrets.
@@ -146,6 +158,7 @@ pub struct Approvals {
 struct Waiting {
     agent: AgentId,
     approval: Approval,
+    widest: Reach,
     tell: oneshot::Sender<Answered>,
 }
 
@@ -169,6 +182,13 @@ impl Approvals {
         Ok(noted)
     }
 
+    /// For how long what waits under this id may be allowed at most.
+    pub fn widest(&self, agent: &AgentContext, id: &str) -> Reach {
+        let waiting = self.waiting();
+        let waits = waiting.get(id).filter(|waits| waits.agent == agent.id);
+        waits.map_or(Reach::Once, |waits| waits.widest)
+    }
+
     /// The agents at which something waits.
     pub fn asking(&self) -> BTreeSet<AgentId> {
         self.waiting().values().map(|waits| waits.agent.clone()).collect()
@@ -177,6 +197,9 @@ impl Approvals {
     /// Whether the same invocation was allowed before, for this session or always. That it
     /// was used is audited.
     pub async fn allowed(&self, question: &Question<'_>) -> Result<Option<Grant>, StoreError> {
+        if question.widest == Reach::Once {
+            return Ok(None);
+        }
         let invocation = question.invocation();
         let found = question.agent.store.granted(invocation, question.session).await?;
         if let Some(grant) = &found {
@@ -203,7 +226,12 @@ impl Approvals {
         let told = json!({ "approval": &*approval.id });
         let audit = self.audit(question.principal, "approval.asked", question, told);
         let (answer, mut answered) = oneshot::channel();
-        let waits = Waiting { agent: agent.id.clone(), approval: approval.clone(), tell: answer };
+        let waits = Waiting {
+            agent: agent.id.clone(),
+            approval: approval.clone(),
+            widest: question.widest,
+            tell: answer,
+        };
         // Before it shows anywhere: an answer that comes at once finds its question.
         self.waiting().insert(approval.id.clone(), waits);
         let _leave = Leave { approvals: self, id: approval.id.clone() };
@@ -267,14 +295,15 @@ impl Approvals {
         })
     }
 
-    /// Answers a question. The one way to do so, for every surface.
+    /// Answers a question. The one way to do so, for every surface. A yes that would reach
+    /// further than it may is one for as long as it may.
     pub async fn answer(
         &self,
         agent: &AgentContext,
         id: &str,
         answer: Answer,
         actor: &Actor,
-    ) -> Result<Approval, AnswerError> {
+    ) -> Result<Settled, AnswerError> {
         if !may_answer(&self.house, agent, actor) {
             return Err(AnswerError::NotAdmin(agent.id.clone()));
         }
@@ -291,9 +320,9 @@ impl Approvals {
             }
             waiting.remove(id).ok_or_else(not_waiting)?
         };
-        let Waiting { approval, tell, .. } = waits;
+        let Waiting { approval, widest, tell, .. } = waits;
         let (kind, reach) = match &answer {
-            Answer::Approve(reach) => ("approval.approved", Some(*reach)),
+            Answer::Approve(reach) => ("approval.approved", Some(*reach.min(&widest))),
             Answer::Deny(_) => ("approval.denied", None),
         };
         let session = match reach {
@@ -336,7 +365,7 @@ impl Approvals {
         };
         // A turn that ended meanwhile needs no answer.
         let _ = tell.send(answered);
-        Ok(approval)
+        Ok(Settled { approval, reach })
     }
 
     /// The record of a decision about a question: arguments by their hash, never as they are.

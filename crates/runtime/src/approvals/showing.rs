@@ -4,12 +4,14 @@
 use insula_domain::question::{Argument, Call, Folder, TooLong, show};
 use serde_json::{Map, Value};
 
-/// Shows a call, in the words that `told` makes of its own.
+/// Shows a call, in the words that `told` makes of its own. `process` is the command of the
+/// process that would read it, where one would.
 pub(crate) fn shown(
     arguments: &Value,
-    folder: Folder<'_>,
+    (folder, process): (Folder<'_>, Option<&str>),
     told: impl Fn(String) -> String,
 ) -> Result<String, TooLong> {
+    let process = process.map(|command| told(command.to_owned()));
     let folder_told = match folder {
         Folder::In(folder) => told(folder.to_owned()),
         Folder::Nowhere | Folder::Usual => String::new(),
@@ -28,7 +30,7 @@ pub(crate) fn shown(
         }
         other => vec![("arguments".to_owned(), argument(other))],
     };
-    show(&Call { folder, arguments })
+    show(&Call { folder, process: process.as_deref(), arguments })
 }
 
 /// A value with its fields in the one order that does not depend on who wrote it.
@@ -56,7 +58,8 @@ mod tests {
         let arguments =
             json!({ "to": "ann", "n": { "b": [1], "a": "s3cret" }, "text": "s3cret\nx" });
         let hide = |text: String| text.replace("s3cret", "[secret]");
-        let seen = shown(&arguments, Folder::In("/x/s3cret"), hide).unwrap();
+        let there = (Folder::In("/x/s3cret"), None);
+        let seen = shown(&arguments, there, hide).unwrap();
         assert_eq!(
             seen,
             "in \"/x/[secret]\"\nn = {\"a\":\"[secret]\",\"b\":[1]}\ntext:\n| [secret]\n| x\nto:\n| ann"
@@ -64,7 +67,10 @@ mod tests {
         let other: Value =
             serde_json::from_str(r#"{"text":"s3cret\nx","n":{"a":"s3cret","b":[1]},"to":"ann"}"#)
                 .unwrap();
-        assert_eq!(shown(&other, Folder::In("/x/s3cret"), hide).unwrap(), seen);
-        assert_eq!(shown(&json!([1]), Folder::Nowhere, hide).unwrap(), "arguments = [1]");
+        assert_eq!(shown(&other, there, hide).unwrap(), seen);
+        let nowhere = (Folder::Nowhere, None);
+        assert_eq!(shown(&json!([1]), nowhere, hide).unwrap(), "arguments = [1]");
+        let read = shown(&json!([1]), (Folder::Usual, Some("sh s3cret")), hide).unwrap();
+        assert!(read.contains("\n| sh [secret]\n"), "{read}");
     }
 }

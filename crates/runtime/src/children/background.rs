@@ -1,8 +1,8 @@
 //! A process that outlives the call that started it.
 
-use super::Holder;
 use super::shell::{end_of, note};
 use super::watchdog::Watchdog;
+use super::{Ground, Holder};
 use crate::context::{AgentContext, AuditLog};
 use insula_config::programs::Programs;
 use insula_domain::Boundary;
@@ -35,10 +35,24 @@ impl Rights {
     }
 }
 
+/// A process in the background, as what is written to it is judged and asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Reader {
+    /// As it was started, all of it: by this it is judged what it does with its input.
+    pub(crate) command: String,
+    /// Where it began, if not where programs of its conversation begin anyway. It may have gone
+    /// elsewhere since.
+    pub(crate) ground: Option<Ground>,
+    /// What no other process has, of whatever conversation, agent or time: names of processes
+    /// are counted anew in each conversation.
+    pub(crate) mark: Box<str>,
+}
+
 /// A process that was just started, and nobody watches yet. Dropping it ends it.
 pub(super) struct Running {
     pub(super) child: Child,
     pub(super) command: String,
+    pub(super) ground: Option<Ground>,
     /// Whose share of the agent's places it takes.
     pub(super) holder: Holder,
     pub(super) rights: Rights,
@@ -53,8 +67,7 @@ pub(super) struct Running {
 
 /// A process in the background.
 pub(super) struct Background {
-    /// As it was started, all of it: by this it is judged what it does with its input.
-    pub(super) command: String,
+    pub(super) reader: Reader,
     pub(super) holder: Holder,
     pub(super) rights: Rights,
     printed: Capture,
@@ -66,9 +79,10 @@ pub(super) struct Background {
 }
 
 impl Running {
-    /// Watches it until it ends.
-    pub(super) fn watch(self, world: &World) -> Background {
-        let Self { mut child, command, holder, rights, limits, proxy, watchdog, audit } = self;
+    /// Watches it until it ends. Nothing else has its mark.
+    pub(super) fn watch(self, world: &World, mark: Box<str>) -> Background {
+        let Self { mut child, command, ground, holder, rights, limits, proxy, watchdog, audit } =
+            self;
         let clock = world.clock.clone();
         let started = clock.elapsed();
         let printed = Capture::new(limits.output_bytes);
@@ -104,7 +118,8 @@ impl Running {
             tell.send_replace(Some((end, watching.elapsed())));
         });
         let input = Mutex::new(input);
-        Background { command, holder, rights, printed, clock, started, end, stop, input }
+        let reader = Reader { command, ground, mark };
+        Background { reader, holder, rights, printed, clock, started, end, stop, input }
     }
 }
 
@@ -127,9 +142,11 @@ impl Background {
     pub(super) fn brief(&self, id: &str) -> Process {
         let end = self.end.borrow().clone();
         let until = end.as_ref().map_or_else(|| self.clock.elapsed(), |(_, at)| *at);
+        // On one line, as a list has it.
+        let command = self.reader.command.chars().take(COMMAND_CHARS_MAX);
         Process {
             id: id.to_owned(),
-            command: self.command.chars().take(COMMAND_CHARS_MAX).collect(),
+            command: command.map(|it| if matches!(it, '\n' | '\r') { ' ' } else { it }).collect(),
             end: end.map(|(end, _)| end),
             seconds: until.saturating_sub(self.started).as_secs(),
             printed: Printed::default(),

@@ -18,7 +18,7 @@ mod start;
 mod watchdog;
 pub(crate) mod way_out;
 
-pub(crate) use background::Rights;
+pub(crate) use background::{Reader, Rights};
 pub use granted::void_here;
 pub(crate) use ground::{Ground, real};
 pub use here::refused_here;
@@ -239,7 +239,8 @@ impl Children {
         let session = sessions.entry(key.clone()).or_default();
         session.started += 1;
         let number = session.started;
-        session.processes.insert(number, Arc::new(process.watch(&self.world)));
+        let mark = self.mark(key, number);
+        session.processes.insert(number, Arc::new(process.watch(&self.world, mark)));
         let ended: Vec<u64> = session
             .processes
             .iter()
@@ -252,14 +253,23 @@ impl Children {
         Ok(format!("p{number}"))
     }
 
+    /// What a process is known by. The seed is new at each start of the daemon, and a number of
+    /// a conversation comes again only later.
+    fn mark(&self, (agent, session): &(AgentId, SessionId), number: u64) -> Box<str> {
+        let at = self.world.clock.elapsed().as_nanos().to_string();
+        let (session, number) = (session.to_string(), number.to_string());
+        let purpose = ["process", agent.as_str(), &session, &number, &at];
+        self.world.random.stream(&purpose).id().into()
+    }
+
     fn process(&self, key: &(AgentId, SessionId), id: &str) -> Option<Arc<Background>> {
         let number: u64 = id.strip_prefix('p')?.parse().ok()?;
         self.sessions().get(key)?.processes.get(&number).cloned()
     }
 
-    /// The command line of a process that a conversation has in the background.
-    pub(crate) fn command(&self, agent: &AgentId, session: SessionId, id: &str) -> Option<String> {
-        Some(self.process(&(agent.clone(), session), id)?.command.clone())
+    /// A process that a conversation has in the background, as its input is judged.
+    pub(crate) fn reader(&self, key: &(AgentId, SessionId), id: &str) -> Option<Reader> {
+        Some(self.process(key, id)?.reader.clone())
     }
 
     fn processes(&self, key: &(AgentId, SessionId)) -> Vec<(String, Arc<Background>)> {

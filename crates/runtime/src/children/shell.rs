@@ -5,7 +5,9 @@ use super::hint::hints;
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::start::{Principal, spawn};
 use super::watchdog::{Over, Watchdog};
-use super::{Chat, Ground, Holder, PER_AGENT_MAX, PER_CHAT_MAX, PER_PRINCIPAL_MAX, TooMany};
+use super::{
+    Chat, Ground, Holder, PER_AGENT_MAX, PER_CHAT_MAX, PER_PRINCIPAL_MAX, Reader, TooMany,
+};
 use crate::context::{AgentContext, AuditLog};
 use crate::house::House;
 use async_trait::async_trait;
@@ -55,6 +57,8 @@ pub(crate) struct SessionShell<'c> {
     variables: BTreeSet<Box<str>>,
     /// Where programs begin, if not where they begin anyway.
     ground: Option<Ground>,
+    /// The process that what is written was judged for.
+    reader: Option<Reader>,
 }
 
 impl<'c> SessionShell<'c> {
@@ -68,8 +72,8 @@ impl<'c> SessionShell<'c> {
         files: &'c Files,
     ) -> Self {
         let key = (agent.id.clone(), session);
-        let (variables, ground) = (BTreeSet::new(), None);
-        Self { house, agent, principal, files, key, chat, variables, ground }
+        let (variables, ground, reader) = (BTreeSet::new(), None, None);
+        Self { house, agent, principal, files, key, chat, variables, ground, reader }
     }
 
     /// Gives programs these secrets of the agent's as variables, those that are set.
@@ -81,6 +85,12 @@ impl<'c> SessionShell<'c> {
     /// Has programs begin in the folder that their call was judged for, and in no other.
     pub(crate) fn at(mut self, ground: Option<Ground>) -> Self {
         self.ground = ground;
+        self
+    }
+
+    /// Has what is written read by the process that it was judged for, and by no other.
+    pub(crate) fn read_by(mut self, reader: Option<Reader>) -> Self {
+        self.reader = reader;
         self
     }
 
@@ -208,10 +218,13 @@ impl Shell for SessionShell<'_> {
         let limits = spec.limits;
         let watchdog = self.watchdog(&spec).await;
         let (child, proxy) = self.spawn(spec).await?;
-        let command = words_of(job.code).replace(['\n', '\r'], " ");
+        // With its lines: joined they would be another command, and judged as that.
+        let command = words_of(job.code).to_owned();
+        let ground = self.ground.clone();
         let audit = (self.agent.audit.clone(), self.principal.to_owned(), self.key.1);
         let rights = Rights::of(self.agent);
-        let running = Running { child, command, holder, rights, limits, proxy, watchdog, audit };
+        let running =
+            Running { child, command, ground, holder, rights, limits, proxy, watchdog, audit };
         let id = children.keep(&self.key, running).map_err(full)?;
         // The agent may have been paused or changed while it started.
         children.keep_only(&self.house.snapshot());
@@ -247,6 +260,10 @@ impl Shell for SessionShell<'_> {
         let failed = |what: &str| ToolError::Hand(HandError(format!("process `{id}` {what}")));
         let process = self.house.children.process(&self.key, id);
         let process = process.ok_or_else(|| failed("is not there"))?;
+        let is_judged = self.reader.as_ref().is_some_and(|it| it.mark == process.reader.mark);
+        if !data.is_empty() && !is_judged {
+            return Err(failed("is another one by now"));
+        }
         let mut input = process.input.lock().await;
         if after == Input::Closed {
             *input = None;

@@ -2,7 +2,7 @@
 
 use super::ask::Asked;
 use super::run::{Broken, Turn};
-use crate::approvals::{Answered, Question, showing, smart};
+use crate::approvals::{Answered, Question, Reach, showing, smart};
 use crate::budget::BudgetError;
 use crate::children::Ground;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
@@ -35,18 +35,23 @@ impl Turn<'_> {
         let deny =
             |why| Denial::Unapproved { name: name.to_owned(), finding: finding.clone(), why };
         // The same words do something else in another folder.
-        let runs =
-            matches!(admitted.tool.risk(&admitted.arguments), Risk::Command(_) | Risk::Code { .. });
-        let ground = admitted.ground.as_ref().filter(|_| runs);
-        let folder = match (ground, runs) {
-            (_, false) => Folder::Nowhere,
-            (None, true) => Folder::Usual,
-            (Some(ground), true) => Folder::In(ground.path()),
+        let begins = |ground: &Option<Ground>| ground.as_ref().map(Ground::identity);
+        let reader = admitted.reader.as_ref();
+        let (folder, place, widest) = match (admitted.tool.risk(&admitted.arguments), reader) {
+            (Risk::Command(_) | Risk::Code { .. }, _) => {
+                (folder_of(&admitted.ground), begins(&admitted.ground), Reach::Always)
+            }
+            // Nobody sees where it has gone since it began, so a yes is for what is written now.
+            (Risk::Input { .. }, Some(reader)) => {
+                (folder_of(&reader.ground), Some(reader.mark.to_string()), Reach::Once)
+            }
+            (Risk::Input { .. }, None) => (Folder::Nowhere, None, Reach::Once),
+            (Risk::None | Risk::ChangeSelf(_), _) => (Folder::Nowhere, None, Reach::Always),
         };
         let (cx, redaction) = (self.cx, self.redaction());
-        let shown = showing::shown(&admitted.arguments, folder, |text| redaction.told(text));
+        let there = (folder, reader.map(|it| it.command.as_str()));
+        let shown = showing::shown(&admitted.arguments, there, |text| redaction.told(text));
         let what = shown.as_deref().unwrap_or_default();
-        let place = ground.map(Ground::identity);
         let question = Question {
             agent: &cx.agent,
             session: cx.session,
@@ -55,6 +60,7 @@ impl Turn<'_> {
             tool: name,
             arguments: &admitted.arguments,
             place: place.as_deref(),
+            widest,
             rule: finding.rule.as_str(),
             what,
             principal: &cx.principal,
@@ -155,4 +161,9 @@ impl Turn<'_> {
         self.commit(vec![audit]).await?;
         Ok(why)
     }
+}
+
+/// Where something begins, as people are shown it.
+fn folder_of(ground: &Option<Ground>) -> Folder<'_> {
+    ground.as_ref().map_or(Folder::Usual, |ground| Folder::In(ground.path()))
 }

@@ -17,7 +17,7 @@ use crate::turn::untrusted;
 use crate::web::SessionWeb;
 use insula_domain::tool::ToolSpec;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
-use insula_tools::{Course, Hands, Output, Piece, Recall, ToolError};
+use insula_tools::{Course, Hands, Output, Piece, Recall, Risk, ToolError};
 use std::sync::Arc;
 
 /// How often one refused call may come again before the turn is told to stop trying.
@@ -123,11 +123,15 @@ impl Turn<'_> {
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
         };
         let children = &self.shop.house.children;
-        let running = |process: &str| children.command(&cx.agent.id, cx.session, process);
         let home = self.shop.house.home.real_root();
         let key = (cx.agent.id.clone(), cx.session);
         let ground = children.ground(&key, &examined.arguments, &cx.files).await;
-        let beside = Beside { running: &running, ground: ground.as_ref(), home: &home };
+        let reader = match examined.tool.risk(&examined.arguments) {
+            Risk::Input { process, .. } => children.reader(&key, &process),
+            _ => None,
+        };
+        let (ground, reader) = (ground.as_ref(), reader.as_ref());
+        let beside = Beside { reader, ground, home: &home };
         let mut admitted = match self.judge_now(examined, &beside, &around) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
@@ -162,7 +166,8 @@ impl Turn<'_> {
         let house = &self.shop.house;
         let shell = SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
             .with_variables(self.variables_in_use(history))
-            .at(admitted.ground.clone());
+            .at(admitted.ground.clone())
+            .read_by(admitted.reader.clone());
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.house, cx.occasion());
         let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };

@@ -6,7 +6,7 @@
 //! refusal tells the model what was refused, by which rule, whether anybody could allow it,
 //! and what it can do instead.
 
-use crate::children::{Ground, real};
+use crate::children::{Ground, Reader, real};
 use crate::context::AgentContext;
 use crate::turn::facts::{Among, CallFacts, InTurn, Nowhere, Surroundings};
 use insula_domain::argument::Refused;
@@ -33,6 +33,8 @@ pub struct Admitted {
     pub concern: Option<Finding>,
     /// The folder a program of it would begin in, where that is not where they begin anyway.
     pub(super) ground: Option<Ground>,
+    /// The process that reads it, where it is written to one.
+    pub(super) reader: Option<Reader>,
 }
 
 /// Why a call does not happen.
@@ -238,17 +240,13 @@ pub type Tools = &'static [&'static dyn Tool];
 /// takes nobody's answer: without hooks, and outside of any turn.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
     let examined = examine(insula_tools::BUILT_IN, agent, name, arguments, &Nowhere)?;
-    judge(
-        agent,
-        examined,
-        &Beside { running: &|_| None, ground: None, home: &agent.workspace.path },
-    )
+    judge(agent, examined, &Beside { reader: None, ground: None, home: &agent.workspace.path })
 }
 
 /// What a call is judged beside.
 pub(super) struct Beside<'b> {
-    /// The command line of a process of this conversation, by the process's name.
-    pub(super) running: &'b (dyn Fn(&str) -> Option<String> + Sync),
+    /// The process of this conversation that would read it.
+    pub(super) reader: Option<&'b Reader>,
     /// The folder a program of it would begin in, where that is not where they begin anyway.
     pub(super) ground: Option<&'b Ground>,
     /// The daemon's home, by its real path.
@@ -332,7 +330,7 @@ pub(super) fn judge(
     }
     let folder = beside.ground.map(Ground::path);
     let foreign = folder.filter(|folder| !is_own(agent, beside.home, folder));
-    let concern = match assess(&tool.risk(&arguments), foreign, beside.running) {
+    let concern = match assess(&tool.risk(&arguments), foreign, beside.reader) {
         Assessment::Harmless => None,
         Assessment::Never(finding) => {
             return Err(Denial::Never { name: tool.name().to_owned(), finding });
@@ -346,7 +344,8 @@ pub(super) fn judge(
         }
         Assessment::NeedsApproval(finding) => Some(finding),
     };
-    Ok(Admitted { tool, arguments, concern, ground: beside.ground.cloned() })
+    let (ground, reader) = (beside.ground.cloned(), beside.reader.cloned());
+    Ok(Admitted { tool, arguments, concern, ground, reader })
 }
 
 /// Whether a folder is one of those that the agent was given: a name in it is no file of the
@@ -364,18 +363,15 @@ fn is_own(agent: &AgentContext, home: &Path, folder: &str) -> bool {
     !goes_up && (own.holds(home, folder) || is_in(&own.path) || shared.any(is_in))
 }
 
-fn assess(
-    risk: &Risk<'_>,
-    folder: Option<&str>,
-    running: &(dyn Fn(&str) -> Option<String> + Sync),
-) -> Assessment {
+fn assess(risk: &Risk<'_>, folder: Option<&str>, reader: Option<&Reader>) -> Assessment {
     match risk {
         Risk::None => Assessment::Harmless,
         Risk::Command(line) => classify_in(line, folder),
-        // Where nothing of that name runs it can't be known what would read it.
-        Risk::Input { process, text } => match running(process) {
-            Some(command) if !runs_its_input(&command) => Assessment::Harmless,
-            command => classify_input(command.as_deref().unwrap_or_default(), text),
+        Risk::Input { text, .. } => match reader {
+            // Nothing of that name is there, and what was judged for nobody is read by nobody.
+            None => Assessment::Harmless,
+            Some(Reader { command, .. }) if !runs_its_input(command) => Assessment::Harmless,
+            Some(Reader { command, .. }) => classify_input(command, text),
         },
         Risk::Code { language, text } => classify_code(language, text),
         Risk::ChangeSelf(what) => Assessment::NeedsApproval(Finding {

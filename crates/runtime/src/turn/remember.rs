@@ -2,7 +2,7 @@
 //! tools get; and whether a write that every conversation could read is allowed.
 
 use super::run::{Broken, Turn, TurnContext};
-use crate::approvals::{Question, showing};
+use crate::approvals::{Question, Reach, showing};
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::memory::{Act, Resolved};
@@ -158,7 +158,7 @@ impl Turn<'_> {
         }
         let redaction = self.redaction();
         let told = |text| redaction.told(text);
-        let shown = showing::shown(&admitted.arguments, Folder::Nowhere, told);
+        let shown = showing::shown(&admitted.arguments, (Folder::Nowhere, None), told);
         let what = shown.as_deref().unwrap_or_default();
         let question = Question {
             agent: &cx.agent,
@@ -168,6 +168,7 @@ impl Turn<'_> {
             tool: name,
             arguments: &admitted.arguments,
             place: None,
+            widest: Reach::Always,
             rule: GLOBAL_WRITE,
             what,
             principal: &cx.principal,

@@ -285,6 +285,10 @@ async fn something_is_put_in_once_by_its_name(opener: &dyn Opener) {
     let found = a.delivery_named("question").await.unwrap().unwrap();
     assert_eq!((found.id, found.content), (id, Content::Text("may I?".to_owned())));
     assert_eq!(a.delivery_named("another").await.unwrap(), None);
+    for (begin, count) in [("quest", 1), ("question", 1), ("question:", 0), ("r", 0)] {
+        assert_eq!(a.deliveries_named(begin).await.unwrap().len(), count, "{begin}");
+    }
+    assert!(b.deliveries_named("quest").await.unwrap().is_empty());
     let pressed = a.button("x1").await.unwrap().unwrap();
     assert_eq!((pressed.delivery, pressed.button), (id, button("x1")));
     assert_eq!(a.button("x2").await.unwrap(), None);

@@ -111,15 +111,112 @@ async fn c11_who_is_no_admin_approves_by_no_way() {
         assert!(answers(&house).iter().any(|it| it == told), "{text}: {:?}", answers(&house));
     }
     assert_eq!(waiting(&house).await, id, "it still waits");
-    // From another chat an admin's bare yes is no answer to it, and by name it is.
+    // From another chat an admin's bare yes is no answer to it, and by name it is once it was
+    // shown there.
     let admin = dm("9");
     let before = house.posted().len();
     house.say(&admin, "yes").await;
     assert_eq!(house.posts(before + 1).await[before].2, "heard: yes");
+    shown_first(&house, &admin, &format!("/approve {id}")).await;
+    assert!(still_waits(&house, &id).await);
     house.say(&admin, &format!("/approve {id}")).await;
-    let posts = house.posts(before + 3).await;
-    let all = format!("{posts:?}");
-    assert!(all.contains("allowed, once: terminal") && all.contains("ran"), "{all}");
+    until_posted(&house, "9", "allowed, once: terminal").await;
+    until_posted(&house, "-100", "ran").await;
+}
+
+/// Waits until something was posted to a chat that has these words.
+async fn until_posted(house: &Fixture, chat: &str, words: &str) {
+    let mut count = 0;
+    loop {
+        let posts = house.posts(count).await;
+        if posts.iter().any(|post| post.1 == chat && post.2.contains(words)) {
+            return;
+        }
+        count = posts.len() + 1;
+    }
+}
+
+/// Says something that allows what was not shown there: it is shown, and nothing is decided.
+async fn shown_first(house: &Fixture, from: &From, text: &str) {
+    let before = house.posted().len();
+    house.say(from, text).await;
+    let posts = house.posts(before + 2).await.split_off(before);
+    assert!(posts.iter().all(|post| post.1 == from.address.chat.as_str()), "{posts:?}");
+    assert!(posts[0].2.contains("| rm -r build"), "{posts:?}");
+    assert!(posts[1].2.starts_with("nothing was decided yet"), "{posts:?}");
+}
+
+#[tokio::test]
+async fn what_was_not_shown_to_an_admin_is_shown_before_their_yes_counts() {
+    for always in ["", " always"] {
+        let house = with(CONFIG, &[&Shell], script).await;
+        house.say(&dm("1"), "rm it").await;
+        let id = waiting(&house).await;
+        asked(&house, &id).await;
+        let (admin, agent) = (dm("9"), house.agent("a"));
+        assert_eq!(house.ask(&admin, "/approve").await, "nothing waits for approval here");
+        shown_first(&house, &admin, &format!("/approve {id}{always}")).await;
+        assert!(still_waits(&house, &id).await);
+        assert!(agent.store.grants().await.unwrap().is_empty());
+        let buttons = house.platforms.buttons.lock().unwrap().clone();
+        // Four under the question where it was asked, and four of its own here.
+        assert_eq!(buttons.len(), 8, "{buttons:?}");
+        assert_eq!(house.press(&dm("1"), &buttons[4].1).await, NOT_ADMIN);
+        assert!(still_waits(&house, &id).await);
+        let told = house.press(&admin, &buttons[4].1).await;
+        assert_eq!(told, "allowed, once: terminal");
+        until_posted(&house, "1", "ran").await;
+    }
+}
+
+const NOT_ADMIN: &str = "only an admin of agent `a` may answer";
+
+#[tokio::test]
+async fn words_answer_what_was_shown_here_and_a_no_needs_no_look() {
+    let house = with(CONFIG, &[&Shell], script).await;
+    let admin = dm("9");
+    house.say(&dm("1"), "rm it").await;
+    let id = waiting(&house).await;
+    asked(&house, &id).await;
+    shown_first(&house, &admin, &format!("/approve {id}")).await;
+    house.say(&admin, &format!("ok {id}")).await;
+    until_posted(&house, "9", "allowed, once: terminal").await;
+    until_posted(&house, "1", "ran").await;
+    house.say(&dm("2"), "rm it").await;
+    let id = waiting(&house).await;
+    house.say(&admin, &format!("/deny {id}")).await;
+    until_posted(&house, "9", "refused: terminal").await;
+    assert!(!still_waits(&house, &id).await);
+}
+
+#[tokio::test]
+async fn what_is_asked_in_a_direct_chat_is_shown_in_no_group_and_allowed_from_none() {
+    let house = with(CONFIG, &[&Shell], script).await;
+    house.say(&dm("1"), "rm it").await;
+    let id = waiting(&house).await;
+    asked(&house, &id).await;
+    let told = house.ask_in_group(&group("-100", "9"), &format!("/approve {id} always")).await;
+    assert!(told.starts_with("nothing was decided: it was asked elsewhere"), "{told}");
+    assert!(still_waits(&house, &id).await);
+    let told = house.ask_in_group(&group("-100", "1"), &format!("/approve {id}")).await;
+    assert_eq!(told, "only an admin may use /approve");
+    let in_group = house.posted().into_iter().filter(|post| post.1 == "-100");
+    assert!(in_group.into_iter().all(|post| !post.2.contains("rm -r")), "it is shown there");
+}
+
+#[tokio::test]
+async fn an_admin_of_one_agent_is_shown_nothing_that_another_asks() {
+    let config = "agents:\n  a: {default: true, tools: [terminal], access: {allow: ['telegram:*'], admins: ['telegram:8']}, approvals: {timeout: 1h}}\n  b: {tools: [terminal], access: {allow: ['telegram:*'], admins: ['telegram:9']}}\nbindings:\n  - {agent: b, telegram: {chat: '9'}}\n";
+    let house = with(config, &[&Shell], script).await;
+    house.say(&dm("1"), "rm it").await;
+    let id = waiting(&house).await;
+    asked(&house, &id).await;
+    let told = house.ask(&dm("9"), &format!("/approve {id}")).await;
+    assert_eq!(told, house.ask(&dm("9"), "/approve 0123456789ab").await);
+    assert_eq!(told, "nothing waits for approval here");
+    assert!(still_waits(&house, &id).await);
+    let told: Vec<_> = house.posted().into_iter().filter(|post| post.1 == "9").collect();
+    assert!(told.iter().all(|post| !post.2.contains("rm -r")), "{told:?}");
 }
 
 #[tokio::test]

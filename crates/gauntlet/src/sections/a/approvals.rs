@@ -18,6 +18,7 @@ pub const ATTEMPTS: &[Attempt] = &[
         variant: "for a session, then a session of that name elsewhere",
         run: session,
     },
+    Attempt { row: "A8", variant: "always for one shell, then another of its name", run: input },
     Attempt { row: "A8", variant: "a's approver answers b's question", run: foreign_answer },
     Attempt { row: "A8", variant: "a grant of a's revoked by b, and seen by b", run: grants },
     Attempt {
@@ -110,6 +111,40 @@ fn session(ground: &Ground) -> Outcome {
     prepared(ground, "a", folder)?;
     let turn = asked(ground, "a", "another-name", folder, &json!({ "decision": "deny" }))?;
     hold!(is_there(ground, "a", folder), "a's other session was not asked: {}", turn.told());
+    Ok(Verdict::Held)
+}
+
+fn input(ground: &Ground) -> Outcome {
+    let folders = [("feeds", "scratch"), ("feeds-too", "precious")];
+    for (session, folder) in folders {
+        prepared(ground, "a", folder)?;
+        let shell = json!({ "command": "bash", "background": true, "workdir": folder });
+        let said = ground.call("a", session, "terminal", shell)?;
+        control!(said.contains("p1"), "no shell was started: {said}");
+    }
+    let remove = json!({ "action": "submit", "session_id": "p1", "data": "rm -rf ./*" });
+    let written = |session: &str, body: Value| {
+        let run = || ground.call("a", session, "process", remove.clone());
+        let (said, asked) = machine::both(run, || {
+            let id = until_waiting(ground, "a")?;
+            let all = ground.admin("GET", "/api/agents/a/approvals", &Value::Null)?.json();
+            let what = all[0]["what"].as_str().unwrap_or_default().to_owned();
+            anyhow::Ok((what, answer(ground, "a", &id, &body)?))
+        })?;
+        anyhow::Ok((said?, asked?))
+    };
+    let yes = json!({ "decision": "approve", "scope": "always" });
+    let (_, (what, told)) = written("feeds", yes)?;
+    hold!(what.contains("/scratch\"") && what.contains("| bash"), "it is not shown: {what}");
+    hold!(told.json()["scope"] == "once", "it is allowed for longer: {told:?}");
+    machine::eventually("it is done", || {
+        Ok((!ground.has("agents/a/workspace/scratch/file")).then_some(()))
+    })?;
+    for session in ["feeds", "feeds-too"] {
+        let (said, (_, told)) = written(session, json!({ "decision": "deny" }))?;
+        hold!(told.status == 200, "nobody was asked: {said}");
+    }
+    hold!(ground.has("agents/a/workspace/precious/file"), "another shell was fed");
     Ok(Verdict::Held)
 }
 

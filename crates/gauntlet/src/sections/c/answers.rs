@@ -1,8 +1,8 @@
 //! C15: what is no answer to a question is not taken for one. C16: whoever answers has seen all
 //! that they allow. C17: words of others are not the sender's.
 
-use super::approvals::{CHAT, Waiting, asks, list, still_waits};
-use super::scene::{ann, chats, root, settled};
+use super::approvals::{CHAT, Waiting, asks, asks_at, list, still_waits};
+use super::scene::{ADA, ann, chats, root, settled};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
 use crate::machine;
@@ -151,6 +151,30 @@ fn what_is_not_seen(ground: &Ground) -> Outcome {
     Ok(Verdict::Held)
 }
 
+/// A question is shown to Ann, and an admin who heard its id from her allows it.
+fn what_somebody_else_was_shown(ground: &Ground) -> Outcome {
+    for (name, more) in [("unseen-once", ""), ("unseen-always", " always")] {
+        let waiting = asks_at(ground, Where::Dm(ADA), name)?;
+        let (telegram, before) = (ground.telegram()?, ground.telegram()?.sent().len());
+        // Among others, whom it is not for, and in a chat of their own.
+        let words = format!("/approve {}{more}", waiting.id);
+        ground.say(Where::Chat(CHAT), &root(), &words)?;
+        ground.say(Where::Dm(ADA), &root(), &words)?;
+        let shown = machine::eventually("an admin is shown it", || {
+            let sent = telegram.sent();
+            let mut fresh = sent.into_iter().skip(before);
+            Ok(fresh.find(|it| it.chat != CHAT && !it.buttons.is_empty()))
+        })?;
+        hold!(shown.text.contains(&format!("rm -r {name}")), "less is shown: {}", shown.text);
+        let verdict = still_waits(ground, &waiting)?;
+        hold!(verdict == Verdict::Held, "{verdict:?}");
+        let mut sent = telegram.sent().into_iter().skip(before);
+        let leak = sent.find(|it| it.chat == CHAT && it.text.contains("rm -r"));
+        hold!(leak.is_none(), "a group is shown what was asked in a direct chat: {leak:?}");
+    }
+    Ok(Verdict::Held)
+}
+
 /// What stands in a file that only somebody who names it may have.
 const CONTENT: &str = "what only who names it may read";
 
@@ -239,6 +263,11 @@ pub const ATTEMPTS: &[Attempt] = &[
         run: the_folder_of_a_long_command,
     },
     Attempt { row: "C16", variant: "what can't be seen", run: what_is_not_seen },
+    Attempt {
+        row: "C16",
+        variant: "/approve where it was not shown",
+        run: what_somebody_else_was_shown,
+    },
     Attempt { row: "C17", variant: "forwards, links, names and cards", run: words_of_others },
     Attempt { row: "C17", variant: "what a message replies to", run: words_of_others_in_a_reply },
 ];

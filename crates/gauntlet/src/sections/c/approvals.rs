@@ -28,13 +28,18 @@ pub(super) fn list(ground: &Ground) -> Result<Vec<String>> {
 
 /// Ann asks for something that needs an admin.
 pub(super) fn asks(ground: &Ground, name: &str) -> Result<Waiting> {
+    asks_at(ground, Where::Chat(CHAT), name)
+}
+
+/// The same, there.
+pub(super) fn asks_at(ground: &Ground, place: Where<'_>, name: &str) -> Result<Waiting> {
     let path = ground.path(&format!("agents/a/workspace/{name}/file"))?;
     machine::write(&path, b"kept")?;
     let script = obey::one("terminal", json!({ "command": format!("rm -r {name}") }));
     let tag = ground.puppets.learn(script);
     let telegram = ground.telegram()?;
     let before = telegram.sent().len();
-    telegram.say(Where::Chat(CHAT), &Draft::new(&ann(), &format!("tidy up {tag}")));
+    telegram.say(place, &Draft::new(&ann(), &format!("tidy up {tag}")));
     let id = machine::eventually("a call waits", || Ok(list(ground)?.pop()))?;
     let asked = ground.wait(
         "it is asked",

@@ -21,6 +21,11 @@ impl OutboxBackend for SqliteAgent {
         self.read(move |sql| read::named(sql, &name)).await
     }
 
+    async fn deliveries_named(&self, begin: &str) -> Result<Vec<Delivery>> {
+        let begin = begin.to_owned();
+        self.read(move |sql| read::named_like(sql, &begin)).await
+    }
+
     async fn delivery_heads(&self, after: Option<Lane>, limit: usize) -> Result<Vec<Delivery>> {
         self.read(move |sql| read::heads(sql, after, limit)).await
     }

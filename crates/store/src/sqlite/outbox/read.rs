@@ -45,6 +45,18 @@ pub(crate) fn named(sql: &Connection, name: &str) -> rusqlite::Result<Option<Del
     found.map(|found| with_parts(sql, found)).transpose()
 }
 
+pub(crate) fn named_like(sql: &Connection, begin: &str) -> rusqlite::Result<Vec<Delivery>> {
+    // Every name that begins so comes before this one.
+    let end = format!("{begin}{}", char::MAX);
+    let found = sql
+        .prepare_cached(&format!(
+            "SELECT {COLUMNS} FROM delivery WHERE name >= ?1 AND name < ?2 ORDER BY id LIMIT ?3"
+        ))?
+        .query_map((begin, end, capped(DELIVERIES_MAX)), delivery)?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    found.into_iter().map(|found| with_parts(sql, found)).collect()
+}
+
 pub(crate) fn head(sql: &Connection, lane: &Lane) -> rusqlite::Result<Option<Delivery>> {
     let found = sql
         .prepare_cached(&format!(
