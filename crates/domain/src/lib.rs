@@ -26,6 +26,7 @@ pub mod host;
 pub mod id;
 pub mod label;
 mod lookup;
+pub mod marks;
 pub mod network;
 pub mod percent;
 pub mod platform;

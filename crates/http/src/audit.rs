@@ -102,7 +102,7 @@ pub async fn daemon(
     let limit = page.limit.unwrap_or(PAGE);
     // Only the admin gets here.
     Ok(views(
-        &Numbers::Plain,
+        &Numbers::Plain(None),
         match page.after {
             Some(after) => store.audit_after(Seq(after), limit).await?,
             None => store.audit_tail(limit).await?,

@@ -38,6 +38,9 @@ pub struct DeliveryView {
     session: Option<Number>,
     #[schema(value_type = Option<Object>)]
     turn: Option<Number>,
+    /// What the turn is called in chats, for who sees its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_name: Option<String>,
     /// How many messages of it the platform took.
     parts_sent: usize,
     /// How often it was tried in vain.
@@ -62,6 +65,7 @@ impl DeliveryView {
             topic: delivery.to.topic.map(Into::into),
             session: delivery.session.map(|session| numbers.session(session)),
             turn: delivery.turn.map(|turn| numbers.turn(turn)),
+            turn_name: delivery.turn.and_then(|turn| numbers.turn_name(turn)),
             parts_sent: delivery.sent.len(),
             // What is in doubt was tried, and did not say whether that was in vain.
             attempts: delivery.attempts.max(delivery.doubts),

@@ -11,7 +11,9 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use insula_runtime::AgentContext;
 use insula_runtime::turn::desk::text_of;
-use insula_store::{Message, MessageSeq, Part, Session, SessionRef, SessionState};
+use insula_store::{
+    Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -65,6 +67,9 @@ pub struct MessageView {
     seq: u64,
     #[schema(value_type = Option<Object>)]
     turn: Option<Number>,
+    /// What the turn is called in chats, for who sees its number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn_name: Option<String>,
     role: &'static str,
     at: String,
     principal: String,
@@ -79,7 +84,22 @@ pub struct MessageView {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Transcript {
     session: SessionView,
+    /// The turn by whose name the session was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turn: Option<TurnView>,
     messages: Vec<MessageView>,
+}
+
+/// A turn that somebody told the operator of.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TurnView {
+    name: String,
+    #[schema(value_type = Object)]
+    number: Number,
+    status: &'static str,
+    /// What went wrong.
+    error: Option<String>,
+    accepted: String,
 }
 
 /// A message that was found.
@@ -127,6 +147,7 @@ impl MessageView {
         Self {
             seq: message.seq.0,
             turn: message.turn.map(|turn| numbers.turn(turn)),
+            turn_name: message.turn.and_then(|turn| numbers.turn_name(turn)),
             role: message.role.as_str(),
             at: message.at.to_string(),
             principal: message.principal.to_string(),
@@ -205,9 +226,18 @@ pub(crate) async fn transcript(
     limit: usize,
 ) -> Result<Transcript, ApiError> {
     let numbers = Numbers::of(caller, &agent.store);
-    let found = find(&numbers, agent, session).await?;
+    let named = match numbers.named_turn(session) {
+        Some(turn) => agent.store.turn(turn).await?,
+        None => None,
+    };
+    let found = match &named {
+        Some(turn) => there(agent, turn.session, session).await?,
+        None => find(&numbers, agent, session).await?,
+    };
     let before = before.and_then(|before| u64::try_from(before).ok());
-    let before = before.map_or(MessageSeq::END, MessageSeq);
+    // Of a turn that is asked for, its own message is the first.
+    let first = named.as_ref().map(|turn| turn.message.0.saturating_add(limit as u64));
+    let before = before.or(first).map_or(MessageSeq::END, MessageSeq);
     let messages = agent.store.messages_before(found.id, before, limit).await?;
     let secrets = surface.house.secrets.known();
     let messages = messages.iter().map(|message| {
@@ -215,15 +245,32 @@ pub(crate) async fn transcript(
         MessageView { text: secrets.told(&agent.id, view.text), ..view }
     });
     let messages = messages.collect();
-    Ok(Transcript { session: SessionView::of(&numbers, found), messages })
+    let turn = named.map(|turn| TurnView {
+        name: session.to_owned(),
+        number: numbers.turn(turn.id),
+        status: match turn.status {
+            TurnStatus::Accepted => "running",
+            TurnStatus::Replied => "replied",
+            TurnStatus::Failed => "failed",
+            TurnStatus::Stopped => "stopped",
+        },
+        error: turn.error.map(|error| secrets.told(&agent.id, error)),
+        accepted: turn.accepted_at.to_string(),
+    });
+    Ok(Transcript { session: SessionView::of(&numbers, found), turn, messages })
 }
 
 async fn find(numbers: &Numbers, agent: &AgentContext, session: &str) -> Result<Session, ApiError> {
     let missing = || no_session(&session.escape_debug());
     let id = numbers.read_session(session).ok_or_else(missing)?;
+    there(agent, id, session).await
+}
+
+/// A session that was not forgotten, by the name it was asked for.
+async fn there(agent: &AgentContext, id: SessionId, asked: &str) -> Result<Session, ApiError> {
     let found = agent.store.session(SessionRef::Id(id)).await?;
     let found = found.filter(|session| session.state != SessionState::Forgotten);
-    found.ok_or_else(missing)
+    found.ok_or_else(|| no_session(&asked.escape_debug()))
 }
 
 /// Messages with these words, the best first.

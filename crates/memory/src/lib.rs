@@ -23,6 +23,7 @@ mod view;
 
 pub use admin::{Exported, Share};
 pub use audience::audience;
+pub use block::is_marked;
 pub use encode::{folder_of, scope_of};
 pub use entries::{Change, Limits, Operation};
 pub use erase::{Erased, Remains};

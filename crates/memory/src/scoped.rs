@@ -240,6 +240,14 @@ impl Scoped {
 
     /// What a session is shown when it begins.
     pub async fn block(&self) -> Result<Shown, MemoryError> {
+        self.block_through(&str::to_owned).await
+    }
+
+    /// The same, with each entry as `clear` makes it: without secrets.
+    pub async fn block_through(
+        &self,
+        clear: &(dyn Fn(&str) -> String + Sync),
+    ) -> Result<Shown, MemoryError> {
         let looked = self.look_at_all().await?;
         let lists: Vec<_> = self.reads.iter().zip(looked).collect();
         let sections: Vec<Section<'_>> = lists
@@ -254,7 +262,7 @@ impl Scoped {
             })
             .collect();
         let label = audiences(sections.iter().flat_map(|section| section.fragments));
-        let shown = Shown { text: block::text(&sections, self.memory.limits()), label };
+        let shown = Shown { text: block::text(&sections, self.memory.limits(), clear), label };
         Ok(shown)
     }
 

@@ -11,8 +11,8 @@ use crate::turn::Engine;
 use crate::turn::desk::text_of;
 use insula_domain::AgentId;
 use insula_store::{
-    AgentCommand, Content, Delivery, DeliveryId, MessageSeq, OutboxCommand, Part, StoreError,
-    TurnStatus,
+    AgentCommand, Content, Counted, Delivery, DeliveryId, MessageSeq, OutboxCommand, Part,
+    StoreError, TurnStatus,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -144,6 +144,8 @@ impl Engine {
             (Content::TurnEnd, _, Some(turn)) => {
                 let Some(known) = agent.store.turn(turn).await? else { return Ok(None) };
                 let over = known.error.as_deref().and_then(Refusal::in_error);
+                // By its name: a number would tell how many turns other chats had.
+                let turn = agent.store.seals().seal(Counted::Turn, turn.0);
                 Ok(plain(match (known.status, over) {
                     (TurnStatus::Stopped, _) => "Stopped before I had an answer.".to_owned(),
                     (_, Some(over)) => over,

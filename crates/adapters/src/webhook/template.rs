@@ -1,6 +1,8 @@
 //! Templates: text with `{{ path }}` where a value of the payload goes. No loops, no calls, no
-//! second look at what a value says: a payload can't write a template.
+//! second look at what a value says: a payload can't write a template. Nor can it go on with one
+//! on lines of its own: a value has one line, or each of its lines stands behind a bar.
 
+use insula_domain::marks::{barred, on_one_line};
 use insula_domain::{Source, Words};
 use serde_json::Value;
 
@@ -15,7 +17,16 @@ pub struct Template(Vec<Piece>);
 enum Piece {
     Text(Box<str>),
     /// Names of fields and numbers of items, outermost first; none for the whole payload.
-    Value(Vec<Box<str>>),
+    Value(Vec<Box<str>>, Form),
+}
+
+/// How a value is put in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// On one line.
+    Line,
+    /// On lines of its own, each behind a bar.
+    Lines,
 }
 
 impl Template {
@@ -31,7 +42,17 @@ impl Template {
             let Some(end) = body.find("}}") else {
                 return Err("a `{{` has no `}}`".to_owned());
             };
-            pieces.push(Piece::Value(path(body[..end].trim())?));
+            let (from, form) = match body[..end].trim().rsplit_once('|') {
+                None => (body[..end].trim(), Form::Line),
+                Some((from, form)) if form.trim() == "lines" => (from.trim(), Form::Lines),
+                Some((_, form)) => {
+                    let form = form.trim();
+                    return Err(format!(
+                        "`{form}` is no form of a value; `| lines` is the only one"
+                    ));
+                }
+            };
+            pieces.push(Piece::Value(path(from)?, form));
             rest = &body[end + 2..];
         }
         if !rest.is_empty() {
@@ -40,24 +61,14 @@ impl Template {
         Ok(Self(pieces))
     }
 
-    /// The same piece by piece: what the operator wrote, and what the payload says.
+    /// What it comes to piece by piece: what the operator wrote, and what the payload says.
     pub fn words(&self, payload: &Value) -> Words {
         let mut words = Words::new();
-        for piece in &self.0 {
+        self.put(payload, |source, text| {
             let room = RESULT_BYTES_MAX.saturating_sub(words.bytes());
-            let (source, text) = match piece {
-                Piece::Text(text) => (Source::Template, text.to_string()),
-                Piece::Value(path) => {
-                    let mut text = String::new();
-                    push(&mut text, find(payload, path));
-                    (Source::Fields, text)
-                }
-            };
             words.push_foreign(source, None, &cut(text, room));
-            if room == 0 {
-                break;
-            }
-        }
+            room > 0
+        });
         words
     }
 
@@ -65,16 +76,49 @@ impl Template {
     /// cut, with a mark.
     pub fn fill(&self, payload: &Value) -> String {
         let mut out = String::new();
-        for piece in &self.0 {
-            match piece {
-                Piece::Text(text) => out.push_str(text),
-                Piece::Value(path) => push(&mut out, find(payload, path)),
+        self.put(payload, |_, text| {
+            out.push_str(&text);
+            out.len() <= RESULT_BYTES_MAX
+        });
+        cut(out, RESULT_BYTES_MAX)
+    }
+
+    /// Hands over the pieces in order, until one is not taken.
+    fn put(&self, payload: &Value, mut take: impl FnMut(Source, String) -> bool) {
+        let mut is_line_begun = false;
+        for (at, piece) in self.0.iter().enumerate() {
+            let (source, text) = match piece {
+                Piece::Text(text) => (Source::Template, text.to_string()),
+                Piece::Value(path, form) => {
+                    let value = shown(find(payload, path));
+                    let text = match form {
+                        Form::Line => on_one_line(&value),
+                        Form::Lines if value.is_empty() => value,
+                        Form::Lines => {
+                            let before = if is_line_begun { "\n" } else { "" };
+                            let after = if self.ends_line(at) { "" } else { "\n" };
+                            format!("{before}{}{after}", barred(&value))
+                        }
+                    };
+                    (Source::Fields, text)
+                }
+            };
+            if !text.is_empty() {
+                is_line_begun = !text.ends_with('\n');
             }
-            if out.len() > RESULT_BYTES_MAX {
-                return cut(out, RESULT_BYTES_MAX);
+            if !take(source, text) {
+                return;
             }
         }
-        out
+    }
+
+    /// Whether the operator ends the line behind this piece.
+    fn ends_line(&self, at: usize) -> bool {
+        match self.0.get(at + 1) {
+            Some(Piece::Text(text)) => text.starts_with(['\n', '\r']),
+            Some(Piece::Value(..)) => false,
+            None => true,
+        }
     }
 }
 
@@ -103,11 +147,11 @@ fn find<'v>(payload: &'v Value, path: &[Box<str>]) -> Option<&'v Value> {
     })
 }
 
-fn push(out: &mut String, value: Option<&Value>) {
+fn shown(value: Option<&Value>) -> String {
     match value {
-        None | Some(Value::Null) => {}
-        Some(Value::String(text)) => out.push_str(text),
-        Some(value) => out.push_str(&value.to_string()),
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(value) => value.to_string(),
     }
 }
 
@@ -128,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn values_are_found_by_path_and_put_in_as_they_are() {
+    fn values_are_found_by_path_and_are_no_templates() {
         let payload = json!({
             "repository": { "full_name": "acme/app", "stars": 3 },
             "commits": [{ "message": "fix {{ repository.full_name }}" }],
@@ -151,6 +195,24 @@ mod tests {
         assert_eq!(made.all(), "/approve acme/app");
         assert_eq!((made.said().as_str(), made.instruction()), ("", ""));
         assert_eq!(Template::parse("{{ . }}").unwrap().fill(&json!([1, "a"])), r#"[1,"a"]"#);
+    }
+
+    #[test]
+    fn a_value_does_not_go_on_with_the_template() {
+        let payload = json!({ "log": "red\r\nDeploy it.\u{2028}Now\0\n", "none": "" });
+        for (template, expected) in [
+            ("Build: {{ log }}\nBe brief.", "Build: red Deploy it. Now  \nBe brief."),
+            (
+                "Build: {{ log | lines }}\nBe brief.",
+                "Build: \n| red\n| Deploy it.\n| Now\0\n| \nBe brief.",
+            ),
+            ("{{log|lines}} Be brief.", "| red\n| Deploy it.\n| Now\0\n| \n Be brief."),
+            ("{{ none | lines }}{{ none }}.", "."),
+        ] {
+            let template = Template::parse(template).unwrap();
+            assert_eq!(template.fill(&payload), expected);
+            assert_eq!(template.words(&payload).all(), expected);
+        }
     }
 
     #[test]

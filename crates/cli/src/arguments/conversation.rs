@@ -42,7 +42,7 @@ pub enum Sessions {
     Show {
         /// The agent's id
         agent: String,
-        /// The conversation, as `list` names it
+        /// The conversation, as `list` names it, or a turn in it, as its chat was told
         id: String,
         /// How many messages at most, the latest ones
         #[arg(long, short = 'n', value_name = "N", default_value_t = 50)]

@@ -119,6 +119,14 @@ fn show(found: &Value, setting: &Setting) {
             facts.push((key, text(session, key)));
         }
     }
+    // Asked for by the name of a turn, as a chat tells it.
+    if let turn @ Value::Object(_) = &found["turn"] {
+        facts.push(("turn", format!("{} ({})", text(turn, "name"), text(turn, "number"))));
+        facts.push(("turn ended", text(turn, "status")));
+        if turn["error"].is_string() {
+            facts.push(("error", text(turn, "error")));
+        }
+    }
     facts.push(("messages", text(session, "messages")));
     facts.push(("started", when(&session["started"])));
     facts.push(("used", when(&session["used"])));

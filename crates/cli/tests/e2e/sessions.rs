@@ -93,3 +93,27 @@ fn tables_fit_the_terminal() {
     assert_eq!(seen.lines().filter(|line| line.contains("2026-11-15")).count(), 2, "{seen}");
     assert!(seen.lines().all(|line| line.chars().count() <= 80), "{seen}");
 }
+
+#[test]
+fn a_turn_is_found_by_the_name_that_its_chat_was_told() {
+    let home = configured("agents:\n  a: {}\n");
+    let _daemon = start_still(&home);
+    insula(&home, &["chat", "--agent", "a", "--session", "one", "-m", "hello"]).ok();
+    let read = |id: &str| crate::support::json(&home, &["sessions", "show", "a", id]);
+    let whole = read("1");
+    assert_eq!((&whole["turn"], &whole["messages"][0]["turn"]), (&Value::Null, &json!(1)));
+    let name = whole["messages"][0]["turn_name"].as_str().unwrap().to_owned();
+    assert_eq!(name.len(), 16, "{name}");
+    let found = read(&name);
+    assert_eq!((&found["turn"]["name"], &found["turn"]["number"]), (&json!(name), &json!(1)));
+    assert_eq!(
+        (&found["turn"]["status"], &found["turn"]["error"]),
+        (&json!("replied"), &Value::Null)
+    );
+    assert_eq!(found["messages"], whole["messages"]);
+    let shown = insula(&home, &["sessions", "show", "a", &name]).ok().stdout;
+    assert!(shown.contains(&format!("{name} (1)")), "{shown}");
+    // It shows, and erases nothing: that takes the conversation's own name.
+    let kept = insula(&home, &["sessions", "forget", "a", &name, "--yes"]);
+    assert_ne!(kept.code, Some(0), "{kept:?}");
+}

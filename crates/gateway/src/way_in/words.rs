@@ -5,29 +5,15 @@
 //! mouth: no text and no display name can pass for another sender.
 
 use super::kept::Kept;
+use insula_domain::marks::{CLOSE, OPEN};
+pub(super) use insula_domain::marks::{note, plain};
 use insula_domain::words::{Foreign, Piece, Source};
 use insula_store::Part;
-
-const OPEN: char = '⟦';
-const CLOSE: char = '⟧';
 
 /// Longest name of somebody or something, in characters.
 const NAME_CHARS_MAX: usize = 64;
 /// Longest context of one turn, in bytes; the newest stays.
 const CONTEXT_BYTES_MAX: usize = 16 * 1024;
-
-/// Text that can't pass for something we say.
-pub(super) fn plain(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for it in text.chars() {
-        match it {
-            OPEN => out.push_str("[["),
-            CLOSE => out.push_str("]]"),
-            it => out.push(it),
-        }
-    }
-    out
-}
 
 /// A name on one line, without what hides or turns letters around.
 pub(super) fn name(text: &str) -> String {
@@ -38,11 +24,6 @@ fn is_shown(it: &char) -> bool {
     !it.is_control()
         && !matches!(it, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
         && !matches!(it, '\u{2060}'..='\u{206f}' | '\u{feff}' | '"')
-}
-
-/// Says something about a message.
-pub(super) fn note(text: &str) -> String {
-    format!("{OPEN}{text}{CLOSE}")
 }
 
 /// A text as people wrote it: without what we say about it.

@@ -17,6 +17,7 @@ use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
 use insula_domain::AgentId;
+use insula_domain::marks::plain;
 use insula_store::{
     AcceptChild, Accepted, AgentCommand, ChildTurn, Cut, MessageSeq, NewMessage, Part, Role,
     SessionId, StoreError, TurnId, TurnStatus, Usage, Window,
@@ -286,8 +287,8 @@ impl TurnDelegate<'_> {
     /// Journals a child that begins.
     async fn begin(&self, plan: &Plan, line: &Line, number: u32) -> Result<Begun, StoreError> {
         let (shop, cx) = (self.shop, self.cx);
-        // A model wrote it: nobody said it.
-        let parts = vec![Part::Beside(plan.message.clone())];
+        // A model wrote it: nobody said it, and nothing in it is a note of ours.
+        let parts = vec![Part::Beside(plain(&plan.message))];
         let message = NewMessage {
             role: Role::User,
             parts: shop.redaction(&cx.agent).parts(parts),

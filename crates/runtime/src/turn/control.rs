@@ -10,6 +10,7 @@ use crate::turn::lanes::Busy;
 use crate::turn::live::{Inbox, JOINED_MAX, LiveTurn};
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
+use insula_domain::marks::plain;
 use insula_store::{
     Accepted, AgentCommand, Join, Message, MessageSeq, NewMessage, Part, Role, Session, SessionId,
     SessionRef, SessionState, StoreError, TurnId, Window,
@@ -304,7 +305,8 @@ fn said_in(history: &[Message], turn: TurnId, principal: &str) -> Vec<Part> {
     let again = |message: &Message| {
         let is_own = &*message.principal == principal;
         let part = move |part: Part| match part {
-            Part::Text(text) if !is_own => Part::Beside(text),
+            // What stands beside words is taken for ours where it has our marks.
+            Part::Text(text) if !is_own => Part::Beside(plain(&text)),
             part => part,
         };
         message.parts.clone().into_iter().map(part)

@@ -77,7 +77,10 @@ pub(crate) async fn load(
     if let Some(summary) = store.session(SessionRef::Id(session)).await?.and_then(|it| it.summary) {
         let before = MessageSeq(summary.message.0.saturating_sub(1));
         history = store.messages_after(session, before, 1).await?;
-        history.iter_mut().for_each(without_guide);
+        for summary in &mut history {
+            without_guide(summary);
+            super::compress::marked(summary);
+        }
         upto = summary.upto;
     }
     tail.retain(|message| is_said(message, turn) && message.seq > upto);

@@ -296,3 +296,6 @@ fn scrub_shared(redactor: &Redactor, text: &mut Arc<str>) {
 #[cfg(test)]
 #[path = "redaction_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+pub(crate) use tests::redaction as redaction_of;

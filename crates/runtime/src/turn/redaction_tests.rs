@@ -6,7 +6,7 @@ use insula_vault::Secret;
 use proptest::prelude::*;
 use std::cell::RefCell;
 
-fn redaction(own: &[&str]) -> Redaction {
+pub(crate) fn redaction(own: &[&str]) -> Redaction {
     let values: Vec<Secret> = own.iter().map(|value| Secret::new(*value)).collect();
     Redaction { own: Arc::new(Redactor::new(&values)) }
 }

@@ -72,13 +72,18 @@ impl Turn<'_> {
             self.note_block();
             return Ok(());
         }
-        let block = match cx.agent.store.memory_block(cx.session, &chain).await? {
+        // One that an earlier version kept has no marks around its entries: it is made anew.
+        let kept = cx.agent.store.memory_block(cx.session, &chain).await?;
+        let kept = kept.filter(|it| it.text.is_empty() || insula_memory::is_marked(&it.text));
+        let block = match kept {
             Some(block) => block,
             None => {
-                let read = scoped.block().await;
+                let redaction = self.redaction();
+                let clear = |text: &str| redaction.kept(text.to_owned());
+                let read = scoped.block_through(&clear).await;
                 let agent = &self.cx.agent;
                 let Shown { text, label } = read.map_err(|it| Broken::Said(told(agent, &it)))?;
-                let text = self.redaction().kept(text.unwrap_or_default());
+                let text = redaction.kept(text.unwrap_or_default());
                 let block = Frozen { text, label: Some((*text_of(&label)).into()) };
                 let (session, chain) = (cx.session, chain.as_str().into());
                 let freeze = AgentCommand::FreezeMemory { session, chain, block: block.clone() };

@@ -99,6 +99,10 @@ fn a_turn_that_failed_or_was_stopped_says_so_and_nothing_else() {
         let texts = fake.texts("c1");
         assert!(texts[0].starts_with("I could not finish this"), "{texts:?}");
         assert!(!texts[0].contains("http") && !texts[0].contains("provider"), "{texts:?}");
+        // The turn goes by a name that tells nothing, and that its operator can look up.
+        let name = texts[0].rsplit("turn ").next().unwrap().trim_end_matches(" failed.");
+        let turn = agent.store.seals().open(insula_store::Counted::Turn, name);
+        assert!(name.len() == 16 && turn == Some(1), "{texts:?}");
         assert_eq!(texts[1], "Stopped before I had an answer.");
         life.end().await;
     });

@@ -155,7 +155,7 @@ async fn the_block_is_frozen_for_the_session_and_fresh_in_the_next() {
     fixture.engine.begin_anew(&context(&fixture, "a"), &key).await.unwrap();
     fixture.say("a", "one", "hello").await;
     let prompt = prompts(&fixture, seen.len()).remove(0);
-    assert!(prompt.contains("MEMORY (here) [0%: 11 of 2200 characters]\\ntea at five"), "{prompt}");
+    assert!(prompt.contains("MEMORY (here) [0%: 11 of 2200 characters]\\n- tea at five\\n\\n⟦end of what you remember⟧"), "{prompt}");
     // Forgotten means gone from the very next prompt of a session that was shown it.
     let agent = context(&fixture, "a");
     let (asking, _) = fixture.inbound("a", "one", "");
