@@ -163,10 +163,11 @@ fn a_limit_of_one_chat_silences_no_other_agent_on_the_same_bot() {
     let slow = Trouble::Refuse { code: 429, description: "slow".into(), retry_after };
     platform.telegram.trouble_in(ADA, -777, "sendMessage", slow);
     platform.say(Where::Chat(-777), "say held back");
-    eventually("the limit is met", || {
-        let asked = platform.telegram.asked_for("sendMessage");
+    let is_met = |telegram: &Telegram| {
+        let asked = telegram.asked_for("sendMessage");
         asked.iter().any(|it| it["chat_id"] == -777).then_some(())
-    });
+    };
+    platform.runtime.block_on(platform.telegram.until(is_met));
     platform.say(Where::Dm(ADA), "say at once");
     platform.until(|sent| sent.text == "at once");
     assert!(platform.telegram.sent().iter().all(|sent| sent.chat != -777));
