@@ -72,15 +72,21 @@ impl Template {
         words
     }
 
-    /// What it comes to for a payload. What is not there is left empty; what is too long is
-    /// cut, with a mark.
+    /// What it comes to as a name, values as they are: what differs stays different, and what
+    /// no name can have is refused as such. What is not there is left empty; what is too long
+    /// is cut, with a mark.
     pub fn fill(&self, payload: &Value) -> String {
         let mut out = String::new();
-        self.put(payload, |_, text| {
-            out.push_str(&text);
-            out.len() <= RESULT_BYTES_MAX
-        });
-        cut(out, RESULT_BYTES_MAX)
+        for piece in &self.0 {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Value(path, _) => out.push_str(&shown(find(payload, path))),
+            }
+            if out.len() > RESULT_BYTES_MAX {
+                return cut(out, RESULT_BYTES_MAX);
+            }
+        }
+        out
     }
 
     /// Hands over the pieces in order, until one is not taken.
@@ -210,9 +216,11 @@ mod tests {
             ("{{ none | lines }}{{ none }}.", "."),
         ] {
             let template = Template::parse(template).unwrap();
-            assert_eq!(template.fill(&payload), expected);
             assert_eq!(template.words(&payload).all(), expected);
         }
+        // A name is no text: two that differ stay two.
+        let name = Template::parse("{{ log }}").unwrap().fill(&payload);
+        assert_eq!(name, payload["log"].as_str().unwrap());
     }
 
     #[test]

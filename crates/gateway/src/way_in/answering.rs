@@ -166,6 +166,7 @@ impl WayIn {
 
     /// Whether all of a question was shown here before it is answered.
     async fn is_seen(&self, visitor: &Visitor<'_>, id: &str) -> Result<bool, StoreError> {
+        self.until_on_its_way(visitor, id).await?;
         let Some(shown) = self.whole_here(visitor, id).await? else { return Ok(false) };
         Ok(match (&visitor.envelope.what, shown.because) {
             // Its name stands nowhere before it does there.
@@ -197,6 +198,21 @@ impl WayIn {
         Ok(format!(
             "nothing was decided yet: this was not shown here before you said that; look at it, then answer it, or say `/approve {id}` again"
         ))
+    }
+
+    /// Waits a moment until a question of this conversation is on its way here: one that was just
+    /// asked may not be yet.
+    async fn until_on_its_way(&self, visitor: &Visitor<'_>, id: &str) -> Result<(), StoreError> {
+        if !self.waiting_here(visitor).await?.iter().any(|it| *it.id == *id) {
+            return Ok(());
+        }
+        let (clock, place) = (&self.house.world.clock, visitor.place());
+        let until = clock.elapsed() + NOTED_WITHIN;
+        while self.out.shown(visitor.agent, id, &place).await?.is_none() && clock.elapsed() < until
+        {
+            clock.sleep(LOOK_EVERY).await;
+        }
+        Ok(())
     }
 
     /// A question that was shown here whole. One that is just being sent is waited for.
