@@ -105,15 +105,12 @@ fn summary(report: &Report) -> String {
     }
 }
 
-/// The same with the file alone, for whoever may know about one agent only: lines move with what
-/// was written about others.
+/// The same for whoever may know about one agent only: in a file of all agents, lines move with
+/// what was written about others, so it is named without one.
 pub(crate) fn in_general(report: &Report) -> String {
-    match first(report) {
-        Some(found) => {
-            format!("{}: {}", report.sources.get(found.span.source).name, found.message)
-        }
-        None => NO_REASON.to_owned(),
-    }
+    let Some(found) = first(report) else { return NO_REASON.to_owned() };
+    let file = &report.sources.get(found.span.source).name;
+    if file.starts_with("agents/") { summary(report) } else { format!("{file}: {}", found.message) }
 }
 
 const NO_REASON: &str = "no reason was given";

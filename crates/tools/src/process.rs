@@ -70,7 +70,7 @@ impl Tool for Process {
             false => text,
         };
         // Of nothing it makes a line as well.
-        let data = text("data").or_else(|| is_whole.then(|| Cow::Borrowed("")));
+        let data = text("data").or_else(|| is_whole.then_some(Cow::Borrowed("")));
         data.map_or(Risk::None, |text| Risk::Input { process, text: line(text) })
     }
 

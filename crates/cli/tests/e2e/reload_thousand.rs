@@ -51,10 +51,11 @@ fn assert_only_it_changed(home: &Home, before: &BTreeMap<String, u64>) {
     assert_eq!(generations(home), expected);
 }
 
-/// Waits until the edited agent fails, and checks that it alone does and says where.
+/// Waits until the edited agent fails, and checks that it alone does and says where: the file in
+/// its reason, which tokens of the agent see too, and the line in `check`.
 fn assert_only_it_failed(home: &Home, place: (&str, usize, usize), message: &str) {
     let (file, line, column) = place;
-    let reason = format!("{file}:{line}:{column}: {message}");
+    let reason = format!("{file}: {message}");
     eventually("the agent fails", || (state(home, EDITED) == "failed").then_some(()));
     let mut agents = agents(home);
     let failed = agents.remove(EDITED).unwrap();

@@ -201,12 +201,21 @@ fn key(agent: &AgentContext, id: &str, chat: Chat) -> Option<SessionKey> {
     Some(agent.session_key(&address(id, chat)?))
 }
 
-fn inbound(agent: &Arc<AgentContext>, address: &Address, text: String) -> Inbound {
+/// Something that whoever has the agent's token says.
+async fn inbound(
+    (stage, open): (&Stage, &Open),
+    agent: &Arc<AgentContext>,
+    address: &Address,
+    text: String,
+) -> Inbound {
+    let token = token_of(stage, open, &agent.id).await;
+    let token = token.and_then(|text| open.house.tokens.find(&text));
+    let who = token.map_or("nobody".into(), |token| token.id.clone());
     Inbound {
         session: agent.session_key(address),
         scope: agent.scope(address),
         label: Label::of(insula_domain::Audience::of(address)),
-        principal: "api:ann".into(),
+        principal: format!("api:{who}").into(),
         history: Vec::new(),
         parts: vec![Part::Text(text)],
         idempotency: None,
@@ -289,7 +298,8 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
                 Joining::Steer => Mode::Steer,
                 Joining::Interrupt => Mode::Interrupt,
             };
-            match engine.submit_as(mode, inbound(&agent, &address, text)).await {
+            match engine.submit_as(mode, inbound((stage, open), &agent, &address, text).await).await
+            {
                 Ok(handle) => listen(stage, name, handle),
                 Err(error) => error.to_string(),
             }
@@ -374,7 +384,7 @@ async fn converse(stage: &Stage, open: &Open, agent: &Arc<AgentContext>, step: &
         }
         Step::Retry(chat) => {
             let Some(address) = address(name, *chat) else { return "no address".to_owned() };
-            match engine.retry(inbound(agent, &address, String::new())).await {
+            match engine.retry(inbound((stage, open), agent, &address, String::new()).await).await {
                 Ok(Some(handle)) => listen(stage, name, handle),
                 Ok(None) => "nothing to say again".to_owned(),
                 Err(error) => error.to_string(),

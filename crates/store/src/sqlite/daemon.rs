@@ -377,6 +377,20 @@ fn apply(
     Ok(None)
 }
 
+/// Whether a change is one that an operator made, and not a part of what goes on by itself.
+fn is_operators(command: &DaemonCommand) -> bool {
+    match command {
+        DaemonCommand::PutAgent(_)
+        | DaemonCommand::ForgetAgent(_)
+        | DaemonCommand::QueueAudit(..)
+        | DaemonCommand::Audit(_) => true,
+        DaemonCommand::SetWake { .. }
+        | DaemonCommand::PutValue { .. }
+        | DaemonCommand::DropValue { .. }
+        | DaemonCommand::PruneEvents { .. } => false,
+    }
+}
+
 fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) -> Result<Vec<Seq>> {
     let records = batch.iter().filter_map(|command| match command {
         DaemonCommand::Audit(entry) => Some(entry),
@@ -457,8 +471,7 @@ impl DaemonBackend for DaemonFile {
 
     async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>> {
         let fence = fence.clone();
-        // What is on the daemon's own trail is an operator's act.
-        let is_operators = batch.iter().any(|it| matches!(it, DaemonCommand::Audit(_)));
+        let is_operators = batch.iter().any(is_operators);
         self.run(move |db, state| {
             if !is_operators {
                 return commit(db, state, &batch, &fence);
