@@ -400,11 +400,10 @@ impl Loader<'_> {
     ) -> BTreeMap<AgentId, Outcome> {
         let mut reasons: BTreeMap<&str, (String, usize)> = BTreeMap::new();
         let mut of_all = None;
-        // Without the line, which moves with what others wrote: an agent stays the same failed
-        // agent then, and whoever may read about it alone reads nothing of them.
+        // Where others wrote something else, an agent stays the same failed agent.
         let reason = |found: &Diagnostic| {
-            let file = &self.report.sources.get(found.span.source).name;
-            (format!("{file}: {}", found.message), 0)
+            let place = self.report.sources.describe_in_general(found.span);
+            (format!("{place}: {}", found.message), 0)
         };
         for found in self.report.errors() {
             match &found.owner {

@@ -82,4 +82,12 @@ impl Sources {
     pub fn describe(&self, span: Span) -> impl fmt::Display + use<> {
         format!("{}:{}:{}", self.get(span.source).name, span.line, span.column)
     }
+
+    /// The same for whoever may know about one agent only. In a file of all agents lines move
+    /// with what was written about others, so it is named without one.
+    pub fn describe_in_general(&self, span: Span) -> String {
+        let file = &self.get(span.source).name;
+        let is_of_one = file.starts_with("agents/");
+        if is_of_one { self.describe(span).to_string() } else { file.to_string() }
+    }
 }

@@ -105,12 +105,14 @@ fn summary(report: &Report) -> String {
     }
 }
 
-/// The same for whoever may know about one agent only: in a file of all agents, lines move with
-/// what was written about others, so it is named without one.
+/// The same for whoever may know about one agent only.
 pub(crate) fn in_general(report: &Report) -> String {
-    let Some(found) = first(report) else { return NO_REASON.to_owned() };
-    let file = &report.sources.get(found.span.source).name;
-    if file.starts_with("agents/") { summary(report) } else { format!("{file}: {}", found.message) }
+    match first(report) {
+        Some(found) => {
+            format!("{}: {}", report.sources.describe_in_general(found.span), found.message)
+        }
+        None => NO_REASON.to_owned(),
+    }
 }
 
 const NO_REASON: &str = "no reason was given";

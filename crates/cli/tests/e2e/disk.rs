@@ -109,7 +109,8 @@ fn an_operator_can_act_and_start_the_daemon_on_a_disk_that_is_full() {
     let _daemon = start_still(&home);
     insula(&home, &["agents", "delete", "b", "--yes"]).ok();
     let states = json(&home, &["agents", "list"]).to_string();
-    assert!(states.contains("paused") && !states.contains("\"b\""), "{states}");
+    assert!(states.contains("paused by an operator"), "{states}");
+    assert!(states.contains("deleted; remove it from config.yaml"), "{states}");
     // With room, the reserve is there again.
     std::fs::remove_file(home.path().join("filled")).unwrap();
     insula(&home, &["agents", "pause", "c"]).ok();
