@@ -2,7 +2,7 @@
 //! that they allow. C17: words of others are not the sender's.
 
 use super::approvals::{CHAT, Waiting, asks, asks_at, list, still_waits};
-use super::scene::{ADA, ann, chats, root, settled};
+use super::scene::{FAYE, ann, chats, root, settled};
 use crate::attempt::{Attempt, Outcome, Verdict};
 use crate::ground::Ground;
 use crate::machine;
@@ -154,12 +154,12 @@ fn what_is_not_seen(ground: &Ground) -> Outcome {
 /// A question is shown to Ann, and an admin who heard its id from her allows it.
 fn what_somebody_else_was_shown(ground: &Ground) -> Outcome {
     for (name, more) in [("unseen-once", ""), ("unseen-always", " always")] {
-        let waiting = asks_at(ground, Where::Dm(ADA), name)?;
+        let waiting = asks_at(ground, Where::Dm(FAYE), name)?;
         let (telegram, before) = (ground.telegram()?, ground.telegram()?.sent().len());
         // Among others, whom it is not for, and in a chat of their own.
         let words = format!("/approve {}{more}", waiting.id);
         ground.say(Where::Chat(CHAT), &root(), &words)?;
-        ground.say(Where::Dm(ADA), &root(), &words)?;
+        ground.say(Where::Dm(FAYE), &root(), &words)?;
         let shown = machine::eventually("an admin is shown it", || {
             let sent = telegram.sent();
             let mut fresh = sent.into_iter().skip(before);

@@ -19,6 +19,8 @@ pub const CARL: &str = "9:carl-token";
 pub const DORA: &str = "10:dora-token";
 /// A bot of a third.
 pub const EMIL: &str = "11:emil-token";
+/// The bot that is agent `a`'s alone, in every chat.
+pub const FAYE: &str = "12:faye-token";
 
 /// The chats, and who is bound to them.
 pub mod chats {
@@ -89,13 +91,15 @@ pub fn platform(stage: &Stage) -> Result<Ground> {
         .binding("agent: q, telegram: {account: dora_bot}")
         .binding("agent: r, telegram: {account: emil_bot}")
         .binding("agent: r, web: '*'")
+        .binding("agent: a, telegram: {account: faye_bot}")
         .file("agents/broken/agent.yaml", "tolls: 1\n")
         .channel("web: {accounts: {site: {}}}")
         .bot(ADA, "ada_bot")
         .bot(BOB, "bob_bot")
         .bot(CARL, "carl_bot")
         .bot(DORA, "dora_bot")
-        .bot(EMIL, "emil_bot");
+        .bot(EMIL, "emil_bot")
+        .bot(FAYE, "faye_bot");
     let ground = Ground::raise(stage, plan)?;
     for chat in [
         chats::NUMBER,

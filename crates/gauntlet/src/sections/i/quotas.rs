@@ -213,11 +213,16 @@ fn by_host(ground: &Ground) -> Result<Value> {
     serde_json::from_str(line).with_context(|| format!("the host's program told nothing: {told}"))
 }
 
+/// What an ordinary user's daemon shares with the host and SECURITY.md says so: only root can make
+/// device nodes of each child's own.
+const DECLARED: [&str; 1] = ["lock of /dev/null"];
+
 /// Probes that could be had before and cannot now.
-fn lost(before: &Value, after: &Value) -> Vec<String> {
+fn lost(before: &Value, after: &Value, level: Level) -> Vec<String> {
     let got = |it: &Value, name: &str| it[name][0].as_u64().unwrap_or(0);
     let names = before.as_object().into_iter().flat_map(|it| it.keys());
-    let is_lost = |name: &&String| got(after, name) < got(before, name);
+    let is_declared = |name: &str| level == Level::Ordinary && DECLARED.contains(&name);
+    let is_lost = |name: &&String| got(after, name) < got(before, name) && !is_declared(name);
     let told = |name: &String| {
         format!(
             "{name} ({} instead of {}: {})",
@@ -250,7 +255,9 @@ fn used_up(ground: &Ground) -> Outcome {
     control!(ended.status == 200, "{ended:?}");
     ground.admin("POST", "/api/agents/a/resume", &Value::Null)?;
     ground.shell("a", "tidies", "rm -f block-* inode-* held.json; true")?;
-    let (b_lost, host_lost) = (lost(&b_before, &after.0?), lost(&host_before, &after.1?));
+    let level = ground.own::<Measured>()?.level;
+    let b_lost = lost(&b_before, &after.0?, level);
+    let host_lost = lost(&host_before, &after.1?, level);
     let what = |list: &[String]| list.join(", ");
     hold!(
         b_lost.is_empty() && host_lost.is_empty(),
@@ -287,6 +294,6 @@ mod tests {
     fn a_limit_is_lost_where_less_can_be_had_than_before() {
         let before = json!({ "x": [8, null], "y": [0, "1"], "z": [8, null] });
         let after = json!({ "x": [3, "24"], "y": [0, "1"], "z": [8, null] });
-        assert_eq!(lost(&before, &after), ["x (3 instead of 8: \"24\")"]);
+        assert_eq!(lost(&before, &after, Level::Root), ["x (3 instead of 8: \"24\")"]);
     }
 }
