@@ -73,15 +73,22 @@ pub struct ReportView {
 }
 
 impl From<Result<AuditReport, StoreError>> for ReportView {
-    /// A chain that can't be read is not intact, and says why like any other.
+    /// A chain that is damaged is broken, and says why like any other. One that could not be
+    /// looked at (no space, no rights, in use) is not known to be: it is broken nowhere.
     fn from(report: Result<AuditReport, StoreError>) -> Self {
         match report {
             Ok(AuditReport { ok, records, erased, broken_at, reason, lost }) => {
                 Self { ok, records, broken_at, reason, erased, lost }
             }
             Err(error) => {
-                let reason = Some(error.to_string());
-                Self { ok: false, records: 0, broken_at: Some(1), reason, erased: 0, lost: 0 }
+                let is_broken =
+                    matches!(error, StoreError::Damaged { .. } | StoreError::BadKey { .. });
+                let (broken_at, reason) = match is_broken {
+                    true => (Some(1), error.to_string()),
+                    false => (None, format!("can't be verified now: {error}")),
+                };
+                let reason = Some(reason);
+                Self { ok: false, records: 0, broken_at, reason, erased: 0, lost: 0 }
             }
         }
     }
@@ -165,4 +172,20 @@ pub async fn verify_agent(
     Id(id): Id,
 ) -> Result<Json<ReportView>, ApiError> {
     Ok(Json(store(&surface, &id)?.audit_verify().await.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_could_not_be_looked_at_is_not_called_broken() {
+        let file = || "insula.db".into();
+        let full = ReportView::from(Err(StoreError::Full { file: file() }));
+        assert_eq!((full.ok, full.broken_at), (false, None));
+        assert!(full.reason.is_some_and(|why| why.starts_with("can't be verified now: ")));
+        let what = "no database".to_owned();
+        let damaged = ReportView::from(Err(StoreError::Damaged { file: file(), what }));
+        assert_eq!((damaged.ok, damaged.broken_at), (false, Some(1)));
+    }
 }

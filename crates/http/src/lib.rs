@@ -15,6 +15,7 @@ mod deliveries;
 mod error;
 mod events;
 mod grants;
+mod handler;
 mod id;
 mod limits;
 mod mcp;
@@ -47,7 +48,7 @@ pub use system::Listening;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::routing::{delete, get, post, put};
+use handler::{delete, get, post, put};
 use insula_runtime::House;
 use insula_runtime::turn::Engine;
 use std::sync::Arc;
@@ -78,11 +79,14 @@ pub fn router(surface: Surface) -> Router {
         .route("/audit", get(audit::daemon))
         .route("/audit/verify", get(audit::verify_daemon))
         .route("/audit/chains", get(audit::chains))
-        .route("/tokens", get(tokens::list).post(tokens::create))
+        .route("/tokens", get(tokens::list).merge(post(tokens::create)))
         .route("/tokens/{id}", delete(tokens::revoke))
         .route("/secrets", get(secrets::list_all))
         .route("/daemon/secrets", get(secrets::list_daemon))
-        .route("/daemon/secrets/{name}", put(secrets::set_daemon).delete(secrets::remove_daemon))
+        .route(
+            "/daemon/secrets/{name}",
+            put(secrets::set_daemon).merge(delete(secrets::remove_daemon)),
+        )
         .route("/approvals", get(approvals::list_all))
         .route("/agents/{id}/approvals", get(approvals::list))
         .route("/agents/{id}/approvals/{approval}", post(approvals::decide))
@@ -90,12 +94,12 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/deliveries/{delivery}", delete(deliveries::discard))
         .route("/agents/{id}/deliveries/{delivery}/resend", post(deliveries::resend))
         .route("/pairing", get(pairing::list_all))
-        .route("/agents/{id}/pairing", get(pairing::list).post(pairing::approve))
+        .route("/agents/{id}/pairing", get(pairing::list).merge(post(pairing::approve)))
         .route("/agents/{id}/pairing/{who}", delete(pairing::revoke))
         .route("/agents/{id}/grants", get(grants::list))
         .route("/agents/{id}/grants/{grant}", delete(grants::revoke))
-        .route("/agents", get(agents::list).post(agents::add))
-        .route("/agents/{id}", get(agents::show).delete(agents::delete))
+        .route("/agents", get(agents::list).merge(post(agents::add)))
+        .route("/agents/{id}", get(agents::show).merge(delete(agents::delete)))
         .route("/agents/{id}/pause", post(agents::pause))
         .route("/agents/{id}/resume", post(agents::resume))
         .route("/agents/{id}/archive", post(agents::archive))
@@ -112,9 +116,12 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/events", get(events::follow))
         .route("/agents/{id}/sessions", get(sessions::list))
         .route("/agents/{id}/sessions-search", get(sessions::search))
-        .route("/agents/{id}/sessions/{session}", get(sessions::show).delete(sessions::forget))
-        .route("/agents/{id}/skills", get(skills::list).post(skills::install))
-        .route("/agents/{id}/skills/{name}", get(skills::show).delete(skills::remove))
+        .route(
+            "/agents/{id}/sessions/{session}",
+            get(sessions::show).merge(delete(sessions::forget)),
+        )
+        .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))
+        .route("/agents/{id}/skills/{name}", get(skills::show).merge(delete(skills::remove)))
         .route("/agents/{id}/skills-verify", get(skills::verify))
         .route("/agents/{id}/memory", get(memory::list))
         .route("/agents/{id}/memory/{fragment}", get(memory::show))
@@ -127,7 +134,7 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/remembered", post(memory::people::remembered))
         .route("/agents/{id}/forget", post(memory::people::forget_here))
         .route("/agents/{id}/secrets", get(secrets::list))
-        .route("/agents/{id}/secrets/{name}", put(secrets::set).delete(secrets::remove))
+        .route("/agents/{id}/secrets/{name}", put(secrets::set).merge(delete(secrets::remove)))
         .route("/agents/{id}/audit", get(audit::agent))
         .route("/agents/{id}/usage", get(usage::agent))
         .route("/usage", get(usage::all))
@@ -146,7 +153,7 @@ pub fn router(surface: Surface) -> Router {
         .route("/v1/responses/{id}", get(v1::response))
         .route("/hooks/{platform}/{account}", post(platforms::hook))
         .route("/chat/ws", get(chat::socket))
-        .route("/mcp", post(mcp::message).delete(mcp::end))
+        .route("/mcp", post(mcp::message).merge(delete(mcp::end)))
         .method_not_allowed_fallback(error::wrong_method)
         .nest("/api", api)
         .fallback(error::not_found)

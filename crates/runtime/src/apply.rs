@@ -146,7 +146,7 @@ pub(crate) async fn apply(
         }
     };
     house.registry.swap(snapshot);
-    house.children.keep_only(&house.snapshot());
+    house.end_what_lost_its_ground().await;
     Ok(applied)
 }
 
@@ -216,8 +216,7 @@ impl Work<'_> {
         let mut context =
             AgentContext::build(config, generation, store, &self.house.surroundings());
         if let Some(before) = before.and_then(|entry| entry.state.context()) {
-            context.workspace.succeed(&before.workspace);
-            context.succeed_memory(before);
+            context.succeed(before);
         }
         Entry { generation, state: state(lifecycle, Arc::new(context)) }
     }

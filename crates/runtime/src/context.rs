@@ -8,6 +8,7 @@ use crate::mcp::Mcp;
 use crate::memory::{Memory, Whereabouts, limits};
 use crate::secrets::{GrantedSecrets, SecretBook};
 use crate::toolbox::Toolbox;
+use crate::whole::Whole;
 use crate::workspace::Workspace;
 use insula_config::agent::{AgentConfig, Door, Instructions, People, Soul};
 use insula_config::model::ModelRef;
@@ -22,6 +23,7 @@ use insula_domain::{
 use insula_store::{AgentCommand, AgentStore, AuditEntry, Fence, Seq, StoreError};
 use insula_world::{Clock, World};
 use std::fmt;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -37,7 +39,18 @@ impl fmt::Display for Generation {
 }
 
 /// An agent at run time.
-pub struct AgentContext {
+pub struct AgentContext(Whole<Parts>);
+
+impl Deref for AgentContext {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What an agent consists of.
+pub struct Parts {
     /// Its id.
     pub id: AgentId,
     /// Which version this is.
@@ -198,7 +211,7 @@ impl AgentContext {
             generation.0,
             around.world.clone(),
         );
-        Self {
+        Self(Whole::new(Parts {
             secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
             generation,
             identity: Identity {
@@ -235,7 +248,7 @@ impl AgentContext {
             origin: None,
             one_off: AtomicU64::new(0),
             id: config.id,
-        }
+        }))
     }
 
     /// The context of a child, under the same generation: a boundary that its parent's gave
@@ -247,7 +260,7 @@ impl AgentContext {
         soul: Soul,
         models: Vec<ModelRef>,
     ) -> Self {
-        Self {
+        Self(Whole::new(Parts {
             id: self.id.clone(),
             generation: self.generation,
             identity: Identity {
@@ -276,7 +289,7 @@ impl AgentContext {
             door: self.door.clone(),
             origin: Some(self.clone()),
             one_off: AtomicU64::new(0),
-        }
+        }))
     }
 
     /// What was ever remembered, for the operator alone: also where memory is off.
@@ -284,10 +297,12 @@ impl AgentContext {
         &self.remembered
     }
 
-    /// Goes on with memory where an earlier generation of the same agent still works.
-    pub(crate) fn succeed_memory(&mut self, before: &Self) {
-        self.remembered.succeed(&before.remembered);
-        if let Some(memory) = &mut self.memory {
+    /// Goes on with files and memory where an earlier generation of the same agent still works.
+    pub(crate) fn succeed(&mut self, before: &Self) {
+        let parts = &mut *self.0;
+        parts.workspace.succeed(&before.workspace);
+        parts.remembered.succeed(&before.remembered);
+        if let Some(memory) = &mut parts.memory {
             memory.keeper.succeed(&before.remembered);
         }
     }

@@ -129,7 +129,10 @@ async fn audit(house: &House) -> Finding {
             let why = report.reason.unwrap_or_default();
             finding("audit of the daemon", Status::Bad, format!("broken at record {at}: {why}"))
         }
-        Err(error) => finding("audit of the daemon", Status::Bad, error.to_string()),
+        Err(error) => {
+            let detail = format!("can't be verified now: {error}");
+            finding("audit of the daemon", Status::Bad, detail)
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::outbox::Outbox;
 use crate::registry::{Registry, Snapshot};
 use crate::secrets::SecretBook;
 use crate::tokens::Tokens;
+use crate::whole::Whole;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
@@ -21,6 +22,7 @@ use insula_store::{AuditEntry, DaemonCommand, Fence, Store};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, MutexGuard};
@@ -78,7 +80,25 @@ pub enum Purpose {
 }
 
 /// The agents of one home, and everything that may change them.
-pub struct House {
+pub struct House(Whole<Parts>);
+
+impl House {
+    /// A house of these parts.
+    pub(crate) fn of(parts: Parts) -> Self {
+        Self(Whole::new(parts))
+    }
+}
+
+impl Deref for House {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What a house consists of.
+pub struct Parts {
     /// The folder.
     pub home: Home,
     /// The world outside.

@@ -37,6 +37,7 @@ pub mod toolbox;
 pub mod turn;
 pub mod watch;
 mod web;
+mod whole;
 pub mod workspace;
 
 pub use context::{AgentContext, Generation};

@@ -7,7 +7,7 @@ use crate::context::Generation;
 use crate::error::{RuntimeError, in_general};
 use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
-use crate::house::{Actor, House, Ledger, Purpose, parse, read_files};
+use crate::house::{Actor, House, Ledger, Parts, Purpose, parse, read_files};
 use crate::outbox::Outbox;
 use crate::registry::{Entry, Registry, Snapshot, State};
 use crate::secrets::{SecretBook, handed};
@@ -74,7 +74,7 @@ impl House {
             records.insert(row.id, record);
         }
         let tokens = Self::kept_tokens(&store).await?;
-        let house = Self {
+        let house = Self::of(Parts {
             tokens,
             secrets: Arc::new(secrets),
             children: Children::new(&world, home.hidden()),
@@ -103,7 +103,7 @@ impl House {
                 stuck: BTreeMap::new(),
             }),
             _lock: lock,
-        };
+        });
         match loaded {
             Some(loaded) => house.move_in(loaded, has_content).await?,
             None => house.show_as_failed().await,

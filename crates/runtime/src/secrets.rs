@@ -228,6 +228,7 @@ impl House {
     pub(crate) async fn read_secrets(&self) {
         self.secrets.read(self.handed(), &self.world).await;
         self.registry.tell_of_change();
+        self.end_what_lost_its_ground().await;
     }
 
     /// Reads the vault again where the configuration brought or took other keys, or where

@@ -283,6 +283,7 @@ impl House {
         self.store.daemon().commit(batch, &self.fence).await?;
         self.tokens.keep(known);
         self.registry.tell_of_change();
+        self.end_what_lost_its_ground().await;
         Ok(())
     }
 

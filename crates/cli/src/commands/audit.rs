@@ -83,7 +83,7 @@ async fn verify(reach: &Reach, answer: Answer, agent: Option<String>) -> Result<
     }
     let ok = chains.iter().all(|(_, report)| report["ok"] == true);
     let records: u64 = chains.iter().filter_map(|(_, report)| report["records"].as_u64()).sum();
-    let broken = chains.iter().find(|(_, report)| report["ok"] != true);
+    let broken = chains.iter().find(|(_, report)| !report["broken_at"].is_null());
     let whole = json!({
         "ok": ok,
         "records": records,
@@ -96,7 +96,12 @@ async fn verify(reach: &Reach, answer: Answer, agent: Option<String>) -> Result<
     });
     answer.give(&whole, |_| {
         let rows = chains.iter().map(|(id, report)| {
-            let found = if report["ok"] == true { "intact" } else { "broken" };
+            let found = match (report["ok"] == true, report["broken_at"].is_null()) {
+                (true, _) => "intact",
+                (false, false) => "broken",
+                // Nobody could look: that says nothing of the chain.
+                (false, true) => "unknown",
+            };
             let at = report["broken_at"]
                 .as_u64()
                 .map(|at| format!("at record {at}: "))

@@ -62,6 +62,22 @@ fn a_program_that_takes_too_much_of_a_disk_is_ended_and_others_are_not() {
 }
 
 #[test]
+fn what_a_program_hides_in_its_folders_counts_and_is_not_held_against_the_next() {
+    let config = "approvals: {mode: off}\nagents:\n  a: {default: true, tools: coding, sandbox: {growth: 20MB}}\n";
+    let home = Home::on_own_disk(1200, config).unwrap();
+    let _daemon = start_still(&home);
+    let deep = "d/".repeat(400);
+    let said = sh(&home, "a", &format!("mkdir -p {deep}; {}", fill(60, &format!("{deep}large"))));
+    assert!(said.contains("`sandbox.growth`"), "{said}");
+    let closed = "mkdir c; exec 3> c/large; chmod 0 c; head -c 60M /dev/zero >&3; sleep 100";
+    let said = sh(&home, "a", closed);
+    assert!(said.contains("`sandbox.growth`"), "{said}");
+    // All that lies there still, and whoever comes now took nothing of it.
+    let said = sh(&home, "a", "head -c 10M /dev/zero > small; sleep 1; echo done");
+    assert!(said.contains("done"), "{said}");
+}
+
+#[test]
 fn what_is_kept_free_is_kept_from_programs_and_tools() {
     let home = Home::on_own_disk(1200, "agents: {}\n").unwrap();
     let floor = free(&home) / 1_000_000 - 400;
@@ -103,6 +119,9 @@ fn an_operator_can_act_and_start_the_daemon_on_a_disk_that_is_full() {
     let token = token["id"].as_str().unwrap();
     assert!(home.path().join("run/reserve").is_file());
     fill_to_the_last_byte(&home);
+    // Nothing was changed, so no chain is broken: a full disk is no proof of anything.
+    let said = insula(&home, &["audit", "verify"]);
+    assert!(!said.stdout.contains("broken"), "{}", said.stdout);
     insula(&home, &["agents", "pause", "a"]).ok();
     insula(&home, &["token", "revoke", token]).ok();
     daemon.kill9().unwrap();

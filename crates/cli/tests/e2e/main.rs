@@ -7,6 +7,7 @@ mod approval_keys;
 mod approvals;
 mod audit;
 mod bad_input;
+mod begun;
 mod budgets;
 mod chat;
 mod check;

@@ -37,7 +37,7 @@ const TWO: &str =
     "agents:\n  a: {default: true, tools: coding, approvals: {mode: off}}\n  b: {tools: coding}\n";
 
 /// Whether a process of the machine has these words among its arguments.
-fn runs(words: &str) -> bool {
+pub fn runs(words: &str) -> bool {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes.filter(|entry| entry.file_name().to_string_lossy().parse::<u32>().is_ok()).any(
         |entry| {
@@ -47,7 +47,7 @@ fn runs(words: &str) -> bool {
     )
 }
 
-fn gone(words: &str) {
+pub fn gone(words: &str) {
     eventually(&format!("the end of `{words}`"), || (!runs(words)).then_some(()));
 }
 

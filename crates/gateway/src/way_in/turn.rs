@@ -4,12 +4,12 @@
 use super::burst::{self, Sign};
 use super::kept::Kept;
 use super::queue::{Chat, Group, Spot};
-use super::{Visitor, WayIn, ago, bounded, words};
+use super::{Visitor, WayIn, ago, bounded, dispatch, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
 use insula_config::agent::Busy;
-use insula_domain::{Address, Audience, ChatType, Label, SessionKey, UserId};
+use insula_domain::{Address, Asker, Audience, ChatType, Label, SessionKey, UserId};
 use insula_runtime::access::Visit;
 use insula_runtime::turn::{Acknowledge, Around, Inbound, Mode, SubmitError};
 use insula_runtime::{AgentContext, State};
@@ -223,6 +223,10 @@ impl WayIn {
             parts.push(Part::Beside(words::note("something without words")));
         }
         inbound.parts = parts;
+        // It may have waited for long, and who sent it be let in no more.
+        if !rows.is_empty() && !self.is_still_let_in(agent, &address, &inbound).await? {
+            return self.settle_refused(agent, (&address, messages), rows).await;
+        }
         let around = self.around(agent, session, messages, rows).await.map_err(NoTurn::Store)?;
         let told = match self.engine.submit_with(inbound, around).await {
             Ok(turn) => {
@@ -249,6 +253,30 @@ impl WayIn {
             self.tell(agent.clone(), place, told).await;
         }
         Ok(())
+    }
+
+    /// Whether who sent messages may still talk to the agent that is there now, and their chat still
+    /// leads somewhere.
+    async fn is_still_let_in(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+        inbound: &Inbound,
+    ) -> Result<bool, NoTurn> {
+        let snapshot = self.house.snapshot();
+        let Some(State::Ready(now)) = snapshot.agents.get(&agent.id).map(|entry| &entry.state)
+        else {
+            return Err(NoTurn::Asleep);
+        };
+        let leads_here = match snapshot.route(address) {
+            Ok(found) => found.context.id == now.id || dispatch::is_asked(&found.context),
+            Err(_) => false,
+        };
+        // Kept under the id by which the agent knows them.
+        let address = &inbound.scope.address;
+        let asker = Asker { address, also: &[], is_bot: false };
+        let guest = self.house.admit(now, asker).await.map_err(NoTurn::Store)?;
+        Ok(leads_here && guest.is_some())
     }
 
     /// Notes that messages were dealt with, although no turn took them.

@@ -267,6 +267,7 @@ impl House {
         // Also where it failed: it may be half-way down.
         self.rosters.changed();
         self.registry.tell_of_change();
+        self.end_what_lost_its_ground().await;
         done.map(drop)
     }
 }

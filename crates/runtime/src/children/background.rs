@@ -1,5 +1,6 @@
 //! A process that outlives the call that started it.
 
+use super::begun::Begun;
 use super::shell::{end_of, note};
 use super::watchdog::Watchdog;
 use super::{Ground, Holder};
@@ -55,6 +56,7 @@ pub(super) struct Running {
     pub(super) ground: Option<Ground>,
     /// Whose share of the agent's places it takes.
     pub(super) holder: Holder,
+    pub(super) begun: Begun,
     pub(super) rights: Rights,
     pub(super) limits: Limits,
     /// Ends its proxy.
@@ -69,6 +71,7 @@ pub(super) struct Running {
 pub(super) struct Background {
     pub(super) reader: Reader,
     pub(super) holder: Holder,
+    pub(super) begun: Begun,
     pub(super) rights: Rights,
     printed: Capture,
     clock: Arc<dyn Clock>,
@@ -81,8 +84,18 @@ pub(super) struct Background {
 impl Running {
     /// Watches it until it ends. Nothing else has its mark.
     pub(super) fn watch(self, world: &World, mark: Box<str>) -> Background {
-        let Self { mut child, command, ground, holder, rights, limits, proxy, watchdog, audit } =
-            self;
+        let Self {
+            mut child,
+            command,
+            ground,
+            holder,
+            begun,
+            rights,
+            limits,
+            proxy,
+            watchdog,
+            audit,
+        } = self;
         let clock = world.clock.clone();
         let started = clock.elapsed();
         let printed = Capture::new(limits.output_bytes);
@@ -119,7 +132,7 @@ impl Running {
         });
         let input = Mutex::new(input);
         let reader = Reader { command, ground, mark };
-        Background { reader, holder, rights, printed, clock, started, end, stop, input }
+        Background { reader, holder, begun, rights, printed, clock, started, end, stop, input }
     }
 }
 

@@ -5,6 +5,7 @@
 //! what an agent may: it turns what its boundary says into what the sandbox is asked for.
 
 mod background;
+mod begun;
 pub(crate) mod egress;
 mod granted;
 mod ground;
@@ -19,6 +20,7 @@ mod watchdog;
 pub(crate) mod way_out;
 
 pub(crate) use background::{Reader, Rights};
+pub(crate) use begun::Given;
 pub use granted::void_here;
 pub(crate) use ground::{Ground, real};
 pub use here::refused_here;
@@ -212,6 +214,15 @@ impl Children {
     pub(crate) async fn forget(&self, house: &House, agent: &AgentId) -> Result<(), RuntimeError> {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
         self.owners.forget(house, agent).await
+    }
+
+    /// Every process that runs in the background, and whose it is.
+    fn running(&self) -> Vec<(AgentId, Arc<Background>)> {
+        let sessions = self.sessions();
+        let all = sessions.iter().flat_map(|((agent, _), session)| {
+            session.processes.values().map(move |process| (agent.clone(), process.clone()))
+        });
+        all.filter(|(_, process)| process.is_running()).collect()
     }
 
     /// Ends everything.

@@ -1,6 +1,7 @@
 //! The hand by which one conversation runs programs.
 
 use super::background::{Rights, Running};
+use super::begun::Begun;
 use super::hint::hints;
 use super::outfit::{Outfit, outfit, wall_clock};
 use super::start::{Principal, spawn};
@@ -11,7 +12,7 @@ use super::{
 use crate::context::{AgentContext, AuditLog};
 use crate::house::House;
 use async_trait::async_trait;
-use insula_domain::AgentId;
+use insula_domain::{Address, AgentId};
 use insula_sandbox::{Child, Error, Exit, Finished, Limit, Limits, Outcome, Output, Spec, Stdin};
 use insula_store::SessionId;
 use insula_tools::shell::{Code, End, Input, Job, Printed, Process, Ran};
@@ -53,6 +54,8 @@ pub(crate) struct SessionShell<'c> {
     files: &'c Files,
     key: (AgentId, SessionId),
     chat: Chat,
+    /// Where they were asked for.
+    address: &'c Address,
     /// Secrets that programs get as variables besides.
     variables: BTreeSet<Box<str>>,
     /// Where programs begin, if not where they begin anyway.
@@ -67,13 +70,13 @@ impl<'c> SessionShell<'c> {
         house: &'c House,
         agent: &'c AgentContext,
         session: SessionId,
-        chat: Chat,
+        (chat, address): (Chat, &'c Address),
         principal: &'c str,
         files: &'c Files,
     ) -> Self {
         let key = (agent.id.clone(), session);
         let (variables, ground, reader) = (BTreeSet::new(), None, None);
-        Self { house, agent, principal, files, key, chat, variables, ground, reader }
+        Self { house, agent, principal, files, key, chat, address, variables, ground, reader }
     }
 
     /// Gives programs these secrets of the agent's as variables, those that are set.
@@ -207,6 +210,8 @@ impl Shell for SessionShell<'_> {
             Code::Shell(code) => Job { code: Code::Script(code), ..job },
             _ => job,
         };
+        // Before it is given anything: what changes from here on ends it.
+        let begun = Begun::now(self.agent, self.address, &self.variables).await;
         let Outfit { mut spec, .. } = self.prepare(&once).await?;
         // It may outlive the call by far; what the operator wrote holds all the same.
         spec.limits.wall_clock = match (self.agent.programs.limits.wall_clock, job.timeout) {
@@ -223,11 +228,24 @@ impl Shell for SessionShell<'_> {
         let ground = self.ground.clone();
         let audit = (self.agent.audit.clone(), self.principal.to_owned(), self.key.1);
         let rights = Rights::of(self.agent);
-        let running =
-            Running { child, command, ground, holder, rights, limits, proxy, watchdog, audit };
+        let running = Running {
+            child,
+            command,
+            ground,
+            holder,
+            begun,
+            rights,
+            limits,
+            proxy,
+            watchdog,
+            audit,
+        };
         let id = children.keep(&self.key, running).map_err(full)?;
-        // The agent may have been paused or changed while it started.
+        // The agent may have been paused or changed while it started, and who asked be gone.
         children.keep_only(&self.house.snapshot());
+        if let Some(process) = children.process(&self.key, &id) {
+            self.house.end_if_lost(&self.key.0, &process).await;
+        }
         Ok(id)
     }
 

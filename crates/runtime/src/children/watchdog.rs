@@ -8,7 +8,7 @@
 
 use insula_config::programs::DiskLimits;
 use insula_domain::disk::{Floor, Scarce, Space};
-use insula_sandbox::disk::{space, written_since};
+use insula_sandbox::disk::{OPEN_MAX, Unseen, space, written_since};
 use insula_sandbox::holdings::{device, holdings};
 use insula_world::{Timestamp, World};
 use serde_json::{Value, json};
@@ -54,6 +54,8 @@ pub(crate) enum Over {
     Files(u64),
     /// It watches more than one program may.
     Watches(u64),
+    /// It keeps what it writes from being counted.
+    Hides(Unseen),
 }
 
 impl Over {
@@ -80,6 +82,12 @@ impl Over {
             Self::Watches(most) => format!(
                 "it watches more than {most} descriptors with epoll, the most one program may"
             ),
+            Self::Hides(Unseen::Closed) => {
+                "it closed folders so that what it writes there can't be counted".to_owned()
+            }
+            Self::Hides(Unseen::Deep) => format!(
+                "it moved folders about, or made too many, more than {OPEN_MAX} deep, where what it writes can't be counted then"
+            ),
         }
     }
 
@@ -91,6 +99,8 @@ impl Over {
             Self::Growth(most) => ("growth", most),
             Self::Files(most) => ("new_files", most),
             Self::Watches(most) => ("watches", most),
+            Self::Hides(Unseen::Closed) => ("closed_folders", 0),
+            Self::Hides(Unseen::Deep) => ("deep_folders", OPEN_MAX as u64),
         };
         json!({ "limit": limit, "value": value })
     }
@@ -264,11 +274,16 @@ impl Disk {
         nameless: Taken,
         hidden: bool,
     ) -> Option<Over> {
-        let now = space(self.folders.first()?).ok()?;
+        // One in another that was closed can't be reached; the other can.
+        let now = self.folders.iter().find_map(|folder| space(folder).ok())?;
         let gone = gone(&self.start, &now);
         let scarce = scarce(&gone, &now, limits);
         if self.is_to_be_searched(&gone, scarce.is_some(), limits) {
-            self.named = self.search(whose);
+            let (named, unseen) = self.search(whose);
+            self.named = named;
+            if let Some(unseen) = unseen {
+                return Some(Over::Hides(unseen));
+            }
         }
         let own = own(self.named, nameless, gone);
         takers.post(program, self.device, own);
@@ -312,15 +327,17 @@ impl Disk {
         more
     }
 
-    fn search(&self, whose: Whose) -> Taken {
-        let mut named = Taken::default();
+    /// What was written in its folders, and why that may not be all.
+    fn search(&self, whose: Whose) -> (Taken, Option<Unseen>) {
+        let (mut named, mut unseen) = (Taken::default(), None);
         for folder in &self.folders {
             let found = written_since(folder, whose.since.as_millis(), whose.owner);
             let found = found.unwrap_or_default();
             named.bytes = named.bytes.saturating_add(found.bytes);
             named.files = named.files.saturating_add(found.files);
+            unseen = unseen.or(found.unseen);
         }
-        named
+        (named, unseen)
     }
 }
 
@@ -396,95 +413,5 @@ impl Situation {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const GB: u64 = 1_000_000_000;
-    const MB: u64 = 1_000_000;
-
-    fn disk(free_bytes: u64, free_files: u64) -> Space {
-        Space { free_bytes, total_bytes: 100 * GB, free_files, total_files: 10_000_000 }
-    }
-
-    fn bytes(bytes: u64) -> Taken {
-        Taken { bytes, files: 0 }
-    }
-
-    #[test]
-    fn a_disk_is_scarce_when_it_lost_what_is_kept_free() {
-        let limits = DiskLimits { free_space: Some(GB), growth: None, new_files: None };
-        for (start, now, expected) in [
-            (disk(10 * GB, 5_000_000), disk(9 * GB, 5_000_000), None),
-            (disk(2 * GB, 5_000_000), disk(GB - 1, 5_000_000), Some((Scarce::Bytes, GB))),
-            // Space that comes back is no sign of anything, though there is too little.
-            (disk(GB / 2, 5_000_000), disk(GB - 1, 5_000_000), None),
-        ] {
-            assert_eq!(scarce(&gone(&start, &now), &now, &limits), expected, "{start:?} {now:?}");
-        }
-    }
-
-    #[test]
-    fn what_a_program_took_is_what_it_wrote_and_what_it_holds_without_a_name() {
-        for (named, nameless, gone, expected) in [
-            (3 * GB, 0, 4 * GB, 3 * GB),
-            (0, 3 * GB, 4 * GB, 3 * GB),
-            (GB, 3 * GB, 4 * GB, 4 * GB),
-            // What is large and was only touched did not take anything.
-            (30 * GB, 0, GB, GB),
-            (30 * GB, GB, GB, GB),
-            // What others gave back meanwhile does not make it less.
-            (0, 3 * GB, 0, 3 * GB),
-        ] {
-            let own = own(bytes(named), bytes(nameless), bytes(gone));
-            assert_eq!(own.bytes, expected, "{named} {nameless} {gone}");
-        }
-    }
-
-    #[test]
-    fn more_than_one_program_may_is_too_much_whatever_the_disk_has_left() {
-        let limits = DiskLimits { free_space: None, growth: Some(GB), new_files: Some(10) };
-        assert_eq!(too_much(bytes(GB), &limits), None);
-        assert_eq!(too_much(bytes(GB + 1), &limits), Some(Over::Growth(GB)));
-        assert_eq!(too_much(Taken { bytes: 0, files: 11 }, &limits), Some(Over::Files(10)));
-        assert_eq!(too_much(bytes(GROWTH_BYTES), &DiskLimits::default()), None);
-    }
-
-    #[test]
-    fn who_took_most_is_ended_and_nobody_for_what_others_took() {
-        let usual = Situation {
-            own: 0,
-            others: 0,
-            gone: 10 * GB,
-            slack: SLACK_BYTES,
-            looks: 1,
-            hides: false,
-        };
-        // It took half of it, and at the first look that is enough.
-        assert!(Situation { own: 5 * GB, ..usual }.ends());
-        assert!(!Situation { own: 4 * GB, ..usual }.ends());
-        // It took less than half, but most.
-        assert!(Situation { own: 4 * GB, looks: LOOKS, ..usual }.ends());
-        // Another filled the disk up to its floor, and this one wrote a little since: all that
-        // went since it began. It is not the one.
-        let newcomer = Situation { own: 20 * MB, others: 9 * GB, gone: 20 * MB, ..usual };
-        assert!(!newcomer.ends());
-        assert!(!Situation { looks: 1_000, ..newcomer }.ends());
-        // Somebody outside fills the disk: no program is ended for it.
-        assert!(!Situation { own: 10 * MB, looks: 1_000, ..usual }.ends());
-        // What can't be measured is its holder's.
-        assert!(Situation { hides: true, ..usual }.ends());
-    }
-
-    #[test]
-    fn what_ended_programs_took_is_not_held_against_those_that_run() {
-        let takers = Takers::default();
-        let (one, other) = (takers.begin(), takers.begin());
-        takers.post(one, 7, bytes(GB));
-        takers.post(other, 7, bytes(3 * GB));
-        takers.post(other, 8, bytes(9 * GB));
-        assert_eq!(takers.most_of_others(one, 7, Scarce::Bytes), 3 * GB);
-        assert_eq!(takers.most_of_others(other, 7, Scarce::Bytes), GB);
-        takers.end(other);
-        assert_eq!(takers.most_of_others(one, 7, Scarce::Bytes), 0);
-    }
-}
+#[path = "watchdog_tests.rs"]
+mod watchdog_tests;

@@ -11,6 +11,7 @@ use crate::turn::live::{LiveTurn, Voice};
 use crate::turn::run::{self, TurnContext};
 use crate::turn::seen::Seen;
 use crate::turn::untrusted;
+use crate::whole::Whole;
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
@@ -38,7 +39,7 @@ const PAGE: usize = 100;
 
 /// The children of one call.
 pub(crate) struct TurnDelegate<'t> {
-    pub(super) shop: &'t Arc<Shop>,
+    pub(super) shop: &'t Arc<Whole<Shop>>,
     pub(super) cx: &'t TurnContext,
     /// The step in which the call began, by which its children are found again.
     step: u32,
@@ -70,7 +71,7 @@ impl Drop for Programs<'_> {
 
 impl<'t> TurnDelegate<'t> {
     /// The hand for one call of a turn.
-    pub(crate) fn new(shop: &'t Arc<Shop>, cx: &'t TurnContext, step: u32) -> Self {
+    pub(crate) fn new(shop: &'t Arc<Whole<Shop>>, cx: &'t TurnContext, step: u32) -> Self {
         Self { shop, cx, step, spent: Mutex::default() }
     }
 
@@ -357,7 +358,7 @@ impl TurnDelegate<'_> {
 
 /// Runs a child as a task of its own: one that was polled by its parent would stand on its
 /// parent's stack, and deep families would run out of it.
-fn run_apart(shop: &Arc<Shop>, child: &Arc<TurnContext>) -> AbortOnDropHandle<TurnEnd> {
+fn run_apart(shop: &Arc<Whole<Shop>>, child: &Arc<TurnContext>) -> AbortOnDropHandle<TurnEnd> {
     let (shop, child) = (shop.clone(), child.clone());
     AbortOnDropHandle::new(tokio::spawn(async move { run::run(&shop, &child).await }))
 }

@@ -1,11 +1,11 @@
 //! The tool calls of a turn: through the gate, journalled before and after.
 
 use super::run::{Broken, Turn, calls};
-use crate::children::{Chat, SessionShell};
+use crate::children::{Chat, Given, SessionShell};
 use crate::mcp::AgentServers;
 use crate::skills::AgentSkills;
 use crate::subagents::TurnDelegate;
-use crate::turn::current::permits;
+use crate::turn::current::{permits, runs_programs};
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts::InTurn;
@@ -162,10 +162,16 @@ impl Turn<'_> {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
         };
-        let chat = Chat::of(&cx.key);
+        let chat = (Chat::of(&cx.key), &cx.from.address);
         let house = &self.shop.house;
+        let variables = self.variables_in_use(history);
+        // Before anything is given to it.
+        let given = match runs_programs(&admitted.tool) {
+            true => Some(Given::now(&cx.agent, &variables).await),
+            false => None,
+        };
         let shell = SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
-            .with_variables(self.variables_in_use(history))
+            .with_variables(variables.clone())
             .at(admitted.ground.clone())
             .read_by(admitted.reader.clone());
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
@@ -193,7 +199,7 @@ impl Turn<'_> {
                 return Err(Broken::Stopped(None, Usage::default()));
             }
             // What it had running ends with it.
-            denial = self.taken_away(changes, (&admitted.tool, &admitted.arguments), &around), if is_dropped => {
+            denial = self.taken_away(changes, (&admitted.tool, &admitted.arguments), (given, &variables), &around), if is_dropped => {
                 self.note_stopped(name, &admitted).await?;
                 return self.refuse(id, name, arguments, denial).await;
             }

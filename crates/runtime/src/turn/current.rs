@@ -6,17 +6,19 @@
 //! turn began with is closed to the turn.
 
 use super::run::{Broken, Turn, TurnContext};
+use crate::children::Given;
 use crate::context::AgentContext;
-use crate::house::House;
+use crate::house::{Actor, House};
 use crate::registry::State;
 use crate::tokens::Verb;
 use crate::turn::engine::Shop;
 use crate::turn::facts::{CallFacts, Surroundings};
 use crate::turn::gate::Denial;
-use insula_domain::{Axis, Budget, Effect, Verdict};
+use insula_domain::{Address, AgentId, Axis, Budget, Effect, Router, Verdict};
 use insula_store::StoreError;
 use insula_tools::ToolRef;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 
@@ -65,27 +67,44 @@ struct As {
     tokens: u64,
     /// The generation that let them in.
     by: Arc<AgentContext>,
+    /// What leads chats to agents.
+    router: Arc<Router>,
+    /// Which agent their chat led to, where it leads to any. Not this one where a hook sends them
+    /// on; it is enough that it is the same.
+    led_to: Option<AgentId>,
 }
 
 impl As {
-    fn now(house: &House, by: &Arc<AgentContext>) -> Self {
-        Self { doors: house.rosters.count(), tokens: house.tokens.version(), by: by.clone() }
+    fn now(house: &House, by: &Arc<AgentContext>, address: &Address) -> Self {
+        let (doors, tokens) = (house.rosters.count(), house.tokens.version());
+        let snapshot = house.snapshot();
+        let led_to = snapshot.route(address).ok().map(|found| found.context.id.clone());
+        Self { doors, tokens, by: by.clone(), router: snapshot.router.clone(), led_to }
     }
 
-    fn is(&self, other: &Self) -> bool {
-        self.doors == other.doors && self.tokens == other.tokens && Arc::ptr_eq(&self.by, &other.by)
+    /// Whether nothing changed since.
+    fn holds(&self, house: &House, by: &Arc<AgentContext>) -> bool {
+        self.doors == house.rosters.count()
+            && self.tokens == house.tokens.version()
+            && Arc::ptr_eq(&self.by, by)
+            && Arc::ptr_eq(&self.router, &house.snapshot().router)
     }
 }
 
 impl Admitted {
     /// Somebody whom this generation just let in. A token may have been revoked while its
     /// request was still being read: then nothing is known, and the turn is judged as it begins.
-    pub(crate) fn by(house: &House, agent: &Arc<AgentContext>, principal: &str) -> Self {
+    pub(crate) fn by(
+        house: &House,
+        agent: &Arc<AgentContext>,
+        principal: &str,
+        address: &Address,
+    ) -> Self {
         let is_known = match principal.strip_prefix(BEARER) {
             Some(id) => house.tokens.get(id).is_some_and(|it| it.allows(&agent.id, Verb::Chat)),
             None => true,
         };
-        Self(Mutex::new(is_known.then(|| As::now(house, agent))))
+        Self(Mutex::new(is_known.then(|| As::now(house, agent, address))))
     }
 
     /// The same as of another turn of theirs.
@@ -119,9 +138,11 @@ impl TurnContext {
     /// can't go on.
     pub(crate) async fn still(&self, house: &House) -> Result<Option<Arc<AgentContext>>, Lost> {
         let now = newest(house, &self.agent)?;
-        let (known, holds) = (self.admitted.get(), As::now(house, &now));
-        if !known.as_ref().is_some_and(|known| known.is(&holds)) {
+        let known = self.admitted.get();
+        if !known.as_ref().is_some_and(|known| known.holds(house, &now)) {
+            let holds = As::now(house, &now, &self.from.address);
             self.may_talk(house, &now, known.as_ref()).await?;
+            self.is_here(&holds, known.as_ref())?;
             self.admitted.put(holds);
         }
         let is_own = std::ptr::eq(&*now, self.agent.root());
@@ -145,6 +166,21 @@ impl TurnContext {
         }
         Err(Lost::Said(format!(
             "who asked may not talk to agent `{}` any more, so nothing more was done",
+            self.agent.id
+        )))
+    }
+
+    /// Whether the chat it was asked in is still the agent's. What came by a token or the command
+    /// line was led nowhere: its sender named the agent.
+    fn is_here(&self, now: &As, known: Option<&As>) -> Result<(), Lost> {
+        let is_led = !self.principal.starts_with(BEARER)
+            && *self.principal != *Actor::CommandLine.to_string();
+        let is_same = known.is_none_or(|known| known.led_to == now.led_to);
+        if !is_led || is_same || now.led_to.as_ref() == Some(&self.agent.id) {
+            return Ok(());
+        }
+        Err(Lost::Said(format!(
+            "this chat was taken from agent `{}`, so nothing more was done",
             self.agent.id
         )))
     }
@@ -204,6 +240,7 @@ impl Turn<'_> {
         &self,
         mut changes: watch::Receiver<()>,
         (tool, arguments): (&ToolRef, &Value),
+        (given, variables): (Option<Given>, &BTreeSet<Box<str>>),
         around: &(dyn Surroundings + Sync),
     ) -> Denial {
         loop {
@@ -215,6 +252,12 @@ impl Turn<'_> {
                 && let Err(denial) = permits(&self.cx.agent, &now, (tool, arguments), around)
             {
                 return denial;
+            }
+            // A program keeps the secrets it was given, so it ends with them.
+            if let Some(given) = &given
+                && *given != Given::now(&self.cx.agent, variables).await
+            {
+                return Denial::Changed { name: tool.name().to_owned(), what: "secrets" };
             }
         }
     }
@@ -242,6 +285,12 @@ pub(super) fn permits(
         Some(what) => Err(Denial::Changed { name: name.to_owned(), what }),
         None => Ok(()),
     }
+}
+
+/// Whether a tool starts programs.
+pub(super) fn runs_programs(tool: &ToolRef) -> bool {
+    let effects = insula_domain::tool::find(tool.name()).map_or(&[][..], |tool| tool.effects);
+    effects.iter().any(|effect| PROGRAMS.contains(effect))
 }
 
 /// What an agent has less of than the generation that a call would be made under, of all that

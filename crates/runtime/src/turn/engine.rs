@@ -22,6 +22,7 @@ use crate::turn::one_off::OneOffs;
 use crate::turn::redaction::Redaction;
 use crate::turn::seen::Seen;
 use crate::turn::{compress, prompt, run, serve};
+use crate::whole::Whole;
 use arc_swap::ArcSwap;
 use insula_config::DaemonConfig;
 use insula_config::model::ModelRef;
@@ -146,7 +147,7 @@ struct Built {
 /// Takes messages and runs their turns.
 #[derive(Clone)]
 pub struct Engine {
-    pub(crate) shop: Arc<Shop>,
+    pub(crate) shop: Arc<Whole<Shop>>,
     pub(super) lanes: Lanes,
     pub(super) live: Arc<Live>,
     pub(super) one_offs: OneOffs,
@@ -182,7 +183,12 @@ impl Engine {
             house_text: prompt::house_text(),
             shelf: Shelf::default(),
         };
-        Self { shop: Arc::new(shop), lanes: Lanes::new(), live: Arc::default(), one_offs }
+        Self {
+            shop: Arc::new(Whole::new(shop)),
+            lanes: Lanes::new(),
+            live: Arc::default(),
+            one_offs,
+        }
     }
 
     /// The budgets.
@@ -311,7 +317,7 @@ impl Engine {
         let live = self.live_turn(&key, turn, principal.clone(), hold, around.names);
         let handle = live.listen();
         live.voice.say(TurnEvent::Accepted { principal: principal.clone() });
-        let admitted = Admitted::by(&self.shop.house, &agent, &principal);
+        let admitted = Admitted::by(&self.shop.house, &agent, &principal, &from.address);
         let context = run::TurnContext {
             files: agent.workspace.files(
                 &key,

@@ -23,6 +23,7 @@ use crate::turn::seen::Seen;
 use crate::turn::shown::Shown;
 use crate::turn::skills::InUse;
 use crate::turn::{ask, history, prompt};
+use crate::whole::Whole;
 use insula_domain::{SessionKey, Switch};
 use insula_models::Chain;
 use insula_store::{
@@ -104,7 +105,7 @@ impl From<BudgetError> for Broken {
 }
 
 /// Runs a turn to its end, whatever happens, and says how it ended.
-pub(crate) async fn run(shop: &Arc<Shop>, cx: &TurnContext) -> TurnEnd {
+pub(crate) async fn run(shop: &Arc<Whole<Shop>>, cx: &TurnContext) -> TurnEnd {
     let mut turn = Turn::new(shop, cx);
     match turn.go().await {
         Ok(end) => end,
@@ -122,12 +123,12 @@ pub(crate) async fn run(shop: &Arc<Shop>, cx: &TurnContext) -> TurnEnd {
 }
 
 /// Ends a turn that panicked: it failed, and nothing else did.
-pub(crate) async fn fail(shop: &Arc<Shop>, cx: &TurnContext, error: String) -> TurnEnd {
+pub(crate) async fn fail(shop: &Arc<Whole<Shop>>, cx: &TurnContext, error: String) -> TurnEnd {
     Turn::new(shop, cx).fail(error).await
 }
 
 pub(crate) struct Turn<'t> {
-    pub(crate) shop: &'t Arc<Shop>,
+    pub(crate) shop: &'t Arc<Whole<Shop>>,
     pub(crate) cx: &'t TurnContext,
     /// Calls that a crash cut off and that were not dealt with yet.
     pub(super) interrupted: BTreeMap<Box<str>, u32>,
@@ -151,7 +152,7 @@ pub(crate) struct Turn<'t> {
 }
 
 impl<'t> Turn<'t> {
-    fn new(shop: &'t Arc<Shop>, cx: &'t TurnContext) -> Self {
+    fn new(shop: &'t Arc<Whole<Shop>>, cx: &'t TurnContext) -> Self {
         let shown = Shown::default();
         Self {
             shop,

@@ -4,12 +4,13 @@ use crate::mcp::settle;
 use crate::turn::current::{Lost, watch};
 use crate::turn::engine::Shop;
 use crate::turn::run;
+use crate::whole::Whole;
 use futures_util::FutureExt as _;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 /// Runs a turn to its end, and says how it ended.
-pub(super) async fn serve(shop: &Arc<Shop>, mut context: run::TurnContext) {
+pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: run::TurnContext) {
     let stop = context.live.cancel.clone();
     // From before the first look, so that no change falls between two.
     let changes = shop.house.registry.changes();

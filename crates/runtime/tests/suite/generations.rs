@@ -39,7 +39,7 @@ fn held(house: &House, agent: &str) -> Arc<AgentContext> {
 
 /// Everything of a context that a turn could look at.
 fn all_of(context: &AgentContext) -> String {
-    let AgentContext {
+    let insula_runtime::context::Parts {
         id,
         generation,
         identity,
@@ -51,7 +51,7 @@ fn all_of(context: &AgentContext) -> String {
         models,
         conversations,
         ..
-    } = context;
+    } = &**context;
     format!(
         "{id} {generation} {identity:?} {config:?} {boundary:?} {memory:?} {workspace:?} {skills:?} {models:?} {conversations:?}"
     )

@@ -550,8 +550,12 @@ impl DaemonBackend for DaemonFile {
         self.run(|db, state| {
             let anchor = anchors::read_file(&state.anchor_file, &state.chain)?;
             let (report, head) = db.read(|sql| audit::verify(sql, &state.chain, anchor))?;
-            if let Some(head) = head {
-                state.anchor_own(ToAnchor::written(head))?;
+            // What was found is true whether the anchor moves on or not: a full disk is no
+            // change of the chain. It is written with the next record.
+            if let Some(head) = head
+                && let Err(error) = state.anchor_own(ToAnchor::written(head))
+            {
+                tracing::warn!(%error, "the daemon's audit chain could not be anchored yet");
             }
             Ok(report)
         })

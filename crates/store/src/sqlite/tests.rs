@@ -346,6 +346,27 @@ async fn a_cut_end_shows_and_a_lagging_anchor_does_not() {
     assert_eq!(store.daemon().audit_verify().await.unwrap().broken_at, Some(2));
 }
 
+#[tokio::test]
+async fn a_chain_is_verified_though_its_anchor_cant_be_written() {
+    let home = tempfile::tempdir().unwrap();
+    let store = Folder(home.path().to_owned()).open("").await;
+    let fence = store.daemon().claim("test").await.unwrap();
+    let batch = vec![DaemonCommand::Audit(entry("one")), DaemonCommand::Audit(entry("two"))];
+    store.daemon().commit(batch, &fence).await.unwrap();
+    // Fails for root too: where the new anchor is written first, a folder is in the way.
+    std::fs::create_dir_all(home.path().join("audit.anchor.new/full")).unwrap();
+    let before = std::fs::read(home.path().join("audit.anchor")).unwrap();
+    store.daemon().commit(vec![DaemonCommand::Audit(entry("three"))], &fence).await.unwrap();
+    assert_eq!(std::fs::read(home.path().join("audit.anchor")).unwrap(), before);
+    let report = store.daemon().audit_verify().await.unwrap();
+    assert_eq!((report.ok, report.records, report.broken_at), (true, 3, None));
+    // What is really broken is found all the same.
+    let raw = Connection::open(home.path().join("insula.db")).unwrap();
+    without_triggers(&raw).unwrap();
+    raw.execute_batch("DELETE FROM audit WHERE seq = 1").unwrap();
+    assert_eq!(store.daemon().audit_verify().await.unwrap().broken_at, Some(1));
+}
+
 #[test]
 fn settings_are_as_promised() {
     let folder = tempfile::tempdir().unwrap();

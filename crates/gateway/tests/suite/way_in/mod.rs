@@ -19,3 +19,4 @@ mod repeats;
 mod roles;
 mod routes;
 mod support;
+mod waiting;

@@ -43,6 +43,22 @@ pub struct Platforms {
     /// What whoever pressed one was told.
     pub pressed: Mutex<Vec<String>>,
     pub files: Mutex<BTreeMap<String, Bytes>>,
+    /// Told when somebody fetches a file while they come slowly.
+    pub asked: Notify,
+    is_slow: AtomicBool,
+    go: Notify,
+}
+
+impl Platforms {
+    /// Gives no file until it goes on.
+    pub fn slowly(&self) {
+        self.is_slow.store(true, Ordering::SeqCst);
+    }
+
+    pub fn go_on(&self) {
+        self.is_slow.store(false, Ordering::SeqCst);
+        self.go.notify_one();
+    }
 }
 
 /// One account of it.
@@ -108,6 +124,10 @@ impl Adapter for Line {
     }
 
     async fn fetch(&self, attachment: &Attachment, limit: u64) -> Result<Bytes, FetchError> {
+        if self.all.is_slow.load(Ordering::SeqCst) {
+            self.all.asked.notify_one();
+            self.all.go.notified().await;
+        }
         let files = self.all.files.lock().unwrap();
         match files.get(&*attachment.handle) {
             Some(content) if content.len() as u64 <= limit => Ok(content.clone()),
