@@ -83,10 +83,8 @@ pub fn router(surface: Surface) -> Router {
         .route("/tokens/{id}", delete(tokens::revoke))
         .route("/secrets", get(secrets::list_all))
         .route("/daemon/secrets", get(secrets::list_daemon))
-        .route(
-            "/daemon/secrets/{name}",
-            put(secrets::set_daemon).merge(delete(secrets::remove_daemon)),
-        )
+        .route("/daemon/secrets/{name}", put(secrets::set_daemon))
+        .route("/daemon/secrets/{name}", delete(secrets::remove_daemon))
         .route("/approvals", get(approvals::list_all))
         .route("/agents/{id}/approvals", get(approvals::list))
         .route("/agents/{id}/approvals/{approval}", post(approvals::decide))
@@ -116,10 +114,8 @@ pub fn router(surface: Surface) -> Router {
         .route("/agents/{id}/events", get(events::follow))
         .route("/agents/{id}/sessions", get(sessions::list))
         .route("/agents/{id}/sessions-search", get(sessions::search))
-        .route(
-            "/agents/{id}/sessions/{session}",
-            get(sessions::show).merge(delete(sessions::forget)),
-        )
+        .route("/agents/{id}/sessions/{session}", get(sessions::show))
+        .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
         .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))
         .route("/agents/{id}/skills/{name}", get(skills::show).merge(delete(skills::remove)))
         .route("/agents/{id}/skills-verify", get(skills::verify))

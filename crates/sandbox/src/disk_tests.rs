@@ -103,7 +103,7 @@ fn the_way_up_from_a_folder_that_was_moved_is_not_taken() {
     let home = tempfile::tempdir().unwrap();
     fs::create_dir_all(home.path().join("a/inner")).unwrap();
     fs::create_dir(home.path().join("b")).unwrap();
-    let stat = |name: &str| rustix::fs::stat(&home.path().join(name)).unwrap();
+    let stat = |name: &str| rustix::fs::stat(home.path().join(name)).unwrap();
     let a = place(&stat("a"));
     let inner =
         rustix::fs::openat(CWD, home.path().join("a/inner"), FOLDER, Mode::empty()).unwrap();
