@@ -1,8 +1,8 @@
 //! Handlers of one type.
 //!
-//! A router keeps a tower of layers around each handler, and all of it is compiled once for every
-//! type of handler: for some eighty of them that was most of this crate. Here they become one type
-//! before the router sees them.
+//! A router keeps a tower of layers around each handler, and all of it is checked and compiled once
+//! for every type of handler: for some eighty of them that was a quarter of what checking this crate
+//! took. Here they become one type before the router sees them.
 
 use crate::Surface;
 use axum::extract::Request;

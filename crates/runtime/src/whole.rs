@@ -7,8 +7,8 @@ use std::ops::{Deref, DerefMut};
 ///
 /// Every future that holds a house or an agent across an `await` must be shown to be `Send`, and
 /// the compiler shows it by going through all that is inside, again for each future and for each
-/// layer around it. That was half of the time in which three crates are compiled. Here it is shown
-/// once, where the value is made.
+/// layer around it. That was half of what checking three crates took. Here it is shown once,
+/// where the value is made.
 pub(crate) struct Whole<T>(Box<dyn BorrowMut<T> + Send + Sync>);
 
 impl<T: Send + Sync + 'static> Whole<T> {
