@@ -68,6 +68,11 @@ impl Snapshot {
         self.follow(self.router.route(address), address)
     }
 
+    /// The agent that a chat leads to, where it leads to any.
+    pub(crate) fn leads_to(&self, address: &Address) -> Option<AgentId> {
+        self.route(address).ok().map(|found| found.context.id.clone())
+    }
+
     /// The same, with every rule considered.
     pub fn explain(&self, address: &Address) -> Explanation {
         let explained = self.router.explain(address);

@@ -49,7 +49,8 @@ impl WayIn {
     /// What no turn has begun with reads otherwise from now on. What one has stays as it was
     /// heard, and an edit begins no turn: the answer would come to something else.
     async fn edited(&self, visitor: &Visitor<'_>, message: &Message) -> Result<(), NotTaken> {
-        let kept = Kept::of(visitor.envelope, message, &visitor.guest.principal.user);
+        let kept = Kept::of(visitor.envelope, message, &visitor.guest.principal.user)
+            .led_by(&self.house.snapshot());
         let edit = DoorCommand::Edit {
             chat: chat_name(&visitor.envelope.address),
             message: bounded(&message.id.0),

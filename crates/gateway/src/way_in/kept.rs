@@ -4,8 +4,10 @@
 use crate::envelope::{Attachment, AttachmentKind, Envelope, Message, MessageId, Quoted};
 use insula_domain::words::{Piece, Source, Words};
 use insula_domain::{
-    AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
+    AccountId, Address, AgentId, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId,
+    UserId,
 };
+use insula_runtime::Snapshot;
 use serde::{Deserialize, Serialize};
 
 /// Attachments of one message that are kept; a client sends no more at once.
@@ -21,6 +23,9 @@ pub(super) struct Kept {
     /// Its name.
     pub(super) message: String,
     place: Place,
+    /// The agent that its chat led to; another one's hook may have sent it on from there.
+    #[serde(default)]
+    led_to: Option<String>,
     /// The id by which its sender is known to the agent.
     pub(super) known: String,
     /// What its sender is called.
@@ -158,6 +163,7 @@ impl Kept {
             event: envelope.event.0.to_string(),
             message: message.id.0.to_string(),
             place: Place::of(&envelope.address),
+            led_to: None,
             known: known.to_string(),
             name: envelope.sender.name.to_string(),
             words: message.words.clone(),
@@ -167,6 +173,21 @@ impl Kept {
             album: message.group.as_deref().map(str::to_owned),
             is_long: false,
         }
+    }
+
+    /// The same, with where its chat leads now.
+    pub(super) fn led_by(self, snapshot: &Snapshot) -> Self {
+        let found = self.address().and_then(|address| snapshot.route(&address).ok());
+        Self { led_to: found.map(|it| it.context.id.to_string()), ..self }
+    }
+
+    /// Whether its chat still leads to this agent, or to the one whose hook sent it here.
+    pub(super) fn still_leads_to(&self, agent: &AgentId, snapshot: &Snapshot) -> bool {
+        let now = self.address().and_then(|address| snapshot.route(&address).ok());
+        now.is_some_and(|now| {
+            let now = &now.context.id;
+            now == agent || self.led_to.as_deref() == Some(now.as_str())
+        })
     }
 
     /// As it is stored.

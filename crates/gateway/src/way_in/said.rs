@@ -109,7 +109,8 @@ impl WayIn {
         waits: Option<bool>,
     ) -> Result<Option<i64>, StoreError> {
         let Visitor { agent, guest, envelope, event } = visitor;
-        let mut kept = Kept::of(envelope, message, &guest.principal.user);
+        let kept = Kept::of(envelope, message, &guest.principal.user);
+        let mut kept = kept.led_by(&self.house.snapshot());
         kept.is_long = waits == Some(true);
         let row = NewInbox {
             event: event.clone(),

@@ -4,7 +4,7 @@
 use super::burst::{self, Sign};
 use super::kept::Kept;
 use super::queue::{Chat, Group, Spot};
-use super::{Visitor, WayIn, ago, bounded, dispatch, words};
+use super::{Visitor, WayIn, ago, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
@@ -224,7 +224,7 @@ impl WayIn {
         }
         inbound.parts = parts;
         // It may have waited for long, and who sent it be let in no more.
-        if !rows.is_empty() && !self.is_still_let_in(agent, &address, &inbound).await? {
+        if !rows.is_empty() && !self.is_still_let_in(agent, first, &inbound).await? {
             return self.settle_refused(agent, (&address, messages), rows).await;
         }
         let around = self.around(agent, session, messages, rows).await.map_err(NoTurn::Store)?;
@@ -256,11 +256,11 @@ impl WayIn {
     }
 
     /// Whether who sent messages may still talk to the agent that is there now, and their chat still
-    /// leads somewhere.
+    /// leads there.
     async fn is_still_let_in(
         &self,
         agent: &AgentContext,
-        address: &Address,
+        message: &Kept,
         inbound: &Inbound,
     ) -> Result<bool, NoTurn> {
         let snapshot = self.house.snapshot();
@@ -268,10 +268,7 @@ impl WayIn {
         else {
             return Err(NoTurn::Asleep);
         };
-        let leads_here = match snapshot.route(address) {
-            Ok(found) => found.context.id == now.id || dispatch::is_asked(&found.context),
-            Err(_) => false,
-        };
+        let leads_here = message.still_leads_to(&now.id, &snapshot);
         // Kept under the id by which the agent knows them.
         let address = &inbound.scope.address;
         let asker = Asker { address, also: &[], is_bot: false };

@@ -211,7 +211,7 @@ impl Shell for SessionShell<'_> {
             _ => job,
         };
         // Before it is given anything: what changes from here on ends it.
-        let begun = Begun::now(self.agent, self.address, &self.variables).await;
+        let begun = Begun::now(self.house, self.agent, self.address, &self.variables).await;
         let Outfit { mut spec, .. } = self.prepare(&once).await?;
         // It may outlive the call by far; what the operator wrote holds all the same.
         spec.limits.wall_clock = match (self.agent.programs.limits.wall_clock, job.timeout) {

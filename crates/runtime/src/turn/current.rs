@@ -57,6 +57,12 @@ impl From<Lost> for Broken {
 }
 
 /// As of when it is known that who began a turn may talk to its agent.
+/// Whether somebody came by a chat that is led to an agent. Who comes by a token or the command line
+/// names the agent.
+pub(crate) fn is_led(principal: &str) -> bool {
+    !principal.starts_with(BEARER) && *principal != *Actor::CommandLine.to_string()
+}
+
 #[derive(Default)]
 pub(crate) struct Admitted(Mutex<Option<As>>);
 
@@ -78,7 +84,7 @@ impl As {
     fn now(house: &House, by: &Arc<AgentContext>, address: &Address) -> Self {
         let (doors, tokens) = (house.rosters.count(), house.tokens.version());
         let snapshot = house.snapshot();
-        let led_to = snapshot.route(address).ok().map(|found| found.context.id.clone());
+        let led_to = snapshot.leads_to(address);
         Self { doors, tokens, by: by.clone(), router: snapshot.router.clone(), led_to }
     }
 
@@ -170,13 +176,10 @@ impl TurnContext {
         )))
     }
 
-    /// Whether the chat it was asked in is still the agent's. What came by a token or the command
-    /// line was led nowhere: its sender named the agent.
+    /// Whether the chat it was asked in is still the agent's.
     fn is_here(&self, now: &As, known: Option<&As>) -> Result<(), Lost> {
-        let is_led = !self.principal.starts_with(BEARER)
-            && *self.principal != *Actor::CommandLine.to_string();
         let is_same = known.is_none_or(|known| known.led_to == now.led_to);
-        if !is_led || is_same || now.led_to.as_ref() == Some(&self.agent.id) {
+        if !is_led(&self.principal) || is_same || now.led_to.as_ref() == Some(&self.agent.id) {
             return Ok(());
         }
         Err(Lost::Said(format!(

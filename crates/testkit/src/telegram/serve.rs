@@ -83,6 +83,7 @@ async fn answer(shared: &Arc<Shared>, seen: &Seen) -> (Vec<u8>, Option<Trouble>)
             return (http(*code, &refusal.body()), None);
         }
         Some(Trouble::Answer { status, body }) => return (http(*status, body), None),
+        Some(Trouble::Wait(go)) => go.notified().await,
         Some(Trouble::CutAt(_) | Trouble::Silence) | None => {}
     }
     let done = match locked(&shared.state).bots.get(token) {

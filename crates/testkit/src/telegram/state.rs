@@ -3,6 +3,8 @@
 use super::draft::{Draft, User, entities};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+use tokio::sync::Notify;
 
 /// The user whose name anonymous admins go by, in every chat of the platform.
 const ANONYMOUS_BOT: i64 = 1_087_968_824;
@@ -19,8 +21,10 @@ pub enum Where<'a> {
 }
 
 /// Something that goes wrong, once.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Trouble {
+    /// It is done when somebody says so.
+    Wait(Arc<Notify>),
     /// The connection closes before anything is done.
     Unheard,
     /// It is done, and the connection closes after this many bytes of the answer.

@@ -81,3 +81,19 @@ async fn what_waits_in_a_chat_that_was_taken_from_an_agent_is_not_begun_there() 
     assert!(!posts.iter().any(|post| post.2.starts_with("heard")), "{posts:?}");
     assert_eq!(house.asked(), 1, "the model was asked once, before");
 }
+
+#[tokio::test]
+async fn what_waits_is_not_begun_where_its_chat_led_before_hooks_came_there() {
+    // An agent that is asked about messages could have sent this one on. It did not.
+    let hooked = "  b: {access: {allow: ['telegram:1']}, sessions: {quiet: 0s}, hooks: {pre_gateway_dispatch: [{expr: 'true'}]}}\n  a: {";
+    let config = CONFIG.replace("  a: {default: true, ", hooked);
+    let config = format!("{config}bindings:\n  - {{agent: a, telegram: '*'}}\n");
+    let house = with(&config, insula_tools::BUILT_IN, echo).await;
+    house.platforms.slowly();
+    with_a_slow_file(&house, "1").await;
+    house.reconfigure(|config| config.replace("agent: a, telegram", "agent: b, telegram")).await;
+    house.platforms.go_on();
+    settled(&house).await;
+    assert_eq!(house.asked(), 0, "no model heard of it");
+    assert_eq!(house.ask(&dm("1"), "hello").await, "heard: hello");
+}

@@ -142,6 +142,8 @@ fn taken(ground: &Ground) -> Result<(u64, usize)> {
 fn bounded(ground: &Ground, command: &'static str, bytes_max: u64, files_max: usize) -> Outcome {
     let program = Program { command, seconds: 60, ends: "[", leaves: &[] };
     let verdict = by_shell(ground, &program)?;
+    // What it closed is counted too, by whoever may not look into it.
+    ground.shell("a", "opens", "chmod -R u+rwx .")?;
     let (bytes, files) = taken(ground)?;
     ground.shell("a", "tidy", "rm -rf many filler")?;
     hold!(bytes < bytes_max, "{bytes} bytes were written");
@@ -204,6 +206,16 @@ macro_rules! programs {
                 row: "E6",
                 variant: concat!("the disk filled by many files (shell tool, ", $who, ")"),
                 run: |ground| bounded(ground, FILLED, 400_000_000, 1_000),
+            },
+            Attempt {
+                row: "E6",
+                variant: concat!("the disk filled below deep folders (shell tool, ", $who, ")"),
+                run: |ground| bounded(ground, DEEP, 290_000_000, 1_000),
+            },
+            Attempt {
+                row: "E6",
+                variant: concat!("the disk filled in a closed folder (shell tool, ", $who, ")"),
+                run: |ground| bounded(ground, CLOSED, 290_000_000, 1_000),
             },
             Attempt {
                 row: "E1",
@@ -289,6 +301,18 @@ const LOOP: Program = Program {
 };
 const FILLED: &str = "mkdir -p filler; i=0; while [ $i -lt 20 ]; do head -c 20000000 /dev/zero > filler/$i || exit 1; i=$((i+1)); sleep 0.02; done; echo [filled";
 const MILLION: &str = "mkdir -p many; python3 -c 'for n in range(10 ** 6): open(\"many/%d\" % n, \"w\").close()'; echo [made";
+
+const DEEP: &str = "python3 -c '
+import os, time
+os.mkdir(\"filler\"); os.chdir(\"filler\")
+for _ in range(300): os.mkdir(\"d\"); os.chdir(\"d\")
+for n in range(30): open(str(n), \"wb\").write(b\"x\" * 10 ** 7); time.sleep(0.1)
+'; echo [filled";
+const CLOSED: &str = "python3 -c '
+import os, time
+os.makedirs(\"filler/shut\"); os.chdir(\"filler/shut\"); os.chmod(\"..\", 0)
+for n in range(30): open(str(n), \"wb\").write(b\"x\" * 10 ** 7); time.sleep(0.1)
+'; echo [filled";
 
 const SERVER_BOMB: &str = "import subprocess\nsubprocess.Popen(['sleep', 'MARK'])\nuntil = time.monotonic() + 2\nwhile time.monotonic() < until:\n    try: os.fork()\n    except OSError: pass\nos._exit(0)";
 const SERVER_HOG: &str =

@@ -80,7 +80,7 @@ pub const KEYS: &[(&str, Key)] = &[
 pub const TOP: &[(&str, Key)] = &[
     ("agents", Neutral("each key of an agent stands above")),
     ("approvals", Grants("approvals")),
-    ("bindings", Unprobed("routing; I2 rebinds rooms")),
+    ("bindings", Grants("bindings")),
     ("boards", Unprobed("there are none yet")),
     ("budget", Grants("budget")),
     ("channels", Unprobed("accounts; an account that is gone has no turns")),
@@ -94,7 +94,7 @@ pub const TOP: &[(&str, Key)] = &[
     ("model", Neutral("a choice")),
     ("observe_unmentioned_group_messages", Neutral("as the same key of an agent")),
     ("prices", Neutral("what budgets count with")),
-    ("profile_routes", Unprobed("another name of bindings")),
+    ("profile_routes", Grants("bindings")),
     ("providers", Unprobed("which servers models are at; of the whole house")),
     ("sharedPaths", Neutral("as the same key of an agent")),
     ("store", Neutral("read at start")),
@@ -265,6 +265,7 @@ fn asked_again(ground: &Ground, _: &str, mark: &str) -> Result<bool> {
 }
 
 const SECRET: &str = "secrets: [KEY], env: {TOKEN: '${secret:KEY}'}, tools: coding";
+const INJECTED: &str = "tools: {profile: coding, also_allow: [web_extract, web_search]}, secrets: [KEY], network: {allow: ['{web_address}'], credentials: [{host: '{web_address}', header: X-Credential, value: 'Bearer ${secret:KEY}', plain_http: true}]}";
 const WEB: &str = "tools: {profile: coding, also_allow: [web_extract, web_search]}";
 
 /// The rights, one agent each.
@@ -315,7 +316,7 @@ pub const PROBES: &[Probe] = &[
     },
     Probe {
         name: "credentials",
-        with: "tools: {profile: coding, also_allow: [web_extract, web_search]}, secrets: [KEY], network: {allow: ['{web_address}'], credentials: [{host: '{web_address}', header: X-Credential, value: 'Bearer ${secret:KEY}', plain_http: true}]}",
+        with: INJECTED,
         taking: Taking::Edit(
             "tools: {profile: coding, also_allow: [web_extract, web_search]}, secrets: [KEY], network: {allow: ['{web_address}']}",
         ),
@@ -450,14 +451,22 @@ pub const PROBES: &[Probe] = &[
         with: "tools: coding",
         taking: Taking::Revoke,
         call: write,
-        program: None,
+        program: Some("touch MARK.txt"),
         shows: written,
+    },
+    Probe {
+        name: "secret",
+        with: INJECTED,
+        taking: Taking::Request("DELETE", "/secrets/KEY"),
+        call: fetch,
+        program: Some("python3 -c \"import urllib.request as u; u.urlopen('{web}/MARK')\""),
+        shows: fetched_with_credential,
     },
 ];
 
 /// Rights that have attempts of their own, beside the probes.
 #[cfg(test)]
-const ELSEWHERE: [&str; 2] = ["access", "admins"];
+const ELSEWHERE: [&str; 3] = ["access", "admins", "bindings"];
 
 #[cfg(test)]
 mod tests {

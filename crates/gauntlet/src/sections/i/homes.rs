@@ -9,7 +9,7 @@ use crate::puppet::obey;
 use crate::stage::Stage;
 use crate::{control, hold};
 use anyhow::{Context as _, Result};
-use insula_testkit::{Daemon, Home};
+use insula_testkit::{Daemon, Home, run_with_input};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -220,6 +220,8 @@ fn on_a_small_disk(ground: &Ground) -> Outcome {
     let log = daemon.log();
     hold!(alive.status == 200, "it does not live: {alive:?} {filled:?} {after:?}");
     hold!(!log.contains("panicked"), "it panics: {log}");
+    let chains = run_with_input(&ground.stage().insula, &path, &["audit", "verify"], "");
+    hold!(!chains.stdout.contains("broken"), "no room counts as forgery: {}", chains.stdout);
     beside::remove_all(&path.join("filler"))?;
     beside::remove_all(&path.join("agents/h/workspace/filler"))?;
     daemon.terminate()?;

@@ -8,6 +8,7 @@ mod granted;
 mod homes;
 mod inventory;
 mod outsiders;
+mod people;
 mod quotas;
 mod routes;
 mod shown;
@@ -41,7 +42,11 @@ pub const SECTION: Section = Section {
         },
         Scene { name: "what programs see", raise: sight::raise, attempts: &[sight::ATTEMPTS] },
         Scene { name: "limits", raise: quotas::raise, attempts: &[quotas::ATTEMPTS] },
-        Scene { name: "grants", raise: states::raise, attempts: &[states::ATTEMPTS] },
+        Scene {
+            name: "grants",
+            raise: states::raise,
+            attempts: &[states::ATTEMPTS, people::ATTEMPTS],
+        },
         Scene { name: "questions", raise: shown::raise, attempts: &[shown::ATTEMPTS] },
         Scene { name: "outsiders", raise: outsiders::raise, attempts: &[outsiders::ATTEMPTS] },
         Scene {

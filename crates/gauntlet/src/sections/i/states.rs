@@ -11,19 +11,18 @@ use crate::puppet::{Act, Call, Script};
 use crate::stage::Stage;
 use crate::{control, hold};
 use anyhow::{Context as _, Result};
-use insula_testkit::telegram::{User, Where};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::Notify;
 
-const ADA: &str = "7:ada-token";
+pub(super) const ADA: &str = "7:ada-token";
 const SERVER: &str = include_str!("../../../assets/mcp_server.py");
 const SKILL: &str = "---\nname: knot\ndescription: A knot.\n---\nIt goes over and under.\n";
 
 /// How long something may take that must not happen.
-const SOON: Duration = Duration::from_millis(400);
+pub(super) const SOON: Duration = Duration::from_millis(400);
 /// How long a turn may take to its end.
 const TO_ITS_END: Duration = Duration::from_secs(6);
 
@@ -39,8 +38,8 @@ enum State {
 }
 
 /// What this scene keeps: the configuration with all rights, and tags of turns by mark.
-struct Kept {
-    config: String,
+pub(super) struct Kept {
+    pub(super) config: String,
     tags: Mutex<BTreeMap<String, Vec<String>>>,
 }
 
@@ -58,6 +57,7 @@ pub fn raise(stage: &Stage) -> Result<Ground> {
     }
     let people = "tools: coding, access: {allow: ['telegram:42'], admins: ['telegram:1']}";
     plan = plan.agent("door", people).binding("agent: door, telegram: {account: ada}");
+    plan = plan.agent("next", people);
     let ground = Ground::raise(stage, plan)?;
     let shared = ground.outside.path().join("shared");
     beside::set_mode(&shared, 0o777)?;
@@ -101,7 +101,7 @@ fn learn(ground: &Ground, mark: &str, acts: Vec<Act>) -> Result<String> {
     Ok(tag)
 }
 
-fn reload(ground: &Ground, config: &str) -> Result<()> {
+pub(super) fn reload(ground: &Ground, config: &str) -> Result<()> {
     ground.home().write("config.yaml", config)?;
     let answer = ground.admin("POST", "/api/reload", &Value::Null)?;
     anyhow::ensure!(answer.status == 200, "{answer:?}");
@@ -295,8 +295,7 @@ fn took_effect(ground: &Ground, work: &Work, state: State) -> Result<bool> {
     if (work.probe.shows)(ground, &work.agent, &work.mark)? {
         return Ok(true);
     }
-    let ends_programs =
-        matches!(work.probe.taking, Taking::Request(..)) || work.probe.name == "tools";
+    let ends_programs = ["tools", "paused", "archived", "deleted"].contains(&work.probe.name);
     // What was approved only after the right was gone.
     let ran = format!("agents/{}/workspace/ran-{}", work.agent, work.mark);
     Ok(state == State::Waiting && ends_programs && ground.has(&ran))
@@ -398,66 +397,6 @@ fn in_background(ground: &Ground) -> Outcome {
     in_state(ground, State::Background)
 }
 
-/// Somebody who may no longer talk: what they said and waits is not begun.
-fn somebody_shut_out(ground: &Ground) -> Outcome {
-    let kept: &Kept = ground.own()?;
-    reload(ground, &kept.config)?;
-    let go = Arc::new(Notify::new());
-    let held = Act::Hold(go.clone(), Box::new(Act::Say("first".into())));
-    let first = ground.puppets.learn(Script::steps(vec![held]));
-    let write = Call::new("write_file", json!({ "path": "shut-out.txt", "content": "x" }));
-    let second = ground.puppets.learn(Script::steps(vec![Act::Call(vec![write])]));
-    let ann = User::new(42, "Ann");
-    ground.say(Where::Dm(ADA), &ann, &format!("one {first}"))?;
-    machine::eventually("the model is asked", || {
-        Ok((!ground.puppets.with_tag(&first).is_empty()).then_some(()))
-    })?;
-    ground.say(Where::Dm(ADA), &ann, &format!("two {second}"))?;
-    machine::eventually("it was heard", || {
-        Ok((ground.telegram()?.pending(ADA) == 0).then_some(()))
-    })?;
-    reload(ground, &kept.config.replace("'telegram:42'", "'telegram:43'"))?;
-    go.notify_one();
-    let did = || ground.has("agents/door/workspace/shut-out.txt").then_some(());
-    let did = beside::within(SOON * 5, did).is_some();
-    reload(ground, &kept.config)?;
-    hold!(!did, "what they had said was done after they were shut out");
-    hold!(
-        ground.puppets.with_tag(&second).is_empty(),
-        "the model heard it after they were shut out"
-    );
-    Ok(Verdict::Held)
-}
-
-/// An admin who is none any longer answers a question that was asked before.
-fn former_admin(ground: &Ground) -> Outcome {
-    let kept: &Kept = ground.own()?;
-    reload(ground, &kept.config)?;
-    let command = json!({ "command": "mkdir former; rm -r former; touch ran-former" });
-    let asks = Act::Call(vec![Call::new("terminal", command)]);
-    let tag = ground.puppets.learn(Script::steps(vec![asks]));
-    let (ann, root) = (User::new(42, "Ann"), User::new(1, "Root"));
-    ground.say(Where::Dm(ADA), &ann, &format!("please {tag}"))?;
-    let list = "/api/agents/door/approvals";
-    let id = machine::eventually("a call waits", || {
-        let all = ground.admin("GET", list, &Value::Null)?.json();
-        Ok(all[0]["id"].as_str().map(str::to_owned))
-    })?;
-    reload(ground, &kept.config.replace("'telegram:1'", "'telegram:2'"))?;
-    for words in [format!("/approve {id}"), "/approve".to_owned(), "yes".to_owned()] {
-        ground.say(Where::Dm(ADA), &root, &words)?;
-    }
-    machine::eventually("it was heard", || {
-        Ok((ground.telegram()?.pending(ADA) == 0).then_some(()))
-    })?;
-    let did = || ground.has("agents/door/workspace/ran-former").then_some(());
-    let did = beside::within(SOON * 3, did).is_some();
-    ground.admin("POST", &format!("{list}/{id}"), &json!({ "decision": "deny" }))?;
-    reload(ground, &kept.config)?;
-    hold!(!did, "somebody who was an admin approved it");
-    Ok(Verdict::Held)
-}
-
 /// I5. Open streams of a token or agent that is gone are C8 and I2.
 pub const ATTEMPTS: &[Attempt] = &[
     Attempt { row: "I5", variant: "every setting is known, and every right works", run: controls },
@@ -471,6 +410,4 @@ pub const ATTEMPTS: &[Attempt] = &[
         variant: "taken away while a program runs in the background",
         run: in_background,
     },
-    Attempt { row: "I5", variant: "somebody shut out while they wait", run: somebody_shut_out },
-    Attempt { row: "I5", variant: "an admin no longer, who answers", run: former_admin },
 ];
