@@ -129,7 +129,7 @@ fn store(surface: &Surface, id: &str) -> Result<AgentStore, ApiError> {
     let id = AgentId::new(id).map_err(|_| ApiError::no_agent(id))?;
     let snapshot = surface.house.snapshot();
     match snapshot.agents.get(&id).map(|entry| entry.state.context()) {
-        Some(Some(context)) => Ok(context.store.clone()),
+        Some(Some(context)) => Ok(AgentStore::clone(&context.store)),
         None if !surface.house.home.has_agent_folder(&id) => Err(ApiError::no_agent(id.as_str())),
         Some(None) | None => Ok(surface.house.store.agent(&id)),
     }

@@ -15,7 +15,7 @@ use insula_domain::{
 };
 use insula_memory::{AsFound, Change, Limits, Memory, Operation};
 use insula_store::{
-    AgentCommand, AuditKey, Durability, Entry, Fence, NewFragment, Origin, Remember, Source, Store,
+    AgentCommand, AuditKey, Durability, Entry, NewFragment, Origin, Owner, Remember, Source, Store,
     StoreOptions, Target,
 };
 use insula_world::{Timestamp, World};
@@ -47,8 +47,8 @@ fn p99(mut times: Vec<Duration>) -> (Duration, Duration) {
 }
 
 /// Puts documents into foreign scopes, fifty in each, without their mirrors.
-async fn foreign(store: &Store, fence: &Fence, agent: &str, from: usize, to: usize) {
-    let agent = store.agent(&AgentId::new(agent).unwrap());
+async fn foreign(owner: &Owner, agent: &str, from: usize, to: usize) {
+    let agent = owner.agent(&AgentId::new(agent).unwrap());
     for scope in from / 50..to / 50 {
         let new = |n: usize| {
             let text = format!("foreign note {n} about the boiler, the hall and march {scope}");
@@ -62,7 +62,7 @@ async fn foreign(store: &Store, fence: &Fence, agent: &str, from: usize, to: usi
             origin: origin(),
             digest: [0; 32],
         };
-        agent.commit(vec![AgentCommand::Remember(Box::new(change))], fence).await.unwrap();
+        agent.commit(vec![AgentCommand::Remember(Box::new(change))]).await.unwrap();
     }
 }
 
@@ -73,11 +73,11 @@ async fn main() {
     let options = StoreOptions { durability: Durability::Process, ..options };
     let world = World::real().unwrap();
     let store = Store::open(options, world.clone()).await.unwrap();
-    let fence = Arc::new(store.daemon().claim("bench").await.unwrap());
+    let owner = Arc::new(store.claim("bench").await.unwrap());
     let id = AgentId::new("a").unwrap();
     let root = home.path().join("agents/a");
     let limits = Limits { memory: 20_000, user: 1_375 };
-    let memory = Memory::new(store.agent(&id), fence.clone(), root, limits, 1, world);
+    let memory = Memory::new(owner.agent(&id), root, limits, 1, world);
     let own: Scope = "chat:api:token:own".parse().unwrap();
     let scoped = memory.scoped(vec![Scope::Global, own.clone()], own);
     let facts: Vec<Change> =
@@ -88,8 +88,8 @@ async fn main() {
     let queries = ["boiler hall", "fact 7 march", "note about the boiler", "absent"];
     let (mut expected, mut there) = (None, 0);
     for count in [0, 1_000, 50_000] {
-        foreign(&store, &fence, "a", there / 2, count / 2).await;
-        foreign(&store, &fence, "b", there / 2, count / 2).await;
+        foreign(&owner, "a", there / 2, count / 2).await;
+        foreign(&owner, "b", there / 2, count / 2).await;
         there = count;
         let mut answers = Vec::new();
         let mut times = Vec::new();

@@ -9,8 +9,8 @@ use crate::mirror::{self, Due, Looked, bytes_of, digest};
 use crate::scoped::Scoped;
 use insula_domain::Scope;
 use insula_store::{
-    AgentCommand, AgentStore, Entry, Fence, Fragment, FragmentId, Origin, Remember, Source,
-    StoreError, Target,
+    AgentCommand, AgentLease, Entry, Fragment, FragmentId, Origin, Remember, Source, StoreError,
+    Target,
 };
 use insula_world::World;
 use std::path::PathBuf;
@@ -24,8 +24,7 @@ const TRIES_MAX: usize = 16;
 /// What one agent remembers. Bound to it at birth; cheap to clone.
 #[derive(Clone)]
 pub struct Memory {
-    pub(crate) store: AgentStore,
-    fence: Arc<Fence>,
+    pub(crate) store: AgentLease,
     /// The agent's folder.
     root: PathBuf,
     pub(crate) limits: Limits,
@@ -82,14 +81,13 @@ struct Step {
 impl Memory {
     /// The memory of the agent whose store and folder these are.
     pub fn new(
-        store: AgentStore,
-        fence: Arc<Fence>,
+        store: AgentLease,
         root: PathBuf,
         limits: Limits,
         generation: u64,
         world: World,
     ) -> Self {
-        Self { store, fence, root, limits, world, generation, shared: Arc::default() }
+        Self { store, root, limits, world, generation, shared: Arc::default() }
     }
 
     /// Goes on where an earlier generation of the same agent still works.
@@ -140,7 +138,7 @@ impl Memory {
         &self,
         batch: Vec<AgentCommand>,
     ) -> Result<insula_store::Committed, StoreError> {
-        self.store.commit(batch, &self.fence).await
+        self.store.commit(batch).await
     }
 
     pub(crate) async fn on_disk<T: Send + 'static>(

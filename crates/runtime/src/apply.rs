@@ -123,7 +123,7 @@ pub(crate) async fn apply(
         batch.push(DaemonCommand::PutValue { key: SHARED.into(), value: shared });
     }
     if !batch.is_empty() && house.purpose != Purpose::Look {
-        house.store.daemon().commit(batch, &house.fence).await?;
+        house.owner.daemon().commit(batch).await?;
     }
     applied.log(actor, &agents);
     ledger.records = records;
@@ -211,7 +211,7 @@ impl Work<'_> {
             self.record(id, "agent.recovered", generation, json!({}));
             self.applied.changed.push(id.clone());
         }
-        let store = self.house.store.agent(id);
+        let store = self.house.owner.agent(id);
         let generation = Generation(generation);
         let mut context =
             AgentContext::build(config, generation, store, &self.house.surroundings());

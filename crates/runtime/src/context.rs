@@ -20,7 +20,7 @@ use insula_domain::{
     AccountId, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
     ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
-use insula_store::{AgentCommand, AgentStore, AuditEntry, Fence, Seq, StoreError};
+use insula_store::{AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
 use insula_world::{Clock, World};
 use std::fmt;
 use std::ops::Deref;
@@ -86,7 +86,7 @@ pub struct Parts {
     /// The secrets it was granted.
     pub secrets: GrantedSecrets,
     /// Its durable state.
-    pub store: AgentStore,
+    pub store: AgentLease,
     /// Its audit trail.
     pub audit: AuditLog,
     /// Who may approve and change it, besides tokens and the local command line.
@@ -158,8 +158,6 @@ pub struct Surroundings<'s> {
     pub world: &'s World,
     /// The home folder.
     pub home: &'s Path,
-    /// Proof that this process may write.
-    pub fence: &'s Arc<Fence>,
     /// What `~` stands for; `None` where the process was started without a home.
     pub user_home: Option<&'s str>,
     /// The vault, and what keeps secrets out of records.
@@ -178,14 +176,13 @@ impl AgentContext {
     pub fn build(
         config: AgentConfig,
         generation: Generation,
-        store: AgentStore,
+        store: AgentLease,
         around: &Surroundings<'_>,
     ) -> Self {
         let audit = AuditLog {
             agent: config.id.clone(),
             generation,
             store: store.clone(),
-            fence: around.fence.clone(),
             clock: around.world.clock.clone(),
             secrets: around.secrets.clone(),
         };
@@ -205,7 +202,6 @@ impl AgentContext {
         .leaving(Floor::new(config.programs.disk.free_space));
         let remembered = insula_memory::Memory::new(
             store.clone(),
-            around.fence.clone(),
             around.home.join("agents").join(config.id.as_str()),
             config.memory.as_ref().map(limits).unwrap_or_default(),
             generation.0,
@@ -392,8 +388,7 @@ impl AgentContext {
 pub struct AuditLog {
     agent: AgentId,
     generation: Generation,
-    store: AgentStore,
-    fence: Arc<Fence>,
+    store: AgentLease,
     clock: Arc<dyn Clock>,
     secrets: Arc<SecretBook>,
 }
@@ -413,7 +408,7 @@ impl AuditLog {
             generation: self.generation.0,
             content: self.secrets.known().redact_record_of(&self.agent, content).to_string(),
         };
-        let done = self.store.commit(vec![AgentCommand::Audit(entry)], &self.fence).await?;
+        let done = self.store.commit(vec![AgentCommand::Audit(entry)]).await?;
         Ok(done.audit.first().copied())
     }
 }

@@ -18,7 +18,7 @@ use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
 use insula_config::{DaemonConfig, Loaded, Report, load};
 use insula_domain::{AgentId, Principal, RoleId};
-use insula_store::{AuditEntry, DaemonCommand, Fence, Store};
+use insula_store::{AuditEntry, DaemonCommand, Owner, Store};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -107,8 +107,8 @@ pub struct Parts {
     pub store: Store,
     /// What holds now.
     pub registry: Registry,
-    /// Proof that this process may write.
-    pub fence: Arc<Fence>,
+    /// What this process may write to.
+    pub owner: Owner,
     /// The tokens of the API.
     pub tokens: Tokens,
     /// The secrets, and what keeps them out of sight.
@@ -286,7 +286,7 @@ impl House {
         self.children.end_all();
         let _changes = self.changes.lock().await;
         let entry = self.entry(&Actor::Daemon, "daemon.stopped", 0, serde_json::json!({}));
-        self.store.daemon().commit(vec![DaemonCommand::Audit(entry)], &self.fence).await?;
+        self.owner.daemon().commit(vec![DaemonCommand::Audit(entry)]).await?;
         self.store.shutdown().await;
         Ok(())
     }
@@ -352,7 +352,6 @@ impl House {
         context::Surroundings {
             world: &self.world,
             home: self.home.root(),
-            fence: &self.fence,
             user_home: self.env.get("HOME").map(String::as_str),
             secrets: &self.secrets,
         }

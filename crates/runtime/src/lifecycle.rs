@@ -101,7 +101,7 @@ impl House {
             DaemonCommand::PutAgent(AgentRow { state: to, ..row }),
             DaemonCommand::QueueAudit(id.clone(), entry_for_audit),
         ];
-        self.store.daemon().commit(batch, &self.fence).await?;
+        self.owner.daemon().commit(batch).await?;
         tracing::info!(agent = %id, %actor, "{}", kind.replace('.', " "));
         ledger.records.insert(id.clone(), Record { state: to, ..record });
         if let Some(context) = entry.state.context() {
@@ -138,7 +138,7 @@ impl House {
         }
         // From here on a crash is followed by the end of the deletion, not by half an agent.
         let going = row(id, Lifecycle::Deleting);
-        self.store.daemon().commit(vec![DaemonCommand::PutAgent(going)], &self.fence).await?;
+        self.owner.daemon().commit(vec![DaemonCommand::PutAgent(going)]).await?;
         let begun = Record { state: Lifecycle::Deleting, generation: 0, digest: [0; 32] };
         ledger.records.insert(id.clone(), begun);
         // The same files again, after somebody put them back, are another agent.
@@ -174,7 +174,7 @@ impl House {
         actor: &Actor,
     ) -> Result<(), RuntimeError> {
         if let Some(tokens) = self.tokens_without(id) {
-            self.store.daemon().commit(vec![tokens], &self.fence).await?;
+            self.owner.daemon().commit(vec![tokens]).await?;
         }
         self.forget_secrets(id).await?;
         self.rosters.changed();
@@ -187,7 +187,7 @@ impl House {
         }
         let content = json!({ "agent": id.as_str() });
         batch.push(DaemonCommand::Audit(self.entry(actor, "agent.deleted", 0, content)));
-        self.store.daemon().commit(batch, &self.fence).await?;
+        self.owner.daemon().commit(batch).await?;
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use crate::secrets::{SecretBook, handed};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::daemon::Durability;
 use insula_config::{DaemonConfig, Loaded, Report};
-use insula_store::{AuditKey, DaemonCommand, Fence, Store, StoreOptions};
+use insula_store::{AuditKey, DaemonCommand, Store, StoreOptions};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -62,10 +62,9 @@ impl House {
         };
         let store = Store::open(options, world.clone()).await?;
         let owner = world.random.stream(&["owner"]).id();
-        let fence = match purpose {
-            // Whoever only looks writes nothing that a fence would guard.
-            Purpose::Look => Fence { owner: owner.into(), epoch: 0 },
-            Purpose::Serve | Purpose::Change => store.daemon().claim(&owner).await?,
+        let owner = match purpose {
+            Purpose::Look => store.unclaimed(),
+            Purpose::Serve | Purpose::Change => store.claim(&owner).await?,
         };
         let mut records = BTreeMap::new();
         for row in store.daemon().agents().await? {
@@ -86,7 +85,7 @@ impl House {
             home,
             world,
             store,
-            fence: Arc::new(fence),
+            owner,
             env,
             purpose,
             report: ArcSwap::from_pointee(report),

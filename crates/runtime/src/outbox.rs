@@ -232,7 +232,7 @@ impl House {
         let content = json!({ "delivery": id.0 });
         let entry = self.entry_of(&agent.id, actor, kind, agent.generation.0, content);
         let batch = vec![AgentCommand::Outbox(command), AgentCommand::Audit(entry)];
-        agent.store.commit(batch, &self.fence).await.map(drop)
+        agent.store.commit(batch).await.map(drop)
     }
 
     /// The record of what became of a delivery: where to and why, never what it says.

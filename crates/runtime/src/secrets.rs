@@ -299,7 +299,7 @@ impl House {
                 DaemonCommand::QueueAudit(id.clone(), entry)
             }
         };
-        self.store.daemon().commit(vec![command], &self.fence).await?;
+        self.owner.daemon().commit(vec![command]).await?;
         tracing::info!(%owner, secret = %name, %actor, "{}", kind.replace('.', " "));
         Ok(())
     }

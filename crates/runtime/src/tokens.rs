@@ -280,7 +280,7 @@ impl House {
             DaemonCommand::PutValue { key: KEPT.into(), value: Value::Object(kept).to_string() },
             DaemonCommand::Audit(self.entry(actor, kind, 0, content)),
         ];
-        self.store.daemon().commit(batch, &self.fence).await?;
+        self.owner.daemon().commit(batch).await?;
         self.tokens.keep(known);
         self.registry.tell_of_change();
         self.end_what_lost_its_ground().await;

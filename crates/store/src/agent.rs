@@ -8,7 +8,6 @@ use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::door::{DoorCommand, PairingAsked};
 use crate::error::Result;
-use crate::fence::Fence;
 use crate::limits;
 use crate::memory::{Fragment, FragmentId, Frozen, Origin, Remember, Target};
 use crate::message::{Message, MessageSeq, NewMessage, Window};
@@ -283,13 +282,6 @@ impl AgentStore {
 
     pub(crate) fn backend(&self) -> &dyn AgentBackend {
         &*self.backend
-    }
-
-    /// Applies all of `batch`, in order, or none of it. When this returns, it is durable.
-    /// Batches of one agent are applied in the order in which they came.
-    pub async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed> {
-        limits::check(&batch)?;
-        self.backend.commit(batch, fence).await
     }
 
     /// How often something was erased since the daemon began. Whoever keeps a copy of what it

@@ -6,7 +6,7 @@ use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::door::DoorBackend;
 use crate::error::Result;
-use crate::fence::Fence;
+use crate::lease::Lease;
 use crate::memory::MemoryBackend;
 use crate::message::{Message, MessageSeq, Window};
 use crate::outbox::OutboxBackend;
@@ -47,7 +47,7 @@ pub trait Backend: Send + Sync {
 #[async_trait]
 pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Sync {
     /// Applies a batch whole or not at all.
-    async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed>;
+    async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed>;
 
     /// How often something was erased.
     fn erasures(&self) -> u64;
@@ -133,11 +133,11 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Syn
 /// The daemon's part; see [`DaemonStore`](crate::DaemonStore) for what each method means.
 #[async_trait]
 pub trait DaemonBackend: Send + Sync {
-    /// Takes over.
-    async fn claim(&self, owner: &str) -> Result<Fence>;
+    /// Takes over; an epoch higher than all before, durably.
+    async fn claim(&self, owner: &str) -> Result<u64>;
 
     /// Applies a batch whole or not at all.
-    async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>>;
+    async fn commit(&self, batch: Vec<DaemonCommand>, lease: &Lease) -> Result<Vec<Seq>>;
 
     /// Every agent, by id.
     async fn agents(&self) -> Result<Vec<AgentRow>>;
@@ -146,7 +146,7 @@ pub trait DaemonBackend: Send + Sync {
     async fn value(&self, key: &str) -> Result<Option<String>>;
 
     /// Sets a named value that a loss of power may undo.
-    async fn note(&self, key: &str, value: String, fence: &Fence) -> Result<()>;
+    async fn note(&self, key: &str, value: String, lease: &Lease) -> Result<()>;
 
     /// Agents to wake.
     async fn due(&self, now: Timestamp, limit: usize) -> Result<Vec<Due>>;
@@ -165,14 +165,14 @@ pub trait DaemonBackend: Send + Sync {
         &self,
         key: EventKey,
         agent: &AgentId,
-        fence: &Fence,
+        lease: &Lease,
     ) -> Result<Reserved>;
 
     /// Whose an event is.
     async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>>;
 
     /// Gives an event to another agent.
-    async fn move_event(&self, key: EventKey, agent: &AgentId, fence: &Fence) -> Result<()>;
+    async fn move_event(&self, key: EventKey, agent: &AgentId, lease: &Lease) -> Result<()>;
 
     /// Records of the daemon's chain after a position.
     async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>>;

@@ -12,7 +12,7 @@ mod sessions;
 mod turns;
 
 use crate::{
-    AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, EventKey, Fence, Lifecycle,
+    AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, EventKey, Lifecycle, Owner,
     Reserved, Seq, Store, StoreError,
 };
 use async_trait::async_trait;
@@ -91,14 +91,14 @@ async fn kinds(agent: &AgentStore) -> Vec<String> {
 
 async fn a_batch_is_applied_whole_or_not_at_all(opener: &dyn Opener) {
     let store = opener.open("batch").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let committed = a.commit(vec![audit("one"), audit("two")], &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let committed = a.commit(vec![audit("one"), audit("two")]).await.unwrap();
     assert_eq!(committed.audit, [Seq(1), Seq(2)]);
 
     let mut huge = entry("huge");
     huge.content = "x".repeat(crate::audit::AUDIT_CONTENT_BYTES_MAX + 1);
-    let refused = a.commit(vec![audit("three"), AgentCommand::Audit(huge.clone())], &fence).await;
+    let refused = a.commit(vec![audit("three"), AgentCommand::Audit(huge.clone())]).await;
     assert!(matches!(refused, Err(StoreError::TooLong { .. })));
     assert_eq!(kinds(&a).await, ["one", "two"]);
 
@@ -106,7 +106,7 @@ async fn a_batch_is_applied_whole_or_not_at_all(opener: &dyn Opener) {
         DaemonCommand::PutValue { key: "k".into(), value: "v".to_owned() },
         DaemonCommand::Audit(huge),
     ];
-    assert!(store.daemon().commit(batch, &fence).await.is_err());
+    assert!(owner.daemon().commit(batch).await.is_err());
     assert_eq!(store.daemon().value("k").await.unwrap(), None);
     store.shutdown().await;
     assert!(matches!(a.audit_tail(1).await, Err(StoreError::Closed)));
@@ -115,30 +115,30 @@ async fn a_batch_is_applied_whole_or_not_at_all(opener: &dyn Opener) {
 
 async fn a_commit_behind_the_latest_claim_writes_nothing(opener: &dyn Opener) {
     let old = opener.open("fence").await;
-    let old_fence = old.daemon().claim("old").await.unwrap();
-    let old_agent = old.agent(&agent("a"));
-    old_agent.commit(vec![audit("by old")], &old_fence).await.unwrap();
+    let old_owner = old.claim("old").await.unwrap();
+    let old_agent = old_owner.agent(&agent("a"));
+    old_agent.commit(vec![audit("by old")]).await.unwrap();
 
     let new = opener.open("fence").await;
-    let new_fence = new.daemon().claim("new").await.unwrap();
-    assert!(new_fence.epoch > old_fence.epoch);
-    new.agent(&agent("a")).commit(vec![audit("by new")], &new_fence).await.unwrap();
+    let new_owner = new.claim("new").await.unwrap();
+    assert!(new_owner.epoch > old_owner.epoch);
+    new_owner.agent(&agent("a")).commit(vec![audit("by new")]).await.unwrap();
 
     let fenced = |result: Result<(), StoreError>| {
         assert!(matches!(result, Err(StoreError::Fenced { .. })), "{result:?}");
     };
-    fenced(old_agent.commit(vec![audit("late")], &old_fence).await.map(drop));
+    fenced(old_agent.commit(vec![audit("late")]).await.map(drop));
     let late = DaemonCommand::PutValue { key: "late".into(), value: String::new() };
-    fenced(old.daemon().commit(vec![late], &old_fence).await.map(drop));
-    let reserved = old.daemon().reserve_event(event("late"), &agent("a"), &old_fence).await;
+    fenced(old_owner.daemon().commit(vec![late]).await.map(drop));
+    let reserved = old_owner.daemon().reserve_event(event("late"), &agent("a")).await;
     fenced(reserved.map(drop));
     // The same epoch from somebody else is no claim either.
-    let forged = Fence { owner: "other".into(), epoch: new_fence.epoch };
-    fenced(new.agent(&agent("a")).commit(vec![audit("forged")], &forged).await.map(drop));
+    let forged = Owner { name: "other".into(), ..new_owner.clone() };
+    fenced(forged.agent(&agent("a")).commit(vec![audit("forged")]).await.map(drop));
 
-    assert_eq!(kinds(&new.agent(&agent("a"))).await, ["by old", "by new"]);
+    assert_eq!(kinds(&new_owner.agent(&agent("a"))).await, ["by old", "by new"]);
     assert_eq!(new.daemon().value("late").await.unwrap(), None);
-    let first = new.daemon().reserve_event(event("late"), &agent("a"), &new_fence).await;
+    let first = new_owner.daemon().reserve_event(event("late"), &agent("a")).await;
     assert_eq!(first.unwrap(), Reserved::New);
     old.shutdown().await;
     new.shutdown().await;
@@ -146,9 +146,9 @@ async fn a_commit_behind_the_latest_claim_writes_nothing(opener: &dyn Opener) {
 
 async fn pages_continue_where_the_last_one_ended(opener: &dyn Opener) {
     let store = opener.open("pages").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    a.commit((0..25).map(|n| audit(&n.to_string())).collect(), &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    a.commit((0..25).map(|n| audit(&n.to_string())).collect()).await.unwrap();
     let (mut after, mut read) = (Seq::START, Vec::new());
     loop {
         let page = a.audit_after(after, 10).await.unwrap();
@@ -170,10 +170,10 @@ async fn pages_continue_where_the_last_one_ended(opener: &dyn Opener) {
 
 async fn erased_content_is_gone_and_the_chain_holds(opener: &dyn Opener) {
     let store = opener.open("erase").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    a.commit(vec![audit("one"), audit("two"), audit("three")], &fence).await.unwrap();
-    a.commit(vec![AgentCommand::EraseAuditContent(2..=u64::MAX)], &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    a.commit(vec![audit("one"), audit("two"), audit("three")]).await.unwrap();
+    a.commit(vec![AgentCommand::EraseAuditContent(2..=u64::MAX)]).await.unwrap();
     let contents: Vec<_> =
         a.audit_tail(9).await.unwrap().into_iter().map(|record| record.content.is_some()).collect();
     assert_eq!(contents, [true, false, false]);
@@ -185,19 +185,19 @@ async fn erased_content_is_gone_and_the_chain_holds(opener: &dyn Opener) {
 
 async fn queued_records_come_first_and_once(opener: &dyn Opener) {
     let store = opener.open("queue").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
     let queue = |kind: &str| DaemonCommand::QueueAudit(agent("a"), entry(kind));
-    store.daemon().commit(vec![queue("created"), queue("paused")], &fence).await.unwrap();
+    owner.daemon().commit(vec![queue("created"), queue("paused")]).await.unwrap();
     assert_eq!(store.open_count(), 0);
     store.shutdown().await;
 
     let store = opener.open("queue").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    a.commit(vec![audit("turn")], &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    a.commit(vec![audit("turn")]).await.unwrap();
     assert_eq!(kinds(&a).await, ["created", "paused", "turn"]);
     // Queued while the database is open: taken in before the next thing all the same.
-    store.daemon().commit(vec![queue("resumed")], &fence).await.unwrap();
+    owner.daemon().commit(vec![queue("resumed")]).await.unwrap();
     assert_eq!(kinds(&a).await, ["created", "paused", "turn", "resumed"]);
     store.shutdown().await;
 
@@ -210,23 +210,23 @@ async fn queued_records_come_first_and_once(opener: &dyn Opener) {
 
 async fn an_event_belongs_to_the_agent_that_got_it_first(opener: &dyn Opener) {
     let store = opener.open("events").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let daemon = store.daemon();
-    let reserve = async |key, name| daemon.reserve_event(key, &agent(name), &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let daemon = owner.daemon();
+    let reserve = async |key, name| daemon.reserve_event(key, &agent(name)).await.unwrap();
     assert_eq!(reserve(event("1"), "a").await, Reserved::New);
     assert_eq!(reserve(event("1"), "b").await, Reserved::Seen(agent("a")));
     assert_eq!(reserve(event("2"), "b").await, Reserved::New);
     let other = EventKey { account: "other".into(), ..event("1") };
     assert_eq!(reserve(other, "b").await, Reserved::New);
     let prune = DaemonCommand::PruneEvents { before: Timestamp::from_millis(i64::MAX) };
-    daemon.commit(vec![prune], &fence).await.unwrap();
+    daemon.commit(vec![prune]).await.unwrap();
     assert_eq!(reserve(event("1"), "b").await, Reserved::New);
     store.shutdown().await;
 }
 
 async fn agents_are_woken_in_order_of_time(opener: &dyn Opener) {
     let store = opener.open("wake").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
     let at = Timestamp::from_millis;
     let wake = |name, at| DaemonCommand::SetWake { agent: agent(name), at };
     let batch = vec![
@@ -236,7 +236,7 @@ async fn agents_are_woken_in_order_of_time(opener: &dyn Opener) {
         wake("never", None),
         wake("next", Some(at(20))),
     ];
-    store.daemon().commit(batch, &fence).await.unwrap();
+    owner.daemon().commit(batch).await.unwrap();
     let due = |name, ms| Due { agent: agent(name), at: at(ms) };
     let daemon = store.daemon();
     assert_eq!(daemon.next_wake().await.unwrap(), Some(at(10)));
@@ -248,25 +248,25 @@ async fn agents_are_woken_in_order_of_time(opener: &dyn Opener) {
 
 async fn a_forgotten_agent_leaves_nothing(opener: &dyn Opener) {
     let store = opener.open("forget").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let daemon = store.daemon();
+    let owner = store.claim("suite").await.unwrap();
+    let daemon = owner.daemon();
     let batch = vec![
         DaemonCommand::PutAgent(row("a", Lifecycle::Active)),
         DaemonCommand::PutAgent(row("b", Lifecycle::Active)),
         DaemonCommand::QueueAudit(agent("a"), entry("created")),
         DaemonCommand::SetWake { agent: agent("a"), at: Some(Timestamp::from_millis(1)) },
     ];
-    daemon.commit(batch, &fence).await.unwrap();
-    daemon.reserve_event(event("1"), &agent("a"), &fence).await.unwrap();
+    daemon.commit(batch).await.unwrap();
+    daemon.reserve_event(event("1"), &agent("a")).await.unwrap();
     store.retire(&agent("a")).await;
     let batch =
         vec![DaemonCommand::ForgetAgent(agent("a")), DaemonCommand::Audit(entry("agent.deleted"))];
-    assert_eq!(daemon.commit(batch, &fence).await.unwrap(), [Seq(1)]);
+    assert_eq!(daemon.commit(batch).await.unwrap(), [Seq(1)]);
     assert_eq!(daemon.agents().await.unwrap(), [row("b", Lifecycle::Active)]);
     assert_eq!(daemon.next_wake().await.unwrap(), None);
-    let again = daemon.reserve_event(event("1"), &agent("b"), &fence).await.unwrap();
+    let again = daemon.reserve_event(event("1"), &agent("b")).await.unwrap();
     assert_eq!(again, Reserved::New);
-    assert_eq!(kinds(&store.agent(&agent("a"))).await, Vec::<String>::new());
+    assert_eq!(kinds(&owner.agent(&agent("a"))).await, Vec::<String>::new());
     assert_eq!(daemon.audit_tail(9).await.unwrap().len(), 1);
     assert_eq!(daemon.audit_after(Seq(1), 9).await.unwrap(), []);
     assert!(daemon.audit_verify().await.unwrap().ok);
@@ -275,18 +275,18 @@ async fn a_forgotten_agent_leaves_nothing(opener: &dyn Opener) {
 
 async fn a_retired_handle_stays_retired(opener: &dyn Opener) {
     let store = opener.open("retire").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let (first, unused) = (store.agent(&agent("a")), store.agent(&agent("a")));
-    first.commit(vec![audit("one")], &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let (first, unused) = (owner.agent(&agent("a")), owner.agent(&agent("a")));
+    first.commit(vec![audit("one")]).await.unwrap();
     store.retire(&agent("a")).await;
     assert_eq!(store.open_count(), 0);
     for handle in [&first, &unused] {
-        let result = handle.commit(vec![audit("two")], &fence).await;
+        let result = handle.commit(vec![audit("two")]).await;
         assert!(matches!(result, Err(StoreError::Retired { .. })), "{result:?}");
         assert!(matches!(handle.audit_tail(1).await, Err(StoreError::Retired { .. })));
     }
-    let next = store.agent(&agent("a"));
-    next.commit(vec![audit("two")], &fence).await.unwrap();
+    let next = owner.agent(&agent("a"));
+    next.commit(vec![audit("two")]).await.unwrap();
     assert!(matches!(first.audit_tail(1).await, Err(StoreError::Retired { .. })));
     store.shutdown().await;
 }
@@ -296,12 +296,12 @@ async fn values_and_rows_survive_a_restart(opener: &dyn Opener) {
     let put = |key: &str| DaemonCommand::PutValue { key: key.into(), value: key.to_owned() };
     {
         let store = opener.open("rows").await;
-        let fence = store.daemon().claim("suite").await.unwrap();
+        let owner = store.claim("suite").await.unwrap();
         let mut batch: Vec<_> = rows.iter().cloned().map(DaemonCommand::PutAgent).collect();
         batch.extend([put("kept"), put("dropped")]);
         batch.push(DaemonCommand::DropValue { key: "dropped".into() });
         batch.push(DaemonCommand::Audit(entry("daemon.started")));
-        store.daemon().commit(batch, &fence).await.unwrap();
+        owner.daemon().commit(batch).await.unwrap();
         store.shutdown().await;
     }
     let store = opener.open("rows").await;
@@ -317,11 +317,11 @@ async fn values_and_rows_survive_a_restart(opener: &dyn Opener) {
 
 async fn agents_do_not_see_each_other(opener: &dyn Opener) {
     let store = opener.open("apart").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let (a, b) = (store.agent(&agent("a")), store.agent(&agent("b")));
-    a.commit(vec![audit("of a")], &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let (a, b) = (owner.agent(&agent("a")), owner.agent(&agent("b")));
+    a.commit(vec![audit("of a")]).await.unwrap();
     assert_eq!(kinds(&b).await, Vec::<String>::new());
-    b.commit(vec![audit("of b")], &fence).await.unwrap();
+    b.commit(vec![audit("of b")]).await.unwrap();
     assert_eq!(kinds(&a).await, ["of a"]);
     let macs = [a.audit_tail(1).await.unwrap()[0].mac, b.audit_tail(1).await.unwrap()[0].mac];
     assert_ne!(macs[0], macs[1]);

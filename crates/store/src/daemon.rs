@@ -4,8 +4,6 @@
 use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::DaemonBackend;
 use crate::error::Result;
-use crate::fence::Fence;
-use crate::limits;
 use crate::usage::Totals;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
@@ -153,20 +151,8 @@ impl DaemonStore {
         Self { backend }
     }
 
-    /// Takes over: the fence returned is higher than any before, durably. Once per start.
-    pub async fn claim(&self, owner: &str) -> Result<Fence> {
-        self.backend.claim(owner).await
-    }
-
-    /// Applies all of `batch`, in order, or none of it. Returns the positions of the records
-    /// it appended to the daemon's own chain.
-    pub async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>> {
-        for command in &batch {
-            if let DaemonCommand::Audit(entry) | DaemonCommand::QueueAudit(_, entry) = command {
-                limits::audit(entry)?;
-            }
-        }
-        self.backend.commit(batch, fence).await
+    pub(crate) fn backend(&self) -> &dyn DaemonBackend {
+        &*self.backend
     }
 
     /// Every agent, by id.
@@ -177,12 +163,6 @@ impl DaemonStore {
     /// A named value.
     pub async fn value(&self, key: &str) -> Result<Option<String>> {
         self.backend.value(key).await
-    }
-
-    /// Sets a named value that can be found out again: the end of the process does not undo it,
-    /// a loss of power may, until something later is flushed.
-    pub async fn note(&self, key: &str, value: String, fence: &Fence) -> Result<()> {
-        self.backend.note(key, value, fence).await
     }
 
     /// Agents whose wake time is `now` or earlier, the most overdue first, at most `limit`.
@@ -206,25 +186,9 @@ impl DaemonStore {
         self.backend.spending(since).await
     }
 
-    /// Gives an event to an agent, unless it already is somebody's.
-    pub async fn reserve_event(
-        &self,
-        key: EventKey,
-        agent: &AgentId,
-        fence: &Fence,
-    ) -> Result<Reserved> {
-        self.backend.reserve_event(key, agent, fence).await
-    }
-
     /// Whose an event is, if it is anybody's.
     pub async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {
         self.backend.event_owner(key).await
-    }
-
-    /// Gives an event to another agent than the one it was reserved for, which has done nothing
-    /// with it.
-    pub async fn move_event(&self, key: EventKey, agent: &AgentId, fence: &Fence) -> Result<()> {
-        self.backend.move_event(key, agent, fence).await
     }
 
     /// Records of the daemon's chain after a position, oldest first, at most `limit`.

@@ -1,9 +1,10 @@
 //! Durable state: what must survive a crash, and nothing about what it means.
 //!
 //! Each agent has a database of its own, opened on first use and closed when idle; the daemon
-//! has one more. A [`Store`] hands out handles: an [`AgentStore`] is bound to one agent from
-//! birth and no method on it names another. Everything written goes through `commit`, a batch
-//! of typed commands that is applied whole or not at all, under a [`Fence`].
+//! has one more. A [`Store`] hands out handles to read: an [`AgentStore`] is bound to one agent from
+//! birth and no method on it names another. Who claims the store is its [`Owner`] and has leases to
+//! write: everything written is a method of an [`AgentLease`] or a [`DaemonLease`], most of it
+//! `commit`, a batch of typed commands that is applied whole or not at all.
 //!
 //! The shape is the [`backend`] traits; SQLite is the backend that is always there. What any
 //! backend owes its callers is written down as tests in `conformance`.
@@ -20,10 +21,10 @@ mod conformance;
 pub mod daemon;
 pub mod door;
 pub mod error;
-pub mod fence;
 mod files;
 mod inflection;
 pub mod key;
+pub mod lease;
 mod limits;
 pub mod memory;
 pub mod message;
@@ -49,8 +50,8 @@ pub use door::{
     Tries, Visitor,
 };
 pub use error::{Result, StoreError};
-pub use fence::Fence;
 pub use key::{AuditKey, KeyExposure};
+pub use lease::{AgentLease, DaemonLease, Lease, Owned, Owner};
 pub use memory::{
     Affected, Entry, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryPage,
     MemoryReport, Mirror, NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,

@@ -5,6 +5,7 @@ use crate::backend::Backend;
 use crate::daemon::DaemonStore;
 use crate::error::Result;
 use crate::key::AuditKey;
+use crate::lease::Owner;
 use crate::sqlite::SqliteBackend;
 use insula_domain::id::AgentId;
 use insula_world::World;
@@ -75,6 +76,18 @@ impl Store {
     /// The daemon's own state.
     pub fn daemon(&self) -> &DaemonStore {
         &self.daemon
+    }
+
+    /// Takes over: what is written under this is refused by nobody, and what is written under any
+    /// earlier claim is, durably. Once per start.
+    pub async fn claim(&self, owner: &str) -> Result<Owner> {
+        let epoch = self.daemon.backend().claim(owner).await?;
+        Ok(Owner { store: self.clone(), name: owner.into(), epoch })
+    }
+
+    /// For whoever only looks: it owns nothing, and whatever it would write is refused.
+    pub fn unclaimed(&self) -> Owner {
+        Owner { store: self.clone(), name: "nobody".into(), epoch: 0 }
     }
 
     /// A handle on one agent's state, bound to it for good. Touches no file.

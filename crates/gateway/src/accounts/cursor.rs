@@ -60,15 +60,15 @@ impl Notes {
             return Ok(());
         }
         let value = json!({ "of": self.who(), "cursor": &*cursor.0 }).to_string();
-        let (daemon, fence) = (self.house.store.daemon(), &self.house.fence);
+        let daemon = self.house.owner.daemon();
         let written = match stored {
             // Without a first one nobody would know where to go on.
             None => {
                 let put = DaemonCommand::PutValue { key: self.key.clone(), value };
-                daemon.commit(vec![put], fence).await.map(drop)
+                daemon.commit(vec![put]).await.map(drop)
             }
             // An older one only brings again what is recognised: no flush is waited for.
-            Some(_) => daemon.note(&self.key, value, fence).await,
+            Some(_) => daemon.note(&self.key, value).await,
         };
         written.map_err(not_taken)?;
         *self.stored.lock().unwrap_or_else(PoisonError::into_inner) = Some(cursor);

@@ -85,8 +85,8 @@ impl WayIn {
             }
         }
         if agent.id != reserved {
-            let daemon = self.house.store.daemon();
-            daemon.move_event(event_key(&envelope), &agent.id, &self.house.fence).await?;
+            let daemon = self.house.owner.daemon();
+            daemon.move_event(event_key(&envelope), &agent.id).await?;
         }
         if let Happening::Said(message) = &mut envelope.what
             && text != before

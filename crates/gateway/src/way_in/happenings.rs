@@ -58,7 +58,7 @@ impl WayIn {
             content: kept.write(),
         };
         let batch = vec![AgentCommand::Door(Box::new(edit))];
-        visitor.agent.store.commit(batch, &self.house.fence).await?;
+        visitor.agent.store.commit(batch).await?;
         self.amend(visitor, &kept).await
     }
 
@@ -67,7 +67,7 @@ impl WayIn {
         let chat = chat_name(&visitor.envelope.address);
         let withdraw = DoorCommand::Withdraw { chat, message: bounded(&message.0) };
         let batch = vec![AgentCommand::Door(Box::new(withdraw))];
-        visitor.agent.store.commit(batch, &self.house.fence).await?;
+        visitor.agent.store.commit(batch).await?;
         self.withdraw(visitor, message).await;
         Ok(())
     }

@@ -302,14 +302,12 @@ impl WayIn {
         envelope: &Envelope,
         key: EventKey,
     ) -> Result<Option<(Arc<AgentContext>, bool)>, NotTaken> {
-        let daemon = self.house.store.daemon();
+        let daemon = self.house.owner.daemon();
         let owner = match found {
-            Ok(Answering { context, .. }) => {
-                match daemon.reserve_event(key, &context.id, &self.house.fence).await? {
-                    Reserved::New => return Ok(Some((context, false))),
-                    Reserved::Seen(owner) => owner,
-                }
-            }
+            Ok(Answering { context, .. }) => match daemon.reserve_event(key, &context.id).await? {
+                Reserved::New => return Ok(Some((context, false))),
+                Reserved::Seen(owner) => owner,
+            },
             Err(refusal) => match self.owner(&key).await? {
                 Some(owner) => owner,
                 None => {
@@ -401,7 +399,7 @@ impl WayIn {
     }
 
     async fn put(&self, agent: &AgentContext, batch: Vec<AgentCommand>) -> Result<(), StoreError> {
-        agent.store.commit(batch, &self.house.fence).await?;
+        agent.store.commit(batch).await?;
         self.house.outbox.ring(&agent.id);
         Ok(())
     }
@@ -453,10 +451,10 @@ impl WayIn {
     /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken,
     /// and after the engine went on with its turns.
     pub async fn resume(&self) -> Result<(), NotTaken> {
-        let daemon = self.house.store.daemon();
+        let daemon = self.house.owner.daemon();
         let before = ago(self.now(), REMEMBERED);
         let prune = vec![DaemonCommand::PruneEvents { before }];
-        daemon.commit(prune, &self.house.fence).await?;
+        daemon.commit(prune).await?;
         let snapshot = self.house.snapshot();
         for id in daemon.busy().await? {
             let Some(State::Ready(agent)) = snapshot.agents.get(&id).map(|entry| &entry.state)

@@ -70,7 +70,7 @@ impl WayIn {
     pub(super) async fn note(&self, visitor: &Visitor<'_>) -> Result<(), NotTaken> {
         let note = DoorCommand::Note { event: visitor.event.clone(), at: self.now() };
         let batch = vec![AgentCommand::Door(Box::new(note))];
-        visitor.agent.store.commit(batch, &self.house.fence).await?;
+        visitor.agent.store.commit(batch).await?;
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl WayIn {
             content: kept.write(),
         };
         let batch = vec![AgentCommand::Door(Box::new(DoorCommand::Keep(row)))];
-        let done = agent.store.commit(batch, &self.house.fence).await?;
+        let done = agent.store.commit(batch).await?;
         Ok(done.kept())
     }
 

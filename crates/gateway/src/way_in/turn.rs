@@ -292,7 +292,7 @@ impl WayIn {
         let drop = (!rows.is_empty()).then(|| DoorCommand::Drop(rows.to_vec()));
         let all = messages.iter().map(note).chain(drop);
         let batch = all.map(|command| AgentCommand::Door(Box::new(command))).collect();
-        let done = agent.store.commit(batch, &self.house.fence).await;
+        let done = agent.store.commit(batch).await;
         done.map(|_| ()).map_err(NoTurn::Store)
     }
 
@@ -301,7 +301,7 @@ impl WayIn {
             return Ok(());
         }
         let drop = AgentCommand::Door(Box::new(DoorCommand::Drop(rows.to_vec())));
-        let done = agent.store.commit(vec![drop], &self.house.fence).await;
+        let done = agent.store.commit(vec![drop]).await;
         done.map(|_| ()).map_err(NoTurn::Store)
     }
 

@@ -181,7 +181,7 @@ impl WayOut {
         agent: &AgentContext,
         batch: Vec<AgentCommand>,
     ) -> Result<(), StoreError> {
-        agent.store.commit(batch, &self.house.fence).await.map(drop)
+        agent.store.commit(batch).await.map(drop)
     }
 
     /// A request to a platform, which ends.

@@ -3,17 +3,15 @@
 use insula_domain::{AgentId, Scope};
 use insula_memory::{Change, Limits, Memory, Operation, Scoped};
 use insula_store::{
-    AuditKey, Durability, Fence, MessageSeq, Origin, SessionId, Source, Store, StoreOptions, Target,
+    AuditKey, Durability, MessageSeq, Origin, Owner, SessionId, Source, Store, StoreOptions, Target,
 };
 use insula_world::{Timestamp, World};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 pub struct Place {
     pub home: tempfile::TempDir,
-    pub store: Store,
-    pub fence: Arc<Fence>,
+    pub owner: Owner,
 }
 
 impl Place {
@@ -22,15 +20,15 @@ impl Place {
         let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
         let options = StoreOptions { durability: Durability::Process, ..options };
         let store = Store::open(options, World::real().unwrap()).await.unwrap();
-        let fence = Arc::new(store.daemon().claim("test").await.unwrap());
-        Self { home, store, fence }
+        let owner = store.claim("test").await.unwrap();
+        Self { home, owner }
     }
 
     pub fn memory(&self) -> Memory {
         let id = AgentId::new("a").unwrap();
         let root = self.home.path().join("agents/a");
-        let (store, fence) = (self.store.agent(&id), self.fence.clone());
-        Memory::new(store, fence, root, Limits::default(), 1, World::real().unwrap())
+        let store = self.owner.agent(&id);
+        Memory::new(store, root, Limits::default(), 1, World::real().unwrap())
     }
 
     /// A file below the agent's folder for memory.

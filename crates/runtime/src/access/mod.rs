@@ -263,7 +263,7 @@ impl House {
             content: self.secrets.known().redact_record_of(&agent.id, content).to_string(),
         };
         let batch = vec![AgentCommand::Door(Box::new(command)), AgentCommand::Audit(audit)];
-        let done = agent.store.commit(batch, &self.fence).await;
+        let done = agent.store.commit(batch).await;
         // Also where it failed: it may be half-way down.
         self.rosters.changed();
         self.registry.tell_of_change();

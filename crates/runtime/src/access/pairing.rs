@@ -138,7 +138,7 @@ impl House {
             })),
             AgentCommand::Door(Box::new(command)),
         ];
-        match agent.store.commit(batch, &self.fence).await?.asked() {
+        match agent.store.commit(batch).await?.asked() {
             Some(PairingAsked::Noted) => Ok(Asked::Code(code)),
             Some(PairingAsked::TooSoon) | None => Ok(Asked::TooSoon),
             Some(PairingAsked::Full) => {
@@ -213,7 +213,7 @@ impl House {
         if tries.is_some() {
             let tries = Tries { wrong: 0, until: now };
             let put = DoorCommand::PutTries { platform: counted.into(), tries };
-            agent.store.commit(vec![AgentCommand::Door(Box::new(put))], &self.fence).await?;
+            agent.store.commit(vec![AgentCommand::Door(Box::new(put))]).await?;
         }
         self.let_in(agent, request, actor).await
     }
@@ -254,7 +254,7 @@ impl House {
             at: now,
         };
         let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(welcome)));
-        match agent.store.commit(vec![put], &self.fence).await {
+        match agent.store.commit(vec![put]).await {
             Ok(_) => self.outbox.ring(&agent.id),
             // They are in, and find that out when they write.
             Err(error) => {

@@ -46,6 +46,6 @@ pub async fn revoke(
         content: house.secrets.known().redact_record_of(&agent.id, content).to_string(),
     });
     let revoke = AgentCommand::RevokeGrant { id: grant.id.clone() };
-    agent.store.commit(vec![revoke, audit], &house.fence).await?;
+    agent.store.commit(vec![revoke, audit]).await?;
     Ok(grant)
 }

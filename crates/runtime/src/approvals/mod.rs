@@ -405,7 +405,7 @@ impl Approvals {
         agent: &AgentContext,
         batch: Vec<AgentCommand>,
     ) -> Result<(), StoreError> {
-        agent.store.commit(batch, &self.house.fence).await.map(drop)
+        agent.store.commit(batch).await.map(drop)
     }
 }
 

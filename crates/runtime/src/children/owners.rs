@@ -126,7 +126,7 @@ fn parse(text: &str) -> Result<Known, RuntimeError> {
 async fn save(house: &House, known: &Known) -> Result<(), RuntimeError> {
     let value = json!({ "given": known.given, "agents": known.agents }).to_string();
     let put = DaemonCommand::PutValue { key: KEY.into(), value };
-    house.store.daemon().commit(vec![put], &house.fence).await?;
+    house.owner.daemon().commit(vec![put]).await?;
     Ok(())
 }
 

@@ -305,7 +305,7 @@ impl TurnDelegate<'_> {
             AgentCommand::AcceptChild(Box::new(accept)),
             record::started(shop, cx, line, plan),
         ];
-        let done = cx.agent.store.commit(batch, &shop.house.fence).await?;
+        let done = cx.agent.store.commit(batch).await?;
         match done.accepted() {
             Some(Accepted::New { turn, session, seq }) => {
                 let message = Some((seq, message));

@@ -141,7 +141,7 @@ impl Engine {
         if !context.is_empty() {
             batch.push(AgentCommand::Beside(context.clone()));
         }
-        let done = match inbound.agent.store.commit(batch, &self.shop.house.fence).await {
+        let done = match inbound.agent.store.commit(batch).await {
             Ok(done) => done,
             Err(StoreError::TurnOver { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
@@ -245,7 +245,7 @@ impl Engine {
         }
         let at = self.shop.house.world.clock.now();
         let end = vec![AgentCommand::EndSession { session, at }];
-        agent.store.commit(end, &self.shop.house.fence).await?;
+        agent.store.commit(end).await?;
         for event in [HookEvent::OnSessionEnd, HookEvent::OnSessionReset] {
             self.tell(agent, &key.to_string(), event).await;
         }
@@ -291,7 +291,7 @@ impl Engine {
         self.shop.shelf.take(agent, id);
         let at = self.shop.house.world.clock.now();
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
-        agent.store.commit(forget, &self.shop.house.fence).await?;
+        agent.store.commit(forget).await?;
         self.shop.house.forgotten.note(agent);
         self.shop.house.forget_programs(&agent.id, id).await;
         self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;

@@ -237,7 +237,7 @@ impl Engine {
             at: self.shop.house.world.clock.now(),
         };
         let batch = vec![AgentCommand::OpenSession(open)];
-        let done = agent.store.commit(batch, &self.shop.house.fence).await?;
+        let done = agent.store.commit(batch).await?;
         done.session().ok_or(StoreError::Closed)
     }
 
@@ -305,7 +305,7 @@ impl Engine {
         if has_context {
             batch.push(AgentCommand::Beside(beside(&redaction, around.context, &said)));
         }
-        let done = agent.store.commit(batch, &self.shop.house.fence).await?;
+        let done = agent.store.commit(batch).await?;
         let (turn, session, seq) = match done.accepted() {
             Some(Accepted::New { turn, session, seq }) => (turn, session, seq),
             Some(Accepted::Known { turn, status, .. }) => {

@@ -13,7 +13,7 @@ use crate::turn::event::TurnHandle;
 use crate::turn::lanes::Work;
 use insula_domain::{AgentId, ContextId, Scope, SessionKey};
 use insula_store::session::SESSION_PAGE_MAX;
-use insula_store::{AgentCommand, Fence, SessionId, SessionRef, SessionState, StoreError};
+use insula_store::{AgentCommand, SessionId, SessionRef, SessionState, StoreError};
 use insula_world::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -157,7 +157,6 @@ impl OneOffs {
     ) -> Result<(), StoreError> {
         let clock = &self.house.world.clock;
         let (now, elapsed) = (clock.now(), clock.elapsed());
-        let fence: &Fence = &self.house.fence;
         let is_due = {
             let looked = &mut self.waiting().looked;
             let last = looked.get(&agent.id).copied();
@@ -170,13 +169,13 @@ impl OneOffs {
         if is_due {
             let kept = i64::try_from(KEPT.as_millis()).unwrap_or(i64::MAX);
             let before = Timestamp::from_millis(now.as_millis().saturating_sub(kept));
-            agent.store.commit(vec![AgentCommand::PruneIdempotency { before }], fence).await?;
+            agent.store.commit(vec![AgentCommand::PruneIdempotency { before }]).await?;
             sessions.extend(left_behind(agent, before).await?);
         }
         for some in sessions.chunks(AT_ONCE) {
             let forget =
                 |session: &SessionId| AgentCommand::ForgetSession { session: *session, at: now };
-            agent.store.commit(some.iter().map(forget).collect(), fence).await?;
+            agent.store.commit(some.iter().map(forget).collect()).await?;
             for session in some {
                 self.house.forget_programs(&agent.id, *session).await;
             }

@@ -347,10 +347,10 @@ impl Turn<'_> {
 
     pub(super) async fn commit(&self, mut batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
         batch.extend(self.block.due());
-        let (store, fence) = (&self.cx.agent.store, &self.shop.house.fence);
-        let Some(held) = self.held.take() else { return Ok(store.commit(batch, fence).await?) };
+        let store = &self.cx.agent.store;
+        let Some(held) = self.held.take() else { return Ok(store.commit(batch).await?) };
         batch.insert(0, held);
-        let mut done = store.commit(batch, fence).await?;
+        let mut done = store.commit(batch).await?;
         self.held.committed(&mut done);
         Ok(done)
     }

@@ -54,7 +54,7 @@ impl<'c> TurnOutbox<'c> {
     }
 
     async fn commit(&self, batch: Vec<AgentCommand>) -> Result<(), ToolError> {
-        let done = self.cx.agent.store.commit(batch, &self.shop.house.fence).await;
+        let done = self.cx.agent.store.commit(batch).await;
         done.map(drop).map_err(|error: StoreError| ToolError::Hand(HandError(error.to_string())))
     }
 

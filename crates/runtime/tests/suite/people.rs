@@ -34,9 +34,9 @@ pub async fn introduce(home: &Home, world: &World) {
     let (key, _) = AuditKey::load_or_create(&home.audit_key(), &world.random).unwrap();
     let options = StoreOptions::new(home.root(), key);
     let store = Store::open(options, world.clone()).await.unwrap();
-    let fence = store.daemon().claim("tests").await.unwrap();
+    let owner = store.claim("tests").await.unwrap();
     let value = serde_json::Value::Object(tokens).to_string();
     let put = DaemonCommand::PutValue { key: "tokens".into(), value };
-    store.daemon().commit(vec![put], &fence).await.unwrap();
+    owner.daemon().commit(vec![put]).await.unwrap();
     drop(store);
 }

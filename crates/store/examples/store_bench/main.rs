@@ -74,13 +74,13 @@ fn flush_latency(home: &Path) {
 
 async fn commits(home: &Path, durability: Durability) {
     let store = open(home, durability, 256).await;
-    let fence = store.daemon().claim("bench").await.unwrap();
-    let a = store.agent(&agent(0));
-    a.commit(vec![AgentCommand::Audit(entry())], &fence).await.unwrap();
+    let owner = store.claim("bench").await.unwrap();
+    let a = owner.agent(&agent(0));
+    a.commit(vec![AgentCommand::Audit(entry())]).await.unwrap();
     let mut times = Vec::new();
     for _ in 0..COMMITS {
         let start = Instant::now();
-        a.commit(vec![AgentCommand::Audit(entry())], &fence).await.unwrap();
+        a.commit(vec![AgentCommand::Audit(entry())]).await.unwrap();
         times.push(start.elapsed());
     }
     print(&format!("commit one audit record, {durability:?}"), times);
@@ -89,11 +89,11 @@ async fn commits(home: &Path, durability: Durability) {
 
 async fn opens(home: &Path) {
     let store = open(home, Durability::Power, 1_000).await;
-    let fence = store.daemon().claim("bench").await.unwrap();
+    let owner = store.claim("bench").await.unwrap();
     let (before, mut created) = (rss_kib(), Vec::new());
     for n in 0..OPENS {
         let start = Instant::now();
-        store.agent(&agent(n)).commit(vec![AgentCommand::Audit(entry())], &fence).await.unwrap();
+        owner.agent(&agent(n)).commit(vec![AgentCommand::Audit(entry())]).await.unwrap();
         created.push(start.elapsed());
     }
     print("create agent.db with its first record", created);
@@ -104,13 +104,13 @@ async fn opens(home: &Path) {
     let mut opened = Vec::new();
     for n in 0..OPENS {
         let start = Instant::now();
-        assert_eq!(store.agent(&agent(n)).audit_tail(1).await.unwrap().len(), 1);
+        assert_eq!(owner.agent(&agent(n)).audit_tail(1).await.unwrap().len(), 1);
         opened.push(start.elapsed());
     }
     print("open existing agent.db and read a record", opened);
     let start = Instant::now();
     for n in 0..OPENS {
-        store.agent(&agent(n)).audit_tail(1).await.unwrap();
+        owner.agent(&agent(n)).audit_tail(1).await.unwrap();
     }
     println!(
         "{:<44} {:.1?} each",
@@ -122,7 +122,7 @@ async fn opens(home: &Path) {
 
 async fn ten_thousand(home: &Path) {
     let store = open(home, Durability::Power, 256).await;
-    let fence = store.daemon().claim("bench").await.unwrap();
+    let owner = store.claim("bench").await.unwrap();
     let mut batch = Vec::new();
     for n in 0..AGENTS {
         batch.push(DaemonCommand::PutAgent(AgentRow {
@@ -135,10 +135,10 @@ async fn ten_thousand(home: &Path) {
         batch.push(DaemonCommand::QueueAudit(agent(n), entry()));
     }
     let start = Instant::now();
-    store.daemon().commit(batch, &fence).await.unwrap();
+    owner.daemon().commit(batch).await.unwrap();
     println!("{:<44} {:.1?}", "10,000 agents put and queued, one batch", start.elapsed());
     let before = rss_kib();
-    let handles: Vec<_> = (0..AGENTS).map(|n| store.agent(&agent(n))).collect();
+    let handles: Vec<_> = (0..AGENTS).map(|n| owner.agent(&agent(n))).collect();
     println!("{:<44} {} bytes each", "10,000 handles", (rss_kib() - before) * 1024 / handles.len());
     let start = Instant::now();
     assert_eq!(store.daemon().agents().await.unwrap().len(), AGENTS);

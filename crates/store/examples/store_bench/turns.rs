@@ -2,7 +2,7 @@
 
 use super::{agent, open, print};
 use insula_store::{
-    Accept, AgentCommand, AgentRow, AgentStore, Conclude, DaemonCommand, Durability, Fence, Flush,
+    Accept, AgentCommand, AgentLease, AgentRow, Conclude, DaemonCommand, Durability, Flush,
     IdempotencyKey, Lifecycle, NewMessage, OpenSession, Part, Role, SessionId, Store, TurnOutcome,
     Usage, Window,
 };
@@ -74,8 +74,8 @@ fn accept(session: usize, n: u64, keyed: bool) -> AgentCommand {
     }))
 }
 
-async fn turn(store: &AgentStore, fence: &Fence, session: usize, n: u64, keyed: bool) -> SessionId {
-    let taken = store.commit(vec![accept(session, n, keyed)], fence).await.unwrap();
+async fn turn(store: &AgentLease, session: usize, n: u64, keyed: bool) -> SessionId {
+    let taken = store.commit(vec![accept(session, n, keyed)]).await.unwrap();
     let taken = taken.accepted().unwrap();
     let scope = format!("chat:session-{session}");
     let conclude = Conclude {
@@ -85,21 +85,21 @@ async fn turn(store: &AgentStore, fence: &Fence, session: usize, n: u64, keyed: 
         outcome: TurnOutcome::Replied { cut: None },
         at: at(n + 1),
     };
-    store.commit(vec![AgentCommand::Conclude(Box::new(conclude))], fence).await.unwrap();
+    store.commit(vec![AgentCommand::Conclude(Box::new(conclude))]).await.unwrap();
     taken.session()
 }
 
 /// Accepts and concludes in `SESSIONS` sessions over `AGENTS` agents at once.
 async fn load(what: &str, store: &Store, window: usize, keyed: bool) {
-    let fence = store.daemon().claim("bench").await.unwrap();
+    let owner = store.claim("bench").await.unwrap();
     for n in 0..AGENTS {
-        turn(&store.agent(&agent(n)), &fence, n, 0, false).await;
+        turn(&owner.agent(&agent(n)), n, 0, false).await;
     }
     let count = Arc::new(AtomicU64::new(0));
     let (begun, before, rss) = (Instant::now(), cpu(), super::rss_kib());
     let tasks: Vec<_> = (0..SESSIONS)
         .map(|session| {
-            let (store, fence) = (store.agent(&agent(session % AGENTS)), fence.clone());
+            let store = owner.agent(&agent(session % AGENTS));
             let count = count.clone();
             tokio::spawn(async move {
                 let mut times = Vec::new();
@@ -108,7 +108,7 @@ async fn load(what: &str, store: &Store, window: usize, keyed: bool) {
                     if start - begun > LOAD {
                         break;
                     }
-                    let id = turn(&store, &fence, session, n, keyed).await;
+                    let id = turn(&store, session, n, keyed).await;
                     if window > 0 {
                         let window = Window { messages: window, bytes: 1 << 20 };
                         store.messages_tail(id, window).await.unwrap();
@@ -137,17 +137,17 @@ async fn load(what: &str, store: &Store, window: usize, keyed: bool) {
 /// A turn and the read of its window at the beginning and far into a session.
 async fn long_session(home: &Path) {
     let store = open(home, Durability::Power, 256).await;
-    let fence = store.daemon().claim("bench").await.unwrap();
-    let a = store.agent(&agent(0));
+    let owner = store.claim("bench").await.unwrap();
+    let a = owner.agent(&agent(0));
     for (from, to) in [(10, 210), (5_000, 5_200)] {
-        let mut id = turn(&a, &fence, 0, from, false).await;
+        let mut id = turn(&a, 0, from, false).await;
         while a.message_count(id).await.unwrap() < from {
-            id = turn(&a, &fence, 0, from, false).await;
+            id = turn(&a, 0, from, false).await;
         }
         let (mut turns, mut reads, before) = (Vec::new(), Vec::new(), cpu());
         for n in from..to {
             let start = Instant::now();
-            turn(&a, &fence, 0, n, false).await;
+            turn(&a, 0, n, false).await;
             turns.push(start.elapsed());
         }
         let spent = (cpu() - before) / u32::try_from(to - from).unwrap();
@@ -172,7 +172,7 @@ pub async fn run(home: &Path) {
     }
     long_session(&home.join("long")).await;
     let store = open(&home.join("crowd"), Durability::Power, 256).await;
-    let fence = store.daemon().claim("bench").await.unwrap();
+    let owner = store.claim("bench").await.unwrap();
     let row = |n: usize| AgentRow {
         id: agent(n),
         state: Lifecycle::Active,
@@ -181,8 +181,8 @@ pub async fn run(home: &Path) {
         authority: "{}".to_owned(),
     };
     let rows = (0..super::AGENTS).map(|n| DaemonCommand::PutAgent(row(n))).collect();
-    store.daemon().commit(rows, &fence).await.unwrap();
-    let handles: Vec<_> = (0..super::AGENTS).map(|n| store.agent(&agent(n))).collect();
+    owner.daemon().commit(rows).await.unwrap();
+    let handles: Vec<_> = (0..super::AGENTS).map(|n| owner.agent(&agent(n))).collect();
     load("64 sessions over 28 of 10,000 agents, Power", &store, 0, false).await;
     drop(handles);
     store.shutdown().await;

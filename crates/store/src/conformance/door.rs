@@ -4,8 +4,8 @@ use super::sample::*;
 use super::{Opener, agent};
 use crate::door::{CONTEXT_ROWS_MAX, INBOX_BYTES_MAX};
 use crate::{
-    AgentCommand, AgentStore, DoorCommand, EventName, Fence, JoinedChat, NewInbox, Pairing,
-    PairingAsked, PairingRequest, StoreError, Tries, Visitor,
+    AgentCommand, AgentLease, DoorCommand, EventName, JoinedChat, NewInbox, Pairing, PairingAsked,
+    PairingRequest, StoreError, Tries, Visitor,
 };
 use insula_world::Timestamp;
 
@@ -34,25 +34,25 @@ fn request(user: &str, asked: i64) -> PairingRequest {
     }
 }
 
-async fn door(store: &AgentStore, fence: &Fence, command: DoorCommand) -> Option<i64> {
+async fn door(store: &AgentLease, command: DoorCommand) -> Option<i64> {
     let batch = vec![AgentCommand::Door(Box::new(command))];
-    store.commit(batch, fence).await.unwrap().kept()
+    store.commit(batch).await.unwrap().kept()
 }
 
 /// Asks; again after five, and three may wait.
-async fn ask(store: &AgentStore, fence: &Fence, request: PairingRequest) -> Option<PairingAsked> {
+async fn ask(store: &AgentLease, request: PairingRequest) -> Option<PairingAsked> {
     let last_before = Timestamp::from_millis(request.asked_at.as_millis() - 5);
     let command = DoorCommand::AskPairing { request, last_before, waiting_max: 3 };
     let batch = vec![AgentCommand::Door(Box::new(command))];
-    store.commit(batch, fence).await.unwrap().asked()
+    store.commit(batch).await.unwrap().asked()
 }
 
 async fn those_who_ask_wait_in_a_room_of_a_size(opener: &dyn Opener) {
     let store = opener.open("crowd").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     // A crowd at once: whoever comes first.
-    let asks = |user| ask(&a, &fence, request(user, 20));
+    let asks = |user| ask(&a, request(user, 20));
     let (one, two, three, four, five) =
         tokio::join!(asks("1"), asks("2"), asks("3"), asks("4"), asks("5"));
     let asked = [one, two, three, four, five];
@@ -62,26 +62,26 @@ async fn those_who_ask_wait_in_a_room_of_a_size(opener: &dyn Opener) {
     assert_eq!(waiting.len(), 3);
     let first = &*waiting[0].who.user;
     // Those who wait may ask again after a while, and need no second place.
-    assert_eq!(ask(&a, &fence, request(first, 24)).await, Some(PairingAsked::TooSoon));
-    assert_eq!(ask(&a, &fence, request(first, 25)).await, Some(PairingAsked::Noted));
+    assert_eq!(ask(&a, request(first, 24)).await, Some(PairingAsked::TooSoon));
+    assert_eq!(ask(&a, request(first, 25)).await, Some(PairingAsked::Noted));
     // At another account of ours nobody waits.
     let mut elsewhere = request("7", 20);
     elsewhere.who.account = "second".into();
-    assert_eq!(ask(&a, &fence, elsewhere).await, Some(PairingAsked::Noted));
+    assert_eq!(ask(&a, elsewhere).await, Some(PairingAsked::Noted));
     // What is good no longer takes no place: two of them were good until 30.
-    assert_eq!(ask(&a, &fence, request("8", 29)).await, Some(PairingAsked::Full));
-    assert_eq!(ask(&a, &fence, request("8", 30)).await, Some(PairingAsked::Noted));
+    assert_eq!(ask(&a, request("8", 29)).await, Some(PairingAsked::Full));
+    assert_eq!(ask(&a, request("8", 30)).await, Some(PairingAsked::Noted));
     store.shutdown().await;
 }
 
 async fn who_was_let_in_is_durable(opener: &dyn Opener) {
     let store = opener.open("door").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    assert_eq!(ask(&a, &fence, request("1", 5)).await, Some(PairingAsked::Noted));
-    assert_eq!(ask(&a, &fence, request("2", 4)).await, Some(PairingAsked::Noted));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    assert_eq!(ask(&a, request("1", 5)).await, Some(PairingAsked::Noted));
+    assert_eq!(ask(&a, request("2", 4)).await, Some(PairingAsked::Noted));
     let pairing = Pairing { who: visitor("2"), name: "Bob".to_owned(), by: "x".into(), at: at(6) };
-    door(&a, &fence, DoorCommand::Pair(pairing.clone())).await;
+    door(&a, DoorCommand::Pair(pairing.clone())).await;
     let joined = JoinedChat {
         platform: "telegram".into(),
         account: "main".into(),
@@ -89,14 +89,14 @@ async fn who_was_let_in_is_durable(opener: &dyn Opener) {
         by: "telegram:1".into(),
         at: at(7),
     };
-    door(&a, &fence, DoorCommand::Join(joined.clone())).await;
+    door(&a, DoorCommand::Join(joined.clone())).await;
     let tries = Tries { wrong: 3, until: at(9) };
-    door(&a, &fence, DoorCommand::PutTries { platform: "telegram".into(), tries }).await;
+    door(&a, DoorCommand::PutTries { platform: "telegram".into(), tries }).await;
     store.shutdown().await;
 
     let store = opener.open("door").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     // What was answered is good no longer, and is known until they may ask again.
     let answered = PairingRequest { expires_at: at(4), ..request("2", 4) };
     assert_eq!(a.pairing_requests().await.unwrap(), [answered, request("1", 5)]);
@@ -104,12 +104,12 @@ async fn who_was_let_in_is_durable(opener: &dyn Opener) {
     assert_eq!(a.joined_chats().await.unwrap(), [joined]);
     assert_eq!(a.pairing_tries("telegram").await.unwrap(), Some(tries));
     assert_eq!(a.pairing_tries("matrix").await.unwrap(), None);
-    assert_eq!(store.agent(&agent("b")).pairings().await.unwrap(), []);
+    assert_eq!(owner.agent(&agent("b")).pairings().await.unwrap(), []);
     let (platform, user) = ("telegram".into(), "2".into());
-    door(&a, &fence, DoorCommand::Unpair { platform, user }).await;
-    door(&a, &fence, DoorCommand::PrunePairings { before: at(16) }).await;
+    door(&a, DoorCommand::Unpair { platform, user }).await;
+    door(&a, DoorCommand::PrunePairings { before: at(16) }).await;
     let (platform, account, chat) = ("telegram".into(), "main".into(), "-100".into());
-    door(&a, &fence, DoorCommand::Leave { platform, account, chat }).await;
+    door(&a, DoorCommand::Leave { platform, account, chat }).await;
     assert_eq!(a.pairing_requests().await.unwrap(), []);
     assert_eq!(a.pairings().await.unwrap(), []);
     assert_eq!(a.joined_chats().await.unwrap(), []);
@@ -135,13 +135,13 @@ fn inbox(key: &str, session: &str, waits: bool) -> NewInbox {
 
 async fn a_message_waits_once_and_survives(opener: &dyn Opener) {
     let store = opener.open("inbox").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let one = door(&a, &fence, DoorCommand::Keep(inbox("1", "s", true))).await.unwrap();
-    assert_eq!(door(&a, &fence, DoorCommand::Keep(inbox("1", "s", true))).await, None);
-    let two = door(&a, &fence, DoorCommand::Keep(inbox("2", "s", true))).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let one = door(&a, DoorCommand::Keep(inbox("1", "s", true))).await.unwrap();
+    assert_eq!(door(&a, DoorCommand::Keep(inbox("1", "s", true))).await, None);
+    let two = door(&a, DoorCommand::Keep(inbox("2", "s", true))).await.unwrap();
     assert!(two > one);
-    door(&a, &fence, DoorCommand::Note { event: event("3"), at: at(1) }).await;
+    door(&a, DoorCommand::Note { event: event("3"), at: at(1) }).await;
     assert!(a.has_event(event("1")).await.unwrap() && a.has_event(event("3")).await.unwrap());
     assert!(!a.has_event(event("4")).await.unwrap());
     let edit = |sender: &str| DoorCommand::Edit {
@@ -150,42 +150,41 @@ async fn a_message_waits_once_and_survives(opener: &dyn Opener) {
         sender: sender.into(),
         content: format!("edited by {sender}"),
     };
-    door(&a, &fence, edit("telegram:1")).await;
-    door(&a, &fence, edit("telegram:2")).await;
+    door(&a, edit("telegram:1")).await;
+    door(&a, edit("telegram:2")).await;
     store.shutdown().await;
 
     // Somebody has to find it, with the database closed.
     let store = opener.open("inbox").await;
     assert_eq!(store.daemon().busy().await.unwrap(), [agent("a")]);
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let waiting = a.inbox_waiting().await.unwrap();
     let texts: Vec<&str> = waiting.iter().map(|row| row.content.as_str()).collect();
     assert_eq!(texts, ["edited by telegram:1", "content of 2"]);
     let (chat, message) = ("c".into(), "2".into());
-    door(&a, &fence, DoorCommand::Withdraw { chat, message }).await;
-    door(&a, &fence, DoorCommand::Drop(vec![one, 99])).await;
+    door(&a, DoorCommand::Withdraw { chat, message }).await;
+    door(&a, DoorCommand::Drop(vec![one, 99])).await;
     assert_eq!(a.inbox_waiting().await.unwrap(), []);
-    assert_eq!(door(&a, &fence, DoorCommand::Keep(inbox("2", "s", true))).await, None);
+    assert_eq!(door(&a, DoorCommand::Keep(inbox("2", "s", true))).await, None);
     let huge = NewInbox { content: "x".repeat(INBOX_BYTES_MAX + 1), ..inbox("5", "s", true) };
-    let refused =
-        a.commit(vec![AgentCommand::Door(Box::new(DoorCommand::Keep(huge)))], &fence).await;
+    let refused = a.commit(vec![AgentCommand::Door(Box::new(DoorCommand::Keep(huge)))]).await;
     assert!(matches!(refused, Err(StoreError::TooLong { .. })));
-    door(&a, &fence, DoorCommand::PruneEvents { before: at(2) }).await;
+    door(&a, DoorCommand::PruneEvents { before: at(2) }).await;
     assert!(!a.has_event(event("1")).await.unwrap());
     store.shutdown().await;
 }
 
 async fn context_is_bounded_and_belongs_to_its_conversation(opener: &dyn Opener) {
     let store = opener.open("context").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let count = usize::try_from(CONTEXT_ROWS_MAX).unwrap();
     for number in 0..count + 5 {
         let kept = inbox(&format!("n{number}"), "s", false);
-        door(&a, &fence, DoorCommand::Keep(kept)).await;
+        door(&a, DoorCommand::Keep(kept)).await;
     }
-    door(&a, &fence, DoorCommand::Keep(inbox("other", "t", false))).await;
+    door(&a, DoorCommand::Keep(inbox("other", "t", false))).await;
     let all = a.inbox_context("s", 1_000).await.unwrap();
     assert_eq!((all.len(), &*all[0].content), (count, "content of n5"));
     let few = a.inbox_context("s", 2).await.unwrap();
@@ -198,11 +197,11 @@ async fn context_is_bounded_and_belongs_to_its_conversation(opener: &dyn Opener)
 
 async fn an_event_can_be_given_to_another_agent(opener: &dyn Opener) {
     let store = opener.open("moved").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
     let key = super::event("e1");
     assert_eq!(store.daemon().event_owner(key.clone()).await.unwrap(), None);
-    store.daemon().reserve_event(key.clone(), &agent("a"), &fence).await.unwrap();
-    store.daemon().move_event(key.clone(), &agent("b"), &fence).await.unwrap();
+    owner.daemon().reserve_event(key.clone(), &agent("a")).await.unwrap();
+    owner.daemon().move_event(key.clone(), &agent("b")).await.unwrap();
     assert_eq!(store.daemon().event_owner(key).await.unwrap(), Some(agent("b")));
     store.shutdown().await;
 }

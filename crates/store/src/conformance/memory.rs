@@ -4,8 +4,8 @@
 use super::sample::at;
 use super::{Opener, agent};
 use crate::{
-    AgentCommand, AgentStore, Entry, Fence, Forget, FragmentId, Frozen, MessageSeq, NewFragment,
-    Origin, Outcome, RecordKind, Remember, SessionId, Source, StoreError, Target,
+    AgentCommand, AgentLease, Entry, Forget, FragmentId, Frozen, MessageSeq, NewFragment, Origin,
+    Outcome, RecordKind, Remember, SessionId, Source, StoreError, Target,
 };
 
 /// Every check.
@@ -50,47 +50,43 @@ fn remember(scope: &str, expects: &[FragmentId], entries: Vec<Entry>, message: u
     }
 }
 
-async fn set(
-    a: &AgentStore,
-    fence: &Fence,
-    change: Remember,
-) -> Result<Vec<FragmentId>, StoreError> {
-    let done = a.commit(vec![AgentCommand::Remember(Box::new(change))], fence).await?;
+async fn set(a: &AgentLease, change: Remember) -> Result<Vec<FragmentId>, StoreError> {
+    let done = a.commit(vec![AgentCommand::Remember(Box::new(change))]).await?;
     match done.outcomes.into_iter().next() {
         Some(Outcome::Remembered(ids)) => Ok(ids),
         other => panic!("{other:?}"),
     }
 }
 
-async fn texts(a: &AgentStore, scope: &str) -> Vec<String> {
+async fn texts(a: &AgentLease, scope: &str) -> Vec<String> {
     let page = a.memory_page(scope, Target::Memory).await.unwrap();
     page.fragments.into_iter().map(|fragment| fragment.text).collect()
 }
 
-async fn found(a: &AgentStore, scope: &str, query: &str) -> Vec<(String, String)> {
+async fn found(a: &AgentLease, scope: &str, query: &str) -> Vec<(String, String)> {
     let hits = a.memory_search(scope, query, 10).await.unwrap();
     hits.into_iter().map(|hit| (hit.fragment.text, format!("{:.12}", hit.score))).collect()
 }
 
 async fn a_list_is_set_whole_and_only_as_it_was_read(opener: &dyn Opener) {
     let store = opener.open("memory-list").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let ids = set(&a, &fence, remember("chat:1", &[], vec![new("one"), new("two")], 1)).await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let ids = set(&a, remember("chat:1", &[], vec![new("one"), new("two")], 1)).await;
     let ids = ids.unwrap();
-    let stale = set(&a, &fence, remember("chat:1", &[], vec![new("three")], 2)).await;
+    let stale = set(&a, remember("chat:1", &[], vec![new("three")], 2)).await;
     assert!(matches!(stale, Err(StoreError::MemoryChanged)), "{stale:?}");
     let foreign = vec![Entry::Keep(ids[0]), Entry::Keep(FragmentId(99))];
-    let foreign = set(&a, &fence, remember("chat:1", &ids, foreign, 2)).await;
+    let foreign = set(&a, remember("chat:1", &ids, foreign, 2)).await;
     assert!(matches!(foreign, Err(StoreError::MemoryChanged)), "{foreign:?}");
-    let other = set(&a, &fence, remember("chat:2", &[], vec![Entry::Keep(ids[0])], 2)).await;
+    let other = set(&a, remember("chat:2", &[], vec![Entry::Keep(ids[0])], 2)).await;
     assert!(matches!(other, Err(StoreError::MemoryChanged)), "{other:?}");
     assert_eq!(texts(&a, "chat:1").await, ["one", "two"]);
     assert_eq!(texts(&a, "chat:2").await, Vec::<String>::new());
     assert!(a.memory_page("chat:1", Target::User).await.unwrap().fragments.is_empty());
 
     let entries = vec![Entry::Keep(ids[1]), new("three")];
-    set(&a, &fence, remember("chat:1", &ids, entries, 3)).await.unwrap();
+    set(&a, remember("chat:1", &ids, entries, 3)).await.unwrap();
     assert_eq!(texts(&a, "chat:1").await, ["two", "three"]);
     let records = a.provenance_after(FragmentId::START, 10).await.unwrap();
     let kinds: Vec<RecordKind> = records.iter().map(|record| record.kind).collect();
@@ -105,36 +101,36 @@ async fn a_list_is_set_whole_and_only_as_it_was_read(opener: &dyn Opener) {
 
 async fn entries_keep_their_order(opener: &dyn Opener) {
     let store = opener.open("memory-order").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let all = ["a", "b", "c"].map(new).to_vec();
-    let ids = set(&a, &fence, remember("global", &[], all, 1)).await.unwrap();
+    let ids = set(&a, remember("global", &[], all, 1)).await.unwrap();
     let keep = |at: usize| Entry::Keep(ids[at]);
     let entries = vec![keep(2), new("x"), keep(0), keep(1), new("y")];
-    set(&a, &fence, remember("global", &ids, entries, 2)).await.unwrap();
+    set(&a, remember("global", &ids, entries, 2)).await.unwrap();
     assert_eq!(texts(&a, "global").await, ["c", "x", "a", "b", "y"]);
     store.shutdown().await;
 }
 
 async fn a_search_sees_one_scope_and_its_figures_alone(opener: &dyn Opener) {
     let store = opener.open("memory-search").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let mut blocked = NewFragment {
         text: "the blocked cat".to_owned(),
         blocked: Some("override".into()),
         parents: Vec::new(),
     };
     let own = vec![new("The cat is called Tom"), new("Tea at five"), Entry::New(blocked.clone())];
-    set(&a, &fence, remember("chat:1", &[], own, 1)).await.unwrap();
+    set(&a, remember("chat:1", &[], own, 1)).await.unwrap();
     let before = found(&a, "chat:1", "cat tom five").await;
     assert_eq!(before[0].0, "The cat is called Tom");
     assert_eq!(before.len(), 2);
     blocked.blocked = None;
     let others = (0..200).map(|n| new(&format!("a cat and Tom {n} at five"))).collect();
-    let ids = set(&a, &fence, remember("chat:2", &[], others, 2)).await.unwrap();
-    let foreign = store.agent(&agent("b"));
-    set(&foreign, &fence, remember("chat:1", &[], vec![new("cat")], 1)).await.unwrap();
+    let ids = set(&a, remember("chat:2", &[], others, 2)).await.unwrap();
+    let foreign = owner.agent(&agent("b"));
+    set(&foreign, remember("chat:1", &[], vec![new("cat")], 1)).await.unwrap();
     assert_eq!(found(&a, "chat:1", "cat tom five").await, before);
     assert!(found(&a, "chat:3", "cat").await.is_empty());
     assert!(found(&a, "chat:1", "...").await.is_empty());
@@ -142,35 +138,34 @@ async fn a_search_sees_one_scope_and_its_figures_alone(opener: &dyn Opener) {
     let two = found(&a, "chat:2", "cat").await;
     let keep: Vec<Entry> = ids.iter().map(|id| Entry::Keep(*id)).collect();
     let more = keep.iter().cloned().chain([new("cats and cat cat")]).collect();
-    let with = set(&a, &fence, remember("chat:2", &ids, more, 3)).await.unwrap();
+    let with = set(&a, remember("chat:2", &ids, more, 3)).await.unwrap();
     assert_ne!(found(&a, "chat:2", "cat").await, two);
-    set(&a, &fence, remember("chat:2", &with, keep, 4)).await.unwrap();
+    set(&a, remember("chat:2", &with, keep, 4)).await.unwrap();
     assert_eq!(found(&a, "chat:2", "cat").await, two);
     store.shutdown().await;
 }
 
 async fn what_is_forgotten_is_gone_and_not_learned_again(opener: &dyn Opener) {
     let store = opener.open("memory-forget").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let ids =
-        set(&a, &fence, remember("chat:1", &[], vec![new("alpha"), new("beta")], 1)).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let ids = set(&a, remember("chat:1", &[], vec![new("alpha"), new("beta")], 1)).await.unwrap();
     let affected = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
     assert_eq!(affected.lists, [("chat:1".into(), Target::Memory)]);
     let meant = affected.fragments;
     assert_eq!(meant.iter().map(|it| it.id).collect::<Vec<_>>(), [ids[0]]);
     let by = Box::new(Origin { session: None, message: None, ..origin(9) });
     let forget = AgentCommand::ForgetMemory { fragments: vec![ids[0], FragmentId(77)], origin: by };
-    let done = a.commit(vec![forget], &fence).await.unwrap();
+    let done = a.commit(vec![forget]).await.unwrap();
     assert_eq!(done.outcomes, [Outcome::Forgotten(meant)]);
     assert_eq!(texts(&a, "chat:1").await, ["beta"]);
     assert_eq!(a.fragment(ids[0]).await.unwrap(), None);
     assert!(found(&a, "chat:1", "alpha").await.is_empty());
     let again = vec![Entry::Keep(ids[1]), new("alpha, again")];
     let again = |message| remember("chat:1", &ids[1..], again.clone(), message);
-    let buried = set(&a, &fence, again(1)).await;
+    let buried = set(&a, again(1)).await;
     assert!(matches!(buried, Err(StoreError::Buried { .. })), "{buried:?}");
-    set(&a, &fence, again(2)).await.unwrap();
+    set(&a, again(2)).await.unwrap();
     for (what, count) in [
         (Forget::Session(SessionId(1)), 2),
         (Forget::Session(SessionId(2)), 0),
@@ -189,18 +184,18 @@ async fn what_is_forgotten_is_gone_and_not_learned_again(opener: &dyn Opener) {
 
 async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
     let store = opener.open("memory-lineage").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let first = set(&a, &fence, remember("chat:1", &[], vec![new("salt")], 1)).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let first = set(&a, remember("chat:1", &[], vec![new("salt")], 1)).await.unwrap();
     let made = |text: &str, parent: FragmentId| {
         Entry::New(NewFragment { text: text.to_owned(), blocked: None, parents: vec![parent] })
     };
     let mut change = remember("chat:1", &first, vec![made("salt and pepper", first[0])], 8);
     change.origin.session = Some(SessionId(2));
-    let second = set(&a, &fence, change).await.unwrap();
+    let second = set(&a, change).await.unwrap();
     let mut shared = remember("chat:2", &[], vec![made("salt and pepper", second[0])], 9);
     shared.origin.session = None;
-    let third = set(&a, &fence, shared).await.unwrap();
+    let third = set(&a, shared).await.unwrap();
     let affected = a.memory_affected(Forget::Session(SessionId(1))).await.unwrap();
     assert_eq!(affected.ids, [first[0], second[0], third[0]]);
     assert_eq!(affected.lists.len(), 2);
@@ -215,25 +210,25 @@ async fn what_was_made_of_it_is_forgotten_with_it(opener: &dyn Opener) {
 }
 
 /// Which of these words were forgotten in a scope.
-async fn forgotten(a: &AgentStore, scope: &str, texts: &[&str]) -> Vec<bool> {
+async fn forgotten(a: &AgentLease, scope: &str, texts: &[&str]) -> Vec<bool> {
     let texts = texts.iter().map(|text| (*text).to_owned()).collect();
     a.memory_forgotten(scope, Target::Memory, texts).await.unwrap()
 }
 
 async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dyn Opener) {
     let store = opener.open("memory-words").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     assert_eq!(forgotten(&a, "chat:1", &["x"]).await, [false]);
-    let first = set(&a, &fence, remember("chat:1", &[], vec![new("old")], 1)).await.unwrap();
+    let first = set(&a, remember("chat:1", &[], vec![new("old")], 1)).await.unwrap();
     let made = NewFragment { text: "new words".into(), blocked: None, parents: first.clone() };
     let change = remember("chat:1", &first, vec![Entry::New(made)], 2);
-    let second = set(&a, &fence, change).await.unwrap();
+    let second = set(&a, change).await.unwrap();
     assert!(a.memory_due().await.unwrap().is_empty());
     let affected = a.memory_affected(Forget::Fragment(second[0])).await.unwrap();
     let forget =
         AgentCommand::ForgetMemory { fragments: affected.ids, origin: Box::new(origin(9)) };
-    a.commit(vec![forget], &fence).await.unwrap();
+    a.commit(vec![forget]).await.unwrap();
     let texts = ["new  words", "old", "other"];
     assert_eq!(forgotten(&a, "chat:1", &texts).await, [true, true, false]);
     assert_eq!(forgotten(&a, "chat:2", &texts).await, [false; 3]);
@@ -242,13 +237,13 @@ async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dy
     assert!(a.memory_page("chat:1", Target::Memory).await.unwrap().erasure_due);
     // Both messages taught something that is forgotten.
     for message in [1, 2] {
-        let again = set(&a, &fence, remember("chat:1", &[], vec![new("x")], message)).await;
+        let again = set(&a, remember("chat:1", &[], vec![new("x")], message)).await;
         assert!(matches!(again, Err(StoreError::Buried { .. })), "{again:?}");
     }
     let erased = AgentCommand::MirrorErased { scope: "chat:1".into(), target: Target::Memory };
-    a.commit(vec![erased], &fence).await.unwrap();
+    a.commit(vec![erased]).await.unwrap();
     assert!(a.memory_due().await.unwrap().is_empty());
-    set(&a, &fence, remember("chat:1", &[], vec![new("new words")], 3)).await.unwrap();
+    set(&a, remember("chat:1", &[], vec![new("new words")], 3)).await.unwrap();
     assert_eq!(forgotten(&a, "chat:1", &texts).await, [false, true, false]);
     assert!(a.memory_knows("chat:1").await.unwrap());
     assert!(!a.memory_knows("chat:9").await.unwrap());
@@ -258,9 +253,9 @@ async fn forgotten_words_are_known_for_such_until_they_are_said_anew(opener: &dy
 
 async fn a_session_is_shown_what_it_was_shown(opener: &dyn Opener) {
     let store = opener.open("memory-block").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let ids = set(&a, &fence, remember("chat:1", &[], vec![new("needle")], 1)).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let ids = set(&a, remember("chat:1", &[], vec![new("needle")], 1)).await.unwrap();
     let freeze = |session, chain: &str, text: &str| AgentCommand::FreezeMemory {
         session: SessionId(session),
         chain: chain.into(),
@@ -269,7 +264,7 @@ async fn a_session_is_shown_what_it_was_shown(opener: &dyn Opener) {
     // One that reads the scope, one that does not, and one whose name only begins so.
     let (x, y, z) = ("global chat:1 > chat:1", "global chat:2 > chat:2", "chat:12 > chat:12");
     let batch = vec![freeze(1, x, "a ■ here"), freeze(1, y, "hay"), freeze(2, z, "hay")];
-    a.commit(batch, &fence).await.unwrap();
+    a.commit(batch).await.unwrap();
     let block = async |session, chain| {
         let frozen = a.memory_block(SessionId(session), chain).await.unwrap()?;
         assert_eq!(frozen.label.as_deref(), Some("anyone"));
@@ -279,10 +274,10 @@ async fn a_session_is_shown_what_it_was_shown(opener: &dyn Opener) {
     assert_eq!(block(3, x).await, None);
     let by = Box::new(origin(9));
     let forget = AgentCommand::ForgetMemory { fragments: ids, origin: by };
-    a.commit(vec![forget], &fence).await.unwrap();
+    a.commit(vec![forget]).await.unwrap();
     assert_eq!(block(1, x).await, None);
     assert_eq!(block(1, y).await.as_deref(), Some("hay"));
-    a.commit(vec![AgentCommand::ThawMemory { session: SessionId(1) }], &fence).await.unwrap();
+    a.commit(vec![AgentCommand::ThawMemory { session: SessionId(1) }]).await.unwrap();
     assert_eq!(block(1, y).await, None);
     assert_eq!(block(2, z).await.as_deref(), Some("hay"));
     store.shutdown().await;
@@ -290,12 +285,12 @@ async fn a_session_is_shown_what_it_was_shown(opener: &dyn Opener) {
 
 async fn memory_survives_a_restart_and_its_chain_holds(opener: &dyn Opener) {
     let store = opener.open("memory-restart").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     assert!(a.memory_verify().await.unwrap().ok);
     let mut change = remember("chat:1", &[], vec![new("one"), new("two")], 1);
     change.origin.approved_by = Some("cli:local".into());
-    set(&a, &fence, change).await.unwrap();
+    set(&a, change).await.unwrap();
     let records = a.provenance_after(FragmentId::START, 10).await.unwrap();
     store.shutdown().await;
     let store = opener.open("memory-restart").await;

@@ -4,8 +4,8 @@ use super::sample::*;
 use super::{Opener, agent};
 use crate::outbox::DELIVERY_TEXT_BYTES_MAX;
 use crate::{
-    Accept, Accepted, AgentCommand, AgentStore, Conclude, Content, Delivery, DeliveryId,
-    DeliveryState, Destination, Doubt, Enqueue, Fence, Flush, Lane, NewButton, OutboxCommand,
+    Accept, Accepted, AgentCommand, AgentLease, Conclude, Content, Delivery, DeliveryId,
+    DeliveryState, Destination, Doubt, Enqueue, Flush, Lane, NewButton, OutboxCommand, Owner,
     Provisional, Rest, SentPart, SessionId, Store, StoreError, TurnId, TurnOutcome, Usage,
 };
 
@@ -31,11 +31,11 @@ fn to(chat: &str) -> Destination {
     }
 }
 
-async fn change(a: &AgentStore, fence: &Fence, change: OutboxCommand) {
-    a.commit(vec![AgentCommand::Outbox(change)], fence).await.unwrap();
+async fn change(a: &AgentLease, change: OutboxCommand) {
+    a.commit(vec![AgentCommand::Outbox(change)]).await.unwrap();
 }
 
-async fn accepted(a: &AgentStore, fence: &Fence, key: &str, chat: &str) -> Accepted {
+async fn accepted(a: &AgentLease, key: &str, chat: &str) -> Accepted {
     let accept = Accept {
         session: opening(key),
         message: said("ping"),
@@ -44,7 +44,7 @@ async fn accepted(a: &AgentStore, fence: &Fence, key: &str, chat: &str) -> Accep
         flush: Flush::Now,
     };
     let accept = AgentCommand::Accept(Box::new(accept));
-    a.commit(vec![accept], fence).await.unwrap().accepted().unwrap()
+    a.commit(vec![accept]).await.unwrap().accepted().unwrap()
 }
 
 fn put(chat: &str, text: &str, name: Option<&str>) -> Enqueue {
@@ -59,29 +59,29 @@ fn put(chat: &str, text: &str, name: Option<&str>) -> Enqueue {
     }
 }
 
-async fn enqueue(a: &AgentStore, fence: &Fence, new: Enqueue) -> DeliveryId {
+async fn enqueue(a: &AgentLease, new: Enqueue) -> DeliveryId {
     let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(new)));
-    a.commit(vec![put], fence).await.unwrap().enqueued().unwrap()
+    a.commit(vec![put]).await.unwrap().enqueued().unwrap()
 }
 
-async fn get(a: &AgentStore, id: DeliveryId) -> Delivery {
+async fn get(a: &AgentLease, id: DeliveryId) -> Delivery {
     a.delivery(id).await.unwrap().unwrap()
 }
 
-async fn again(opener: &dyn Opener, store: Store, place: &str) -> (Store, Fence, AgentStore) {
+async fn again(opener: &dyn Opener, store: Store, place: &str) -> (Store, Owner, AgentLease) {
     store.shutdown().await;
     let store = opener.open(place).await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    (store, fence, a)
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    (store, owner, a)
 }
 
 async fn the_end_of_a_turn_becomes_a_delivery(opener: &dyn Opener) {
     let store = opener.open("outbox").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let (a, b) = (store.agent(&agent("a")), store.agent(&agent("b")));
-    let turn = accepted(&a, &fence, "k", "c").await;
-    let other = accepted(&b, &fence, "k", "c").await;
+    let owner = store.claim("suite").await.unwrap();
+    let (a, b) = (owner.agent(&agent("a")), owner.agent(&agent("b")));
+    let turn = accepted(&a, "k", "c").await;
+    let other = accepted(&b, "k", "c").await;
     assert_eq!(a.deliveries(None, 9).await.unwrap(), []);
     let origins = a.origins(TurnId(0), 9).await.unwrap();
     assert_eq!(origins.len(), 1);
@@ -89,12 +89,12 @@ async fn the_end_of_a_turn_becomes_a_delivery(opener: &dyn Opener) {
     assert_eq!((origin.turn, origin.session), (turn.turn(), turn.session()));
     assert_eq!((&*origin.key, &origin.to), ("k", &to("c")));
     assert_eq!(a.origins(turn.turn(), 9).await.unwrap(), []);
-    let reply = a.commit(vec![conclude(turn.turn(), "pong")], &fence).await.unwrap().reply();
-    b.commit(vec![conclude(other.turn(), "pong")], &fence).await.unwrap();
-    let quiet = take(&a, &fence, "k", "nobody waits").await;
-    a.commit(vec![conclude(quiet.turn(), "so")], &fence).await.unwrap();
+    let reply = a.commit(vec![conclude(turn.turn(), "pong")]).await.unwrap().reply();
+    b.commit(vec![conclude(other.turn(), "pong")]).await.unwrap();
+    let quiet = take(&a, "k", "nobody waits").await;
+    a.commit(vec![conclude(quiet.turn(), "so")]).await.unwrap();
 
-    let (store, fence, a) = again(opener, store, "outbox").await;
+    let (store, owner, a) = again(opener, store, "outbox").await;
     let found = a.deliveries(None, 9).await.unwrap();
     assert_eq!(found.len(), 1);
     let expected = Delivery {
@@ -118,14 +118,14 @@ async fn the_end_of_a_turn_becomes_a_delivery(opener: &dyn Opener) {
     assert_eq!(found[0], expected);
     assert_eq!(a.origins(TurnId(0), 9).await.unwrap(), []);
     // The same turn of another agent has another key.
-    let theirs = store.agent(&agent("b")).deliveries(None, 9).await.unwrap();
+    let theirs = owner.agent(&agent("b")).deliveries(None, 9).await.unwrap();
     assert_ne!(theirs[0].key, found[0].key);
 
     for outcome in [TurnOutcome::Stopped, TurnOutcome::Failed { error: "no".to_owned() }] {
-        let turn = accepted(&a, &fence, "k", "c").await.turn();
+        let turn = accepted(&a, "k", "c").await.turn();
         let end =
             Conclude { turn, messages: Vec::new(), usage: Usage::default(), outcome, at: at(3) };
-        a.commit(vec![AgentCommand::Conclude(Box::new(end))], &fence).await.unwrap();
+        a.commit(vec![AgentCommand::Conclude(Box::new(end))]).await.unwrap();
         let found = a.deliveries(None, 1).await.unwrap();
         assert_eq!((found[0].turn, &found[0].content), (Some(turn), &Content::TurnEnd));
     }
@@ -134,11 +134,11 @@ async fn the_end_of_a_turn_becomes_a_delivery(opener: &dyn Opener) {
 
 async fn a_chat_keeps_its_order_and_no_other_waits(opener: &dyn Opener) {
     let store = opener.open("lanes").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let mut ids = Vec::new();
     for chat in ["b", "a", "b", "c", "a"] {
-        ids.push(enqueue(&a, &fence, put(chat, chat, None)).await);
+        ids.push(enqueue(&a, put(chat, chat, None)).await);
     }
     let heads = async |after: Option<&str>, limit| -> Vec<DeliveryId> {
         let after = after.map(|chat| to(chat).lane);
@@ -149,13 +149,13 @@ async fn a_chat_keeps_its_order_and_no_other_waits(opener: &dyn Opener) {
     assert_eq!(heads(Some("b"), 9).await, [ids[3]]);
     let later =
         OutboxCommand::PutOff { id: ids[0], until: at(99), why: "busy".to_owned(), at: at(6) };
-    change(&a, &fence, later).await;
+    change(&a, later).await;
     // One that has to wait is not overtaken.
     assert_eq!(heads(Some("a"), 1).await, [ids[0]]);
     let head = async |chat| a.delivery_head(to(chat).lane).await.unwrap().map(|it| it.id);
     assert_eq!(head("b").await, Some(ids[0]));
     let failed = OutboxCommand::Failed { id: ids[0], why: "gone".to_owned(), at: at(7) };
-    change(&a, &fence, failed).await;
+    change(&a, failed).await;
     // Put off once, and then refused.
     assert_eq!(a.delivery(ids[0]).await.unwrap().unwrap().attempts, 2);
     assert_eq!(head("b").await, Some(ids[2]));
@@ -169,103 +169,102 @@ async fn a_chat_keeps_its_order_and_no_other_waits(opener: &dyn Opener) {
 async fn a_delivery_goes_through_its_states(opener: &dyn Opener) {
     use DeliveryState as Is;
     let store = opener.open("states").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let id = enqueue(&a, &fence, put("c", "long", None)).await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let id = enqueue(&a, put("c", "long", None)).await;
     let part = |name: &str, upto| Some(SentPart { message: name.into(), upto });
-    change(&a, &fence, OutboxCommand::Begun { id, at: at(6) }).await;
+    change(&a, OutboxCommand::Begun { id, at: at(6) }).await;
 
-    let (store, fence, a) = again(opener, store, "states").await;
+    let (store, _, a) = again(opener, store, "states").await;
     assert_eq!(get(&a, id).await.state, Is::Sending);
-    change(&a, &fence, OutboxCommand::Waits { id, why: "away".to_owned(), at: at(6) }).await;
+    change(&a, OutboxCommand::Waits { id, why: "away".to_owned(), at: at(6) }).await;
     let now = get(&a, id).await;
     assert_eq!((now.state, now.attempts, now.why.as_deref()), (Is::Sending, 0, Some("away")));
     let sent = |part, rest| OutboxCommand::Sent { id, part, rest, at: at(7) };
-    change(&a, &fence, sent(part("m1", 2), Rest::More)).await;
+    change(&a, sent(part("m1", 2), Rest::More)).await;
     let now = get(&a, id).await;
     assert_eq!((now.state, now.sent.len()), (Is::Waiting, 1));
-    change(&a, &fence, OutboxCommand::Begun { id, at: at(8) }).await;
+    change(&a, OutboxCommand::Begun { id, at: at(8) }).await;
     let doubt = |then| OutboxCommand::InDoubt { id, then, why: "cut".to_owned(), at: at(9) };
-    change(&a, &fence, doubt(Doubt::Resend)).await;
+    change(&a, doubt(Doubt::Resend)).await;
     let now = get(&a, id).await;
     assert_eq!((now.state, now.doubts, now.why.as_deref()), (Is::Uncertain, 1, Some("cut")));
     // Put off, it is in doubt all the same.
     let until = at(50);
-    change(&a, &fence, OutboxCommand::PutOff { id, until, why: "busy".to_owned(), at: at(9) })
-        .await;
+    change(&a, OutboxCommand::PutOff { id, until, why: "busy".to_owned(), at: at(9) }).await;
     let now = get(&a, id).await;
     assert_eq!((now.state, now.attempts, now.next_at), (Is::Uncertain, 1, until));
-    change(&a, &fence, doubt(Doubt::Hold)).await;
+    change(&a, doubt(Doubt::Hold)).await;
     assert_eq!(get(&a, id).await.state, Is::Held);
     assert_eq!(a.delivery_head(to("c").lane).await.unwrap(), None);
     let begun = AgentCommand::Outbox(OutboxCommand::Begun { id, at: at(10) });
-    let refused = a.commit(vec![begun], &fence).await;
+    let refused = a.commit(vec![begun]).await;
     assert!(matches!(refused, Err(StoreError::NoDelivery { .. })), "{refused:?}");
 
-    change(&a, &fence, OutboxCommand::Resend { id, at: at(11) }).await;
+    change(&a, OutboxCommand::Resend { id, at: at(11) }).await;
     let now = get(&a, id).await;
     assert_eq!((now.state, now.attempts, now.doubts, now.next_at), (Is::Uncertain, 0, 2, at(11)));
-    change(&a, &fence, sent(part("m2", 4), Rest::Nothing)).await;
+    change(&a, sent(part("m2", 4), Rest::Nothing)).await;
     let now = get(&a, id).await;
     assert_eq!((now.state, now.doubts, now.why), (Is::Sent, 0, None));
     let names: Vec<_> = now.sent.iter().map(|it| (&*it.message, it.upto)).collect();
     assert_eq!(names, [("m1", 2), ("m2", 4)]);
     assert_eq!(a.deliveries(None, 9).await.unwrap(), []);
     for over in [OutboxCommand::Resend { id, at: at(12) }, OutboxCommand::Drop { id }] {
-        let refused = a.commit(vec![AgentCommand::Outbox(over)], &fence).await;
+        let refused = a.commit(vec![AgentCommand::Outbox(over)]).await;
         assert!(matches!(refused, Err(StoreError::NoDelivery { .. })), "{refused:?}");
     }
-    let dropped = enqueue(&a, &fence, put("c", "not wanted", None)).await;
-    change(&a, &fence, OutboxCommand::Drop { id: dropped }).await;
+    let dropped = enqueue(&a, put("c", "not wanted", None)).await;
+    change(&a, OutboxCommand::Drop { id: dropped }).await;
     assert_eq!(a.delivery(dropped).await.unwrap(), None);
     // Its number is not given again, and what comes late for it is no error.
-    assert!(enqueue(&a, &fence, put("c", "wanted", None)).await > dropped);
+    assert!(enqueue(&a, put("c", "wanted", None)).await > dropped);
     let late =
         OutboxCommand::Sent { id: dropped, part: part("m3", 1), rest: Rest::Nothing, at: at(12) };
-    change(&a, &fence, late).await;
+    change(&a, late).await;
     assert_eq!(a.delivery(dropped).await.unwrap(), None);
     let long = put("c", &"x".repeat(DELIVERY_TEXT_BYTES_MAX + 1), None);
     let long = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(long)));
-    assert!(matches!(a.commit(vec![long], &fence).await, Err(StoreError::TooLong { .. })));
+    assert!(matches!(a.commit(vec![long]).await, Err(StoreError::TooLong { .. })));
     store.shutdown().await;
 }
 
 async fn what_was_shown_before_stays_known(opener: &dyn Opener) {
     let store = opener.open("shown").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let shown = |turn, message: Option<&str>| OutboxCommand::ProvisionalShown {
         turn,
         message: message.map(Into::into),
     };
-    let newest = async |a: &AgentStore| a.deliveries(None, 1).await.unwrap().remove(0);
+    let newest = async |a: &AgentLease| a.deliveries(None, 1).await.unwrap().remove(0);
 
-    let turn = accepted(&a, &fence, "k", "c").await.turn();
-    change(&a, &fence, OutboxCommand::ProvisionalBegun { turn }).await;
-    change(&a, &fence, shown(turn, Some("m1"))).await;
-    a.commit(vec![conclude(turn, "pong")], &fence).await.unwrap();
+    let turn = accepted(&a, "k", "c").await.turn();
+    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    change(&a, shown(turn, Some("m1"))).await;
+    a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     let first = newest(&a).await;
     assert_eq!(first.provisional, Provisional::Shown("m1".into()));
-    change(&a, &fence, OutboxCommand::ProvisionalLost { id: first.id }).await;
+    change(&a, OutboxCommand::ProvisionalLost { id: first.id }).await;
     assert_eq!(newest(&a).await.provisional, Provisional::None);
 
     // The turn ends between the request and what became of it.
-    let turn = accepted(&a, &fence, "k", "c").await.turn();
-    change(&a, &fence, OutboxCommand::ProvisionalBegun { turn }).await;
-    a.commit(vec![conclude(turn, "pong")], &fence).await.unwrap();
-    let (store, fence, a) = again(opener, store, "shown").await;
+    let turn = accepted(&a, "k", "c").await.turn();
+    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    a.commit(vec![conclude(turn, "pong")]).await.unwrap();
+    let (store, _, a) = again(opener, store, "shown").await;
     assert_eq!(newest(&a).await.provisional, Provisional::Begun);
-    change(&a, &fence, shown(turn, Some("m2"))).await;
+    change(&a, shown(turn, Some("m2"))).await;
     assert_eq!(newest(&a).await.provisional, Provisional::Shown("m2".into()));
     // Once it is over nothing more is begun.
     let begun = AgentCommand::Outbox(OutboxCommand::ProvisionalBegun { turn });
-    let refused = a.commit(vec![begun], &fence).await;
+    let refused = a.commit(vec![begun]).await;
     assert!(matches!(refused, Err(StoreError::NoDelivery { .. })), "{refused:?}");
 
-    let turn = accepted(&a, &fence, "k", "c").await.turn();
-    change(&a, &fence, OutboxCommand::ProvisionalBegun { turn }).await;
-    change(&a, &fence, shown(turn, None)).await;
-    a.commit(vec![conclude(turn, "pong")], &fence).await.unwrap();
+    let turn = accepted(&a, "k", "c").await.turn();
+    change(&a, OutboxCommand::ProvisionalBegun { turn }).await;
+    change(&a, shown(turn, None)).await;
+    a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     assert_eq!(newest(&a).await.provisional, Provisional::None);
     store.shutdown().await;
 }
@@ -276,12 +275,12 @@ fn button(data: &str) -> NewButton {
 
 async fn something_is_put_in_once_by_its_name(opener: &dyn Opener) {
     let store = opener.open("named").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let (a, b) = (store.agent(&agent("a")), store.agent(&agent("b")));
+    let owner = store.claim("suite").await.unwrap();
+    let (a, b) = (owner.agent(&agent("a")), owner.agent(&agent("b")));
     let new = Enqueue { buttons: vec![button("x1")], ..put("c", "may I?", Some("question")) };
-    let id = enqueue(&a, &fence, new.clone()).await;
+    let id = enqueue(&a, new.clone()).await;
     let repeated = Enqueue { text: "again".to_owned(), buttons: vec![button("x2")], ..new };
-    assert_eq!(enqueue(&a, &fence, repeated).await, id);
+    assert_eq!(enqueue(&a, repeated).await, id);
     let found = a.delivery_named("question").await.unwrap().unwrap();
     assert_eq!((found.id, found.content), (id, Content::Text("may I?".to_owned())));
     assert_eq!(a.delivery_named("another").await.unwrap(), None);
@@ -294,24 +293,24 @@ async fn something_is_put_in_once_by_its_name(opener: &dyn Opener) {
     assert_eq!(a.button("x2").await.unwrap(), None);
     assert_eq!(b.button("x1").await.unwrap(), None);
     let more = OutboxCommand::Buttons { id, buttons: vec![button("x3")] };
-    change(&a, &fence, more).await;
+    change(&a, more).await;
     assert_eq!(a.buttons_of(id).await.unwrap(), [button("x1")]);
-    let plain = enqueue(&a, &fence, put("c", "which?", None)).await;
+    let plain = enqueue(&a, put("c", "which?", None)).await;
     let more = OutboxCommand::Buttons { id: plain, buttons: vec![button("x4"), button("x5")] };
-    change(&a, &fence, more).await;
+    change(&a, more).await;
     assert_eq!(a.buttons_of(plain).await.unwrap(), [button("x4"), button("x5")]);
     store.shutdown().await;
 }
 
 async fn an_agent_with_something_to_deliver_is_looked_at(opener: &dyn Opener) {
     let store = opener.open("undelivered").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let id = enqueue(&a, &fence, put("c", "hello", None)).await;
-    let (store, fence, a) = again(opener, store, "undelivered").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let id = enqueue(&a, put("c", "hello", None)).await;
+    let (store, _, a) = again(opener, store, "undelivered").await;
     assert_eq!(store.daemon().busy().await.unwrap(), [agent("a")]);
     let sent = OutboxCommand::Sent { id, part: None, rest: Rest::Nothing, at: at(6) };
-    change(&a, &fence, sent).await;
+    change(&a, sent).await;
     let (store, ..) = again(opener, store, "undelivered").await;
     assert_eq!(store.daemon().busy().await.unwrap(), []);
     store.shutdown().await;
@@ -319,46 +318,46 @@ async fn an_agent_with_something_to_deliver_is_looked_at(opener: &dyn Opener) {
 
 async fn a_forgotten_session_takes_its_deliveries_along(opener: &dyn Opener) {
     let store = opener.open("forgotten-deliveries").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let turn = accepted(&a, &fence, "k", "c").await;
-    a.commit(vec![conclude(turn.turn(), "pong")], &fence).await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let turn = accepted(&a, "k", "c").await;
+    a.commit(vec![conclude(turn.turn(), "pong")]).await.unwrap();
     let session: SessionId = turn.session();
-    let open = accepted(&a, &fence, "k", "c").await;
+    let open = accepted(&a, "k", "c").await;
     assert_eq!(open.session(), session);
     let mine =
         Enqueue { session: Some(session), buttons: vec![button("x1")], ..put("c", "may I?", None) };
-    let id = enqueue(&a, &fence, mine).await;
-    let other = enqueue(&a, &fence, put("c", "of nobody", None)).await;
-    a.commit(vec![AgentCommand::ForgetSession { session, at: at(9) }], &fence).await.unwrap();
+    let id = enqueue(&a, mine).await;
+    let other = enqueue(&a, put("c", "of nobody", None)).await;
+    a.commit(vec![AgentCommand::ForgetSession { session, at: at(9) }]).await.unwrap();
     let left: Vec<_> = a.deliveries(None, 9).await.unwrap().iter().map(|it| it.id).collect();
     assert_eq!(left, [other]);
     assert_eq!(a.origins(TurnId(0), 9).await.unwrap(), []);
     assert_eq!(a.button("x1").await.unwrap(), None);
     // What is on its way then is not sent.
     let begun = AgentCommand::Outbox(OutboxCommand::Begun { id, at: at(10) });
-    let refused = a.commit(vec![begun], &fence).await;
+    let refused = a.commit(vec![begun]).await;
     assert!(matches!(refused, Err(StoreError::NoDelivery { .. })), "{refused:?}");
     store.shutdown().await;
 }
 
 async fn what_is_over_is_pruned(opener: &dyn Opener) {
     let store = opener.open("pruned").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let mut ids = Vec::new();
     for text in ["sent", "failed", "held", "waits", "sent later"] {
-        ids.push(enqueue(&a, &fence, put(text, text, None)).await);
+        ids.push(enqueue(&a, put(text, text, None)).await);
     }
     let part = Some(SentPart { message: "m".into(), upto: 4 });
     let rest = Rest::Nothing;
-    change(&a, &fence, OutboxCommand::Sent { id: ids[0], part, rest, at: at(6) }).await;
+    change(&a, OutboxCommand::Sent { id: ids[0], part, rest, at: at(6) }).await;
     let why = String::new;
-    change(&a, &fence, OutboxCommand::Failed { id: ids[1], why: why(), at: at(6) }).await;
+    change(&a, OutboxCommand::Failed { id: ids[1], why: why(), at: at(6) }).await;
     let (id, then) = (ids[2], Doubt::Hold);
-    change(&a, &fence, OutboxCommand::InDoubt { id, then, why: why(), at: at(6) }).await;
-    change(&a, &fence, OutboxCommand::Sent { id: ids[4], part: None, rest, at: at(8) }).await;
-    change(&a, &fence, OutboxCommand::Prune { before: at(7) }).await;
+    change(&a, OutboxCommand::InDoubt { id, then, why: why(), at: at(6) }).await;
+    change(&a, OutboxCommand::Sent { id: ids[4], part: None, rest, at: at(8) }).await;
+    change(&a, OutboxCommand::Prune { before: at(7) }).await;
     let mut left = Vec::new();
     for id in &ids {
         left.push(a.delivery(*id).await.unwrap().is_some());

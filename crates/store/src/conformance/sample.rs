@@ -1,7 +1,7 @@
 //! What the checks say and do, made in one place.
 
 use crate::{
-    Accept, Accepted, AgentCommand, AgentStore, Conclude, Fence, Flush, IdempotencyKey, Message,
+    Accept, Accepted, AgentCommand, AgentLease, Conclude, Flush, IdempotencyKey, Message,
     NewMessage, OpenSession, Part, Role, SessionId, TurnId, TurnOutcome, Usage, Window,
 };
 use insula_world::Timestamp;
@@ -87,14 +87,14 @@ pub fn usage(n: u64) -> Usage {
 }
 
 /// Commits the acceptance of a message.
-pub async fn take(agent: &AgentStore, fence: &Fence, key: &str, text: &str) -> Accepted {
-    agent.commit(vec![accept(key, text)], fence).await.unwrap().accepted().unwrap()
+pub async fn take(agent: &AgentLease, key: &str, text: &str) -> Accepted {
+    agent.commit(vec![accept(key, text)]).await.unwrap().accepted().unwrap()
 }
 
 /// Commits a whole turn.
-pub async fn turn(agent: &AgentStore, fence: &Fence, key: &str, text: &str) -> Accepted {
-    let taken = take(agent, fence, key, text).await;
-    agent.commit(vec![conclude(taken.turn(), "done")], fence).await.unwrap();
+pub async fn turn(agent: &AgentLease, key: &str, text: &str) -> Accepted {
+    let taken = take(agent, key, text).await;
+    agent.commit(vec![conclude(taken.turn(), "done")]).await.unwrap();
     taken
 }
 
@@ -107,7 +107,7 @@ pub fn text(message: &Message) -> &str {
 }
 
 /// The words of a session.
-pub async fn texts(agent: &AgentStore, session: SessionId) -> Vec<String> {
+pub async fn texts(agent: &AgentLease, session: SessionId) -> Vec<String> {
     let messages = agent.messages_tail(session, ALL).await.unwrap();
     messages.iter().map(|message| text(message).to_owned()).collect()
 }

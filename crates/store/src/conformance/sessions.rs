@@ -23,36 +23,36 @@ fn key(key: &str) -> SessionRef {
 
 async fn a_key_means_its_newest_session(opener: &dyn Opener) {
     let store = opener.open("sessions").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     assert_eq!(a.session(key("k")).await.unwrap(), None);
     let open = || AgentCommand::OpenSession(opening("k"));
     let title = |title: &str| AgentCommand::TitleSession {
         session: key("k"),
         title: Some(title.to_owned()),
     };
-    let done = a.commit(vec![open(), open(), title("one")], &fence).await.unwrap();
+    let done = a.commit(vec![open(), open(), title("one")]).await.unwrap();
     let first = done.session().unwrap();
     assert_eq!(done.outcomes[1], Outcome::Session(first));
-    take(&a, &fence, "k", "hello").await;
+    take(&a, "k", "hello").await;
     let end = || AgentCommand::EndSession { session: key("k"), at: at(7) };
-    a.commit(vec![end(), end()], &fence).await.unwrap();
+    a.commit(vec![end(), end()]).await.unwrap();
     assert_eq!(a.session(key("k")).await.unwrap(), None);
-    let missing = a.commit(vec![title("?")], &fence).await;
+    let missing = a.commit(vec![title("?")]).await;
     assert!(matches!(missing, Err(StoreError::NoSession { .. })), "{missing:?}");
 
-    let second = take(&a, &fence, "k", "again").await.session();
+    let second = take(&a, "k", "again").await.session();
     assert!(second > first);
     let touch = AgentCommand::TouchSession { session: key("k"), at: at(50) };
     let append = AgentCommand::Append { session: key("k"), messages: vec![said("x"), said("y")] };
-    let done = a.commit(vec![touch, append], &fence).await.unwrap();
+    let done = a.commit(vec![touch, append]).await.unwrap();
     let appended = Outcome::Appended { session: second, first: MessageSeq(2), count: 2 };
     assert_eq!(done.outcomes[1], appended);
     let summary = Some(Summary { upto: MessageSeq(1), message: MessageSeq(3) });
     let summarise = |summary| AgentCommand::SummariseSession { session: key("k"), summary };
-    a.commit(vec![summarise(summary)], &fence).await.unwrap();
+    a.commit(vec![summarise(summary)]).await.unwrap();
     let beyond = Some(Summary { upto: MessageSeq(9), message: MessageSeq(3) });
-    assert!(a.commit(vec![summarise(beyond)], &fence).await.is_err());
+    assert!(a.commit(vec![summarise(beyond)]).await.is_err());
     let current = a.session(key("k")).await.unwrap().unwrap();
     assert_eq!(
         current,
@@ -81,11 +81,11 @@ async fn a_key_means_its_newest_session(opener: &dyn Opener) {
 
 async fn a_session_of_another_scope_begins_anew(opener: &dyn Opener) {
     let store = opener.open("rescoped").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let first = take(&a, &fence, "k", "hello").await.session();
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let first = take(&a, "k", "hello").await.session();
     let open = OpenSession { scope: "chat:2".into(), ..opening("k") };
-    let done = a.commit(vec![AgentCommand::OpenSession(open)], &fence).await.unwrap();
+    let done = a.commit(vec![AgentCommand::OpenSession(open)]).await.unwrap();
     let second = done.session().unwrap();
     assert_ne!(first, second);
     let old = a.session(SessionRef::Id(first)).await.unwrap().unwrap();
@@ -96,8 +96,8 @@ async fn a_session_of_another_scope_begins_anew(opener: &dyn Opener) {
 
 async fn messages_come_back_as_they_were(opener: &dyn Opener) {
     let store = opener.open("messages").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let mut message = message_in("topic:ä", Role::Tool, "");
     message.parts = vec![
         Part::Text("ünï \0 code".to_owned()),
@@ -125,9 +125,9 @@ async fn messages_come_back_as_they_were(opener: &dyn Opener) {
         Part::Reasoning { text: String::new(), signature: Some("sealed".to_owned()) },
     ];
     message.generation = u64::MAX;
-    let session = take(&a, &fence, "k", "hello").await.session();
+    let session = take(&a, "k", "hello").await.session();
     let append = |messages| AgentCommand::Append { session: SessionRef::Id(session), messages };
-    a.commit(vec![append(vec![message.clone()])], &fence).await.unwrap();
+    a.commit(vec![append(vec![message.clone()])]).await.unwrap();
     let back = a.messages_tail(session, ALL).await.unwrap().pop().unwrap();
     assert_eq!((back.session, back.seq, back.turn), (session, MessageSeq(2), None));
     assert_eq!((back.role, &back.parts), (message.role, &message.parts));
@@ -138,8 +138,8 @@ async fn messages_come_back_as_they_were(opener: &dyn Opener) {
 
 async fn windows_end_where_they_should(opener: &dyn Opener) {
     let store = opener.open("windows").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let mut sessions = Vec::new();
     for session in ["k", "l", "m"] {
         let append = |from: u64| AgentCommand::Append {
@@ -147,7 +147,7 @@ async fn windows_end_where_they_should(opener: &dyn Opener) {
             messages: (from..from + 20).map(|n| said(&format!("{session}{n:03}"))).collect(),
         };
         let open = AgentCommand::OpenSession(opening(session));
-        let done = a.commit(vec![open, append(1), append(21)], &fence).await.unwrap();
+        let done = a.commit(vec![open, append(1), append(21)]).await.unwrap();
         sessions.push(done.session().unwrap());
     }
     let l = sessions[1];
@@ -181,15 +181,15 @@ async fn windows_end_where_they_should(opener: &dyn Opener) {
 
 async fn search_stays_in_its_scope(opener: &dyn Opener) {
     let store = opener.open("search").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let open = AgentCommand::OpenSession(opening("k"));
-    let session = a.commit(vec![open], &fence).await.unwrap().session().unwrap();
+    let session = a.commit(vec![open]).await.unwrap().session().unwrap();
     let say = async |scope: &str, texts: &[&str]| {
         let say = |text: &&str| message_in(scope, Role::User, text);
         let messages = texts.iter().map(say).collect();
         let append = AgentCommand::Append { session: SessionRef::Id(session), messages };
-        a.commit(vec![append], &fence).await.unwrap();
+        a.commit(vec![append]).await.unwrap();
     };
     say("chat:1", &["The RIVER is wide", "a café by the river, the river", "東京都に行く"]).await;
     say("chat:2", &["river secrets"]).await;
@@ -225,23 +225,23 @@ async fn search_stays_in_its_scope(opener: &dyn Opener) {
 
 async fn a_forgotten_session_leaves_a_row_without_words(opener: &dyn Opener) {
     let store = opener.open("forgotten").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     for _ in 0..70 {
-        turn(&a, &fence, "kept", "the river").await;
+        turn(&a, "kept", "the river").await;
     }
     let before = a.search("chat:1", "river", 9).await.unwrap();
-    let first = turn(&a, &fence, "k", "a secret river").await;
+    let first = turn(&a, "k", "a secret river").await;
     for _ in 0..70 {
-        turn(&a, &fence, "k", "more secret").await;
+        turn(&a, "k", "more secret").await;
     }
-    let open = take(&a, &fence, "k", "secret").await;
+    let open = take(&a, "k", "secret").await;
     let title = AgentCommand::TitleSession { session: key("k"), title: Some("secret".to_owned()) };
-    a.commit(vec![title], &fence).await.unwrap();
+    a.commit(vec![title]).await.unwrap();
     assert_eq!(a.search("chat:1", "secret", 100).await.unwrap().len(), 72);
     let session = first.session();
     let forget = AgentCommand::ForgetSession { session, at: at(9) };
-    a.commit(vec![forget.clone(), forget], &fence).await.unwrap();
+    a.commit(vec![forget.clone(), forget]).await.unwrap();
 
     assert_eq!(a.message_count(session).await.unwrap(), 0);
     assert_eq!(a.messages_tail(session, ALL).await.unwrap(), []);
@@ -252,13 +252,13 @@ async fn a_forgotten_session_leaves_a_row_without_words(opener: &dyn Opener) {
     let stopped = a.turn(open.turn()).await.unwrap().unwrap();
     assert_eq!(stopped.status, TurnStatus::Stopped);
     assert_eq!(a.unfinished().await.unwrap(), []);
-    let late = a.commit(vec![conclude(open.turn(), "late")], &fence).await;
+    let late = a.commit(vec![conclude(open.turn(), "late")]).await;
     assert!(matches!(late, Err(StoreError::TurnOver { .. })), "{late:?}");
     let append =
         AgentCommand::Append { session: SessionRef::Id(session), messages: vec![said("late")] };
-    let late = a.commit(vec![append], &fence).await;
+    let late = a.commit(vec![append]).await;
     assert!(matches!(late, Err(StoreError::NoSession { .. })), "{late:?}");
-    let next = take(&a, &fence, "k", "new").await;
+    let next = take(&a, "k", "new").await;
     assert_ne!(next.session(), session);
     store.shutdown().await;
 }

@@ -25,17 +25,17 @@ pub(super) async fn run(opener: &dyn Opener) {
 
 async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {
     let store = opener.open("turn").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     assert_eq!(a.unfinished().await.unwrap(), []);
-    let taken = take(&a, &fence, "k", "ping").await;
+    let taken = take(&a, "k", "ping").await;
     let Accepted::New { turn, session, seq } = taken else { panic!("{taken:?}") };
     assert_eq!(seq, MessageSeq(1));
     let begun = a.turn(turn).await.unwrap().unwrap();
     assert_eq!((begun.session, begun.message), (session, seq));
     assert_eq!((begun.status, begun.reply, begun.ended_at), (TurnStatus::Accepted, None, None));
 
-    let done = a.commit(vec![conclude(turn, "pong"), audit("turn")], &fence).await.unwrap();
+    let done = a.commit(vec![conclude(turn, "pong"), audit("turn")]).await.unwrap();
     assert_eq!(done.reply(), Some(MessageSeq(2)));
     assert_eq!(done.outcomes.len(), 2);
     assert_eq!(done.outcomes[1], Outcome::Audited(done.audit[0]));
@@ -46,7 +46,7 @@ async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {
     let messages = a.messages_tail(session, ALL).await.unwrap();
     assert!(messages.iter().all(|message| message.turn == Some(turn) && message.generation == 3));
 
-    let other = take(&a, &fence, "k", "fail").await.turn();
+    let other = take(&a, "k", "fail").await.turn();
     let failed = Conclude {
         turn: other,
         messages: Vec::new(),
@@ -54,7 +54,7 @@ async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {
         outcome: TurnOutcome::Failed { error: "no model".to_owned() },
         at: at(5),
     };
-    a.commit(vec![AgentCommand::Conclude(Box::new(failed))], &fence).await.unwrap();
+    a.commit(vec![AgentCommand::Conclude(Box::new(failed))]).await.unwrap();
     let over = a.turn(other).await.unwrap().unwrap();
     assert_eq!((over.status, over.error.as_deref()), (TurnStatus::Failed, Some("no model")));
     assert_eq!(a.turn(TurnId(99)).await.unwrap(), None);
@@ -63,19 +63,19 @@ async fn a_message_becomes_a_turn_and_a_turn_a_reply(opener: &dyn Opener) {
 
 async fn a_turn_is_concluded_once(opener: &dyn Opener) {
     let store = opener.open("once").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let taken = turn(&a, &fence, "k", "ping").await;
-    let again = a.commit(vec![conclude(taken.turn(), "pong again")], &fence).await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let taken = turn(&a, "k", "ping").await;
+    let again = a.commit(vec![conclude(taken.turn(), "pong again")]).await;
     assert!(
         matches!(again, Err(StoreError::TurnOver { status: TurnStatus::Replied, .. })),
         "{again:?}"
     );
     let step = NewStep::CallBegun { call: "1".into(), name: "todo".into(), at: at(3) };
     let step = AgentCommand::Step { turn: taken.turn(), step: Box::new(step) };
-    let late = a.commit(vec![step], &fence).await;
+    let late = a.commit(vec![step]).await;
     assert!(matches!(late, Err(StoreError::TurnOver { .. })), "{late:?}");
-    let missing = a.commit(vec![conclude(TurnId(99), "?")], &fence).await;
+    let missing = a.commit(vec![conclude(TurnId(99), "?")]).await;
     assert!(matches!(missing, Err(StoreError::NoTurn { turn: TurnId(99) })), "{missing:?}");
     assert_eq!(texts(&a, taken.session()).await, ["ping", "done"]);
     store.shutdown().await;
@@ -83,47 +83,47 @@ async fn a_turn_is_concluded_once(opener: &dyn Opener) {
 
 async fn a_repeated_message_is_known_and_writes_nothing(opener: &dyn Opener) {
     let store = opener.open("repeat").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let take = async |who, key| {
         let batch = vec![accept_keyed("k", "ping", who, key)];
-        a.commit(batch, &fence).await.unwrap().accepted().unwrap()
+        a.commit(batch).await.unwrap().accepted().unwrap()
     };
     let first = take("token", "1").await;
     assert!(matches!(first, Accepted::New { .. }));
     let (turn, session) = (first.turn(), first.session());
     let known = |status| Accepted::Known { turn, session, status };
     assert_eq!(take("token", "1").await, known(TurnStatus::Accepted));
-    a.commit(vec![conclude(turn, "pong")], &fence).await.unwrap();
+    a.commit(vec![conclude(turn, "pong")]).await.unwrap();
     assert_eq!(take("token", "1").await, known(TurnStatus::Replied));
     assert_eq!(texts(&a, session).await, ["ping", "pong"]);
     // In one batch too, and each caller has keys of its own.
     let twice = vec![accept_keyed("k", "x", "token", "2"), accept_keyed("k", "x", "token", "2")];
-    let outcomes = a.commit(twice, &fence).await.unwrap().outcomes;
+    let outcomes = a.commit(twice).await.unwrap().outcomes;
     assert!(matches!(outcomes[0], Outcome::Accepted(Accepted::New { .. })));
     assert!(matches!(outcomes[1], Outcome::Accepted(Accepted::Known { .. })));
     assert!(matches!(take("other", "1").await, Accepted::New { .. }));
-    a.commit(vec![AgentCommand::PruneIdempotency { before: at(100) }], &fence).await.unwrap();
+    a.commit(vec![AgentCommand::PruneIdempotency { before: at(100) }]).await.unwrap();
     assert!(matches!(take("token", "1").await, Accepted::New { .. }));
     store.shutdown().await;
 }
 
 async fn a_replaced_turn_is_kept_and_left_out(opener: &dyn Opener) {
     let store = opener.open("replaced").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let replace = |turn| vec![AgentCommand::ReplaceTurn { turn }];
-    let first = take(&a, &fence, "k", "one").await;
-    let early = a.commit(replace(first.turn()), &fence).await;
+    let first = take(&a, "k", "one").await;
+    let early = a.commit(replace(first.turn())).await;
     assert!(matches!(early, Err(StoreError::TurnGoesOn { .. })), "{early:?}");
-    a.commit(vec![conclude(first.turn(), "eins")], &fence).await.unwrap();
-    let second = take(&a, &fence, "k", "two").await;
-    a.commit(vec![conclude(second.turn(), "zwei")], &fence).await.unwrap();
-    a.commit(replace(first.turn()), &fence).await.unwrap();
+    a.commit(vec![conclude(first.turn(), "eins")]).await.unwrap();
+    let second = take(&a, "k", "two").await;
+    a.commit(vec![conclude(second.turn(), "zwei")]).await.unwrap();
+    a.commit(replace(first.turn())).await.unwrap();
     assert_eq!(texts(&a, first.session()).await, ["two", "zwei"]);
     let all = a.messages_after(first.session(), MessageSeq::START, 9).await.unwrap();
     assert_eq!(all.len(), 4);
-    let missing = a.commit(replace(TurnId(99)), &fence).await;
+    let missing = a.commit(replace(TurnId(99))).await;
     assert!(matches!(missing, Err(StoreError::NoTurn { .. })), "{missing:?}");
     store.shutdown().await;
 }
@@ -150,26 +150,26 @@ async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
     }];
     {
         let store = opener.open("steps").await;
-        let fence = store.daemon().claim("suite").await.unwrap();
-        let a = store.agent(&agent("a"));
-        turn = take(&a, &fence, "k", "do it").await.turn();
-        other = take(&a, &fence, "l", "wait").await.turn();
+        let owner = store.claim("suite").await.unwrap();
+        let a = owner.agent(&agent("a"));
+        turn = take(&a, "k", "do it").await.turn();
+        other = take(&a, "l", "wait").await.turn();
         let answered = NewStep::Answered { message: call.clone(), usage: usage(2) };
         let batch = vec![step(turn, answered), step(turn, begin("c1", "todo"))];
-        let outcomes = a.commit(batch, &fence).await.unwrap().outcomes;
+        let outcomes = a.commit(batch).await.unwrap().outcomes;
         assert_eq!(outcomes[0], Outcome::Stepped { number: 1, message: Some(MessageSeq(2)) });
         assert_eq!(outcomes[1], Outcome::Stepped { number: 2, message: None });
         let ended = NewStep::CallEnded { call: "c1".into(), message: result.clone() };
         let batch = vec![step(turn, ended), step(turn, begin("c2", "terminal"))];
-        a.commit(batch, &fence).await.unwrap();
+        a.commit(batch).await.unwrap();
         let join = Join { turn, message: said("and hurry"), idempotency: None };
-        a.commit(vec![AgentCommand::Join(Box::new(join))], &fence).await.unwrap();
+        a.commit(vec![AgentCommand::Join(Box::new(join))]).await.unwrap();
         store.shutdown().await;
     }
     let store = opener.open("steps").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
     assert_eq!(store.daemon().busy().await.unwrap(), [agent("a")]);
-    let a = store.agent(&agent("a"));
+    let a = owner.agent(&agent("a"));
     let unfinished = a.unfinished().await.unwrap();
     assert_eq!(unfinished.iter().map(|it| it.turn.id).collect::<Vec<_>>(), [turn, other]);
     assert_eq!(unfinished.iter().map(|it| &*it.key).collect::<Vec<_>>(), ["k", "l"]);
@@ -204,34 +204,34 @@ async fn a_turn_goes_on_from_its_last_step(opener: &dyn Opener) {
         at: at(9),
     };
     let batch = vec![step(turn, answered), AgentCommand::Conclude(Box::new(end))];
-    assert_eq!(a.commit(batch, &fence).await.unwrap().reply(), Some(MessageSeq(5)));
+    assert_eq!(a.commit(batch).await.unwrap().reply(), Some(MessageSeq(5)));
     assert_eq!(a.unfinished().await.unwrap().len(), 1);
     store.shutdown().await;
 }
 
 async fn a_turn_that_waits_long_stays_unfinished(opener: &dyn Opener) {
     let store = opener.open("long").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let unfinished = async || -> Vec<TurnId> {
         a.unfinished().await.unwrap().into_iter().map(|it| it.turn.id).collect()
     };
-    turn(&a, &fence, "k", "first").await;
-    let waits = take(&a, &fence, "waits", "for an approval").await.turn();
+    turn(&a, "k", "first").await;
+    let waits = take(&a, "waits", "for an approval").await.turn();
     let mut last = waits;
     for _ in 0..200 {
-        last = turn(&a, &fence, "k", "meanwhile").await.turn();
+        last = turn(&a, "k", "meanwhile").await.turn();
     }
     assert_eq!(unfinished().await, [waits]);
     store.close_idle(std::time::Duration::ZERO).await;
     assert_eq!(store.daemon().busy().await.unwrap(), [agent("a")]);
     assert_eq!(unfinished().await, [waits]);
-    a.commit(vec![conclude(waits, "at last")], &fence).await.unwrap();
+    a.commit(vec![conclude(waits, "at last")]).await.unwrap();
     for _ in 0..200 {
-        turn(&a, &fence, "k", "later").await;
+        turn(&a, "k", "later").await;
     }
     assert_eq!(unfinished().await, []);
-    let next = take(&a, &fence, "k", "one more").await.turn();
+    let next = take(&a, "k", "one more").await.turn();
     assert!(next > last);
     assert_eq!(unfinished().await, [next]);
     store.shutdown().await;
@@ -239,55 +239,55 @@ async fn a_turn_that_waits_long_stays_unfinished(opener: &dyn Opener) {
 
 async fn busy_agents_are_known_without_opening_them(opener: &dyn Opener) {
     let store = opener.open("busy").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    store.agent(&agent("quiet")).commit(vec![audit("x")], &fence).await.unwrap();
-    turn(&store.agent(&agent("done")), &fence, "k", "ping").await;
-    let open = take(&store.agent(&agent("open")), &fence, "k", "ping").await;
+    let owner = store.claim("suite").await.unwrap();
+    owner.agent(&agent("quiet")).commit(vec![audit("x")]).await.unwrap();
+    turn(&owner.agent(&agent("done")), "k", "ping").await;
+    let open = take(&owner.agent(&agent("open")), "k", "ping").await;
     store.shutdown().await;
 
     let store = opener.open("busy").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
     assert_eq!(store.daemon().busy().await.unwrap(), [agent("open")]);
     assert_eq!(store.open_count(), 0);
-    let a = store.agent(&agent("open"));
-    a.commit(vec![conclude(open.turn(), "pong")], &fence).await.unwrap();
+    let a = owner.agent(&agent("open"));
+    a.commit(vec![conclude(open.turn(), "pong")]).await.unwrap();
     store.close_idle(std::time::Duration::ZERO).await;
     assert_eq!(store.daemon().busy().await.unwrap(), []);
-    take(&a, &fence, "k", "again").await;
+    take(&a, "k", "again").await;
     assert_eq!(store.daemon().busy().await.unwrap(), [agent("open")]);
     store.retire(&agent("open")).await;
     let gone = crate::DaemonCommand::ForgetAgent(agent("open"));
-    store.daemon().commit(vec![gone], &fence).await.unwrap();
+    owner.daemon().commit(vec![gone]).await.unwrap();
     assert_eq!(store.daemon().busy().await.unwrap(), []);
     store.shutdown().await;
 }
 
 async fn spending_is_known_without_opening_anybody(opener: &dyn Opener) {
     let store = opener.open("spending").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    store.agent(&agent("quiet")).commit(vec![audit("x")], &fence).await.unwrap();
-    turn(&store.agent(&agent("twice")), &fence, "k", "ping").await;
-    turn(&store.agent(&agent("twice")), &fence, "k", "ping").await;
-    turn(&store.agent(&agent("gone")), &fence, "k", "ping").await;
+    let owner = store.claim("suite").await.unwrap();
+    owner.agent(&agent("quiet")).commit(vec![audit("x")]).await.unwrap();
+    turn(&owner.agent(&agent("twice")), "k", "ping").await;
+    turn(&owner.agent(&agent("twice")), "k", "ping").await;
+    turn(&owner.agent(&agent("gone")), "k", "ping").await;
     let both = [agent("gone"), agent("twice")];
     let spending = store.daemon().spending(at(0)).await.unwrap();
     assert_eq!((&*spending.closed, &*spending.open), (&[][..], &both[..]));
     store.retire(&agent("gone")).await;
     let gone = crate::DaemonCommand::ForgetAgent(agent("gone"));
-    store.daemon().commit(vec![gone], &fence).await.unwrap();
+    owner.daemon().commit(vec![gone]).await.unwrap();
     store.shutdown().await;
 
     let store = opener.open("spending").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
+    let owner = store.claim("suite").await.unwrap();
     let spending = store.daemon().spending(at(0)).await.unwrap();
     let [(name, day, totals)] = &*spending.closed else { panic!("{spending:?}") };
-    let a = store.agent(&agent("twice"));
+    let a = owner.agent(&agent("twice"));
     assert_eq!((name, totals.turns), (&agent("twice"), 2));
     assert_eq!(*totals, a.usage_of(UsageOf::Agent, *day).await.unwrap());
     assert_eq!(spending.open, []);
     let tomorrow = insula_world::Timestamp::from_millis(day.as_millis() + crate::usage::DAY_MS);
     assert_eq!(store.daemon().spending(tomorrow).await.unwrap(), crate::Spending::default());
-    take(&a, &fence, "k", "again").await;
+    take(&a, "k", "again").await;
     let spending = store.daemon().spending(tomorrow).await.unwrap();
     assert_eq!((&*spending.closed, &*spending.open), (&[][..], &[agent("twice")][..]));
     store.shutdown().await;
@@ -295,12 +295,12 @@ async fn spending_is_known_without_opening_anybody(opener: &dyn Opener) {
 
 async fn usage_adds_up(opener: &dyn Opener) {
     let store = opener.open("usage").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let day = 86_400_000;
     let totals = |turns, n| Totals { turns, usage: usage(n) };
     for (n, when) in [(1, 0), (2, 5), (4, day), (8, 2 * day)] {
-        let taken = take(&a, &fence, "k", "ping").await.turn();
+        let taken = take(&a, "k", "ping").await.turn();
         let spent = NewStep::Spent { usage: usage(n), at: at(when) };
         let end = Conclude {
             turn: taken,
@@ -310,7 +310,7 @@ async fn usage_adds_up(opener: &dyn Opener) {
             at: at(when),
         };
         let end = AgentCommand::Conclude(Box::new(end));
-        a.commit(vec![step(taken, spent), end], &fence).await.unwrap();
+        a.commit(vec![step(taken, spent), end]).await.unwrap();
     }
     let report = a.usage_since(at(day)).await.unwrap();
     assert_eq!(report.total, totals(2, 12));
@@ -330,17 +330,17 @@ async fn usage_adds_up(opener: &dyn Opener) {
 
 async fn a_failing_batch_fails_alone(opener: &dyn Opener) {
     let store = opener.open("alone").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     // All in line before any is taken up: they share what can be shared.
     let good = |n: i32| vec![accept("k", &n.to_string()), audit("good")];
     let bad = || vec![accept("k", "bad"), audit("bad"), conclude(TurnId(99), "?")];
     let (one, failed, two, refused, three) = tokio::join!(
-        a.commit(good(1), &fence),
-        a.commit(bad(), &fence),
-        a.commit(good(2), &fence),
-        a.commit(bad(), &fence),
-        a.commit(good(3), &fence),
+        a.commit(good(1)),
+        a.commit(bad()),
+        a.commit(good(2)),
+        a.commit(bad()),
+        a.commit(good(3)),
     );
     assert!(matches!(failed, Err(StoreError::NoTurn { .. })), "{failed:?}");
     assert!(matches!(refused, Err(StoreError::NoTurn { .. })), "{refused:?}");
@@ -357,16 +357,16 @@ async fn a_failing_batch_fails_alone(opener: &dyn Opener) {
 
 async fn batches_keep_their_order(opener: &dyn Opener) {
     let store = opener.open("order").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let mut set = tokio::task::JoinSet::new();
     for session in 0..8 {
-        let (a, fence) = (a.clone(), fence.clone());
+        let a = a.clone();
         set.spawn(async move {
             let mut id = None;
             for n in 0..20 {
                 let key = format!("k{session}");
-                id = Some(turn(&a, &fence, &key, &n.to_string()).await.session());
+                id = Some(turn(&a, &key, &n.to_string()).await.session());
             }
             id.unwrap()
         });
@@ -381,10 +381,10 @@ async fn batches_keep_their_order(opener: &dyn Opener) {
 
 async fn what_is_too_large_is_refused(opener: &dyn Opener) {
     let store = opener.open("large").await;
-    let fence = store.daemon().claim("suite").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let refuse = async |command: AgentCommand| {
-        let refused = a.commit(vec![accept("k", "fine"), command], &fence).await;
+        let refused = a.commit(vec![accept("k", "fine"), command]).await;
         assert!(matches!(refused, Err(StoreError::TooLong { .. })), "{refused:?}");
     };
     refuse(accept("k", &"x".repeat(crate::message::MESSAGE_BYTES_MAX + 1))).await;
@@ -398,11 +398,11 @@ async fn what_is_too_large_is_refused(opener: &dyn Opener) {
     let spent = Usage { input: u64::MAX, ..Usage::default() };
     refuse(step(TurnId(1), NewStep::Spent { usage: spent, at: at(1) })).await;
     let batch = vec![AgentCommand::Audit(entry("x")); crate::agent::BATCH_MAX + 1];
-    assert!(matches!(a.commit(batch, &fence).await, Err(StoreError::TooLong { .. })));
+    assert!(matches!(a.commit(batch).await, Err(StoreError::TooLong { .. })));
     let query = "q".repeat(crate::search::QUERY_BYTES_MAX + 1);
     assert!(matches!(a.search("chat:1", &query, 9).await, Err(StoreError::TooLong { .. })));
     assert_eq!(a.sessions(None, 9).await.unwrap(), []);
     let large = accept("k", &"x".repeat(crate::message::MESSAGE_BYTES_MAX));
-    a.commit(vec![large], &fence).await.unwrap();
+    a.commit(vec![large]).await.unwrap();
     store.shutdown().await;
 }

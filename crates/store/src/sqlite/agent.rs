@@ -11,7 +11,7 @@ use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::chain::{Chain, Link, Walk};
 use crate::error::{Result, StoreError};
-use crate::fence::Fence;
+use crate::lease::Lease;
 use crate::message::{Message, MessageSeq, Window};
 use crate::seal::Seals;
 use crate::search::Hit;
@@ -210,8 +210,8 @@ fn next_group(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
 
 #[async_trait]
 impl AgentBackend for SqliteAgent {
-    async fn commit(&self, batch: Vec<AgentCommand>, fence: &Fence) -> Result<Committed> {
-        let joined = self.slot.line.join(batch, fence.clone());
+    async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed> {
+        let joined = self.slot.line.join(batch, lease.clone());
         let mut answer = joined
             .map_err(|waiting| StoreError::Overloaded { agent: self.slot.id.clone(), waiting })?;
         loop {

@@ -11,8 +11,8 @@ use crate::backend::DaemonBackend;
 use crate::chain::{Anchor, Anchored, Chain, Head, Link, LostTail};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::{Result, StoreError};
-use crate::fence::Fence;
 use crate::key::AuditKey;
+use crate::lease::Lease;
 use crate::store::{Durability, StoreOptions};
 use crate::usage::Totals;
 use async_trait::async_trait;
@@ -138,8 +138,8 @@ impl DaemonFile {
     }
 
     /// Makes a small change, in one commit with those of others who wait.
-    async fn together(&self, small: Small, fence: &Fence) -> Result<Did> {
-        let mut answer = self.state.line.join(&self.path, small, fence)?;
+    async fn together(&self, small: Small, lease: &Lease) -> Result<Did> {
+        let mut answer = self.state.line.join(&self.path, small, lease)?;
         loop {
             let mut held = tokio::select! {
                 biased;
@@ -391,7 +391,7 @@ fn is_operators(command: &DaemonCommand) -> bool {
     }
 }
 
-fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) -> Result<Vec<Seq>> {
+fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], lease: &Lease) -> Result<Vec<Seq>> {
     let records = batch.iter().filter_map(|command| match command {
         DaemonCommand::Audit(entry) => Some(entry),
         _ => None,
@@ -411,7 +411,7 @@ fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) ->
         || (first.is_some() && unflushed + 1 >= FLUSH_EVERY);
     let durability = if is_flushed { Durability::Power } else { Durability::Process };
     let seqs = with_sync(db, durability, |db| {
-        db.write_fenced(fence, |sql| {
+        db.write_leased(lease, |sql| {
             let tx = DaemonTx { sql, key: &state.key };
             if let Some(told) = &told {
                 audit::append(sql, &state.chain, &state.random, told.clone())?;
@@ -454,7 +454,7 @@ fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], fence: &Fence) ->
 
 #[async_trait]
 impl DaemonBackend for DaemonFile {
-    async fn claim(&self, owner: &str) -> Result<Fence> {
+    async fn claim(&self, owner: &str) -> Result<u64> {
         let owner: Box<str> = owner.into();
         self.run(move |db, state| {
             // A claim is flushed whatever the durability: an epoch must never be given twice.
@@ -464,19 +464,19 @@ impl DaemonBackend for DaemonFile {
             state.reserve.keep();
             // And all that was written before it.
             state.note_flushed(db)?;
-            Ok(Fence { owner, epoch })
+            Ok(epoch)
         })
         .await
     }
 
-    async fn commit(&self, batch: Vec<DaemonCommand>, fence: &Fence) -> Result<Vec<Seq>> {
-        let fence = fence.clone();
+    async fn commit(&self, batch: Vec<DaemonCommand>, lease: &Lease) -> Result<Vec<Seq>> {
+        let lease = lease.clone();
         let is_operators = batch.iter().any(is_operators);
         self.run(move |db, state| {
             if !is_operators {
-                return commit(db, state, &batch, &fence);
+                return commit(db, state, &batch, &lease);
             }
-            let done = state.reserve.with(|| commit(db, state, &batch, &fence))?;
+            let done = state.reserve.with(|| commit(db, state, &batch, &lease))?;
             state.reserve.keep();
             Ok(done)
         })
@@ -512,28 +512,28 @@ impl DaemonBackend for DaemonFile {
         &self,
         key: EventKey,
         agent: &AgentId,
-        fence: &Fence,
+        lease: &Lease,
     ) -> Result<Reserved> {
         let (agent, at) = (agent.clone(), self.world.clock.now());
-        match self.together(Small::Reserve { key, agent, at }, fence).await? {
+        match self.together(Small::Reserve { key, agent, at }, lease).await? {
             Did::Reserved(reserved) => Ok(reserved),
             Did::Noted => Err(StoreError::Closed),
         }
     }
 
-    async fn note(&self, key: &str, value: String, fence: &Fence) -> Result<()> {
-        self.together(Small::Note { key: key.into(), value }, fence).await.map(drop)
+    async fn note(&self, key: &str, value: String, lease: &Lease) -> Result<()> {
+        self.together(Small::Note { key: key.into(), value }, lease).await.map(drop)
     }
 
     async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {
         self.run(move |db, _| db.read(|sql| ledger::owner(sql, &key))).await
     }
 
-    async fn move_event(&self, key: EventKey, agent: &AgentId, fence: &Fence) -> Result<()> {
-        let (agent, fence) = (agent.clone(), fence.clone());
+    async fn move_event(&self, key: EventKey, agent: &AgentId, lease: &Lease) -> Result<()> {
+        let (agent, lease) = (agent.clone(), lease.clone());
         self.run(move |db, state| {
             let moved = |sql: &rusqlite::Transaction<'_>| ledger::give(sql, &key, &agent);
-            with_sync(db, state.durability, |db| db.write_fenced(&fence, moved))
+            with_sync(db, state.durability, |db| db.write_leased(&lease, moved))
         })
         .await
     }

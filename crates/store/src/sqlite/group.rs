@@ -17,7 +17,7 @@ use crate::agent::{AgentCommand, Committed};
 use crate::audit::AuditEntry;
 use crate::chain::Link;
 use crate::error::{Result, StoreError};
-use crate::fence::Fence;
+use crate::lease::Lease;
 use crate::store::Durability;
 use insula_world::{Random, StorageStopped, Timestamp};
 use rusqlite::Connection;
@@ -39,7 +39,7 @@ type Reply = oneshot::Sender<Result<Committed>>;
 pub(crate) struct Waiting {
     batch: Vec<AgentCommand>,
     traits: Traits,
-    fence: Fence,
+    lease: Lease,
     reply: Reply,
 }
 
@@ -64,7 +64,7 @@ impl Line {
     pub(crate) fn join(
         &self,
         batch: Vec<AgentCommand>,
-        fence: Fence,
+        lease: Lease,
     ) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
         let (reply, answer) = oneshot::channel();
         let traits = Traits::of(&batch);
@@ -75,7 +75,7 @@ impl Line {
                 return Err(line.len());
             }
         }
-        line.push_back(Waiting { batch, traits, fence, reply });
+        line.push_back(Waiting { batch, traits, lease, reply });
         Ok(answer)
     }
 
@@ -227,7 +227,7 @@ impl Work<'_> {
         isolation: Isolation,
         backlog: &mut Backlog,
     ) -> Option<Vec<Result<Committed>>> {
-        // Immediate, so that the fence is read under the lock it is then written under.
+        // Immediate, so that the epoch is read under the lock it is then written under.
         if let Err(error) = run(self.sql, "BEGIN IMMEDIATE") {
             return Some(self.failed(&error));
         }
@@ -277,11 +277,11 @@ impl Work<'_> {
     fn apply<'w>(
         &self,
         waiting: &'w Waiting,
-        seen: &mut Option<&'w Fence>,
+        seen: &mut Option<&'w Lease>,
     ) -> Result<Committed, Fault> {
-        if *seen != Some(&waiting.fence) {
-            raise(self.sql, self.path, &waiting.fence)?;
-            *seen = Some(&waiting.fence);
+        if *seen != Some(&waiting.lease) {
+            raise(self.sql, self.path, &waiting.lease)?;
+            *seen = Some(&waiting.lease);
         }
         apply::batch(self.sql, &self.means, &waiting.batch)
     }
@@ -324,9 +324,10 @@ fn apart<T, E: From<rusqlite::Error>>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lease::Owned;
 
     fn join(line: &Line) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
-        line.join(Vec::new(), Fence { owner: "test".into(), epoch: 1 })
+        line.join(Vec::new(), Lease { what: Owned::Daemon, owner: "test".into(), epoch: 1 })
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::audit::TAIL_LOST;
 use crate::conformance::{agent, entry};
 use crate::key::AuditKey;
 use crate::store::Durability;
-use crate::{AgentCommand, AuditReport, DaemonCommand, Fence, Store, StoreOptions};
+use crate::{AgentCommand, AuditReport, DaemonCommand, Owner, Store, StoreOptions};
 use insula_world::World;
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -27,12 +27,11 @@ impl House {
         Self { home: tempfile::tempdir().unwrap() }
     }
 
-    async fn open(&self, durability: Durability) -> (Store, Fence) {
+    async fn open(&self, durability: Durability) -> Owner {
         let mut options = StoreOptions::new(self.home.path(), AuditKey::from_bytes([9; 32]));
         options.durability = durability;
         let store = Store::open(options, World::real().unwrap()).await.unwrap();
-        let fence = store.daemon().claim("test").await.unwrap();
-        (store, fence)
+        store.claim("test").await.unwrap()
     }
 
     /// A database as it stands now: what a disk would have if nothing were flushed after this.
@@ -73,17 +72,17 @@ fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-async fn told(store: &Store, fence: &Fence, kinds: &[&str]) {
+async fn told(owner: &Owner, kinds: &[&str]) {
     for kind in kinds {
-        store.daemon().commit(vec![DaemonCommand::Audit(entry(kind))], fence).await.unwrap();
+        owner.daemon().commit(vec![DaemonCommand::Audit(entry(kind))]).await.unwrap();
         let own = vec![AgentCommand::Audit(entry(kind))];
-        store.agent(&agent("a")).commit(own, fence).await.unwrap();
+        owner.agent(&agent("a")).commit(own).await.unwrap();
     }
 }
 
-async fn both(store: &Store) -> [AuditReport; 2] {
-    let daemon = store.daemon().audit_verify().await.unwrap();
-    [daemon, store.agent(&agent("a")).audit_verify().await.unwrap()]
+async fn both(owner: &Owner) -> [AuditReport; 2] {
+    let daemon = owner.daemon().audit_verify().await.unwrap();
+    [daemon, owner.agent(&agent("a")).audit_verify().await.unwrap()]
 }
 
 const DAEMON: &str = "insula.db";
@@ -93,38 +92,38 @@ const AGENT: &str = "agents/a/agent.db";
 async fn a_tail_that_the_power_took_is_told_and_the_chain_goes_on() {
     for (cut, other) in [(DAEMON, 1), (AGENT, 0)] {
         let house = House::new();
-        let (store, fence) = house.open(Durability::Process).await;
-        told(&store, &fence, &["one", "two"]).await;
+        let owner = house.open(Durability::Process).await;
+        told(&owner, &["one", "two"]).await;
         let kept = house.keep(cut);
-        told(&store, &fence, &["three", "four", "five"]).await;
+        told(&owner, &["three", "four", "five"]).await;
         let house = house.killed();
         house.put_back(cut, &kept);
 
-        let (store, fence) = house.open(Durability::Process).await;
-        let reports = both(&store).await;
+        let owner = house.open(Durability::Process).await;
+        let reports = both(&owner).await;
         let lost = &reports[1 - other];
         assert_eq!((lost.ok, lost.records, lost.lost), (true, 2, 3), "{cut}: {lost:?}");
         assert!(lost.reason.as_ref().unwrap().contains("unclean stop: 3 records"), "{lost:?}");
         assert_eq!((reports[other].ok, reports[other].lost), (true, 0), "{cut}");
         // A look changes nothing; the next record is preceded by one that says what is gone.
-        assert_eq!(both(&store).await, reports);
-        told(&store, &fence, &["six"]).await;
+        assert_eq!(both(&owner).await, reports);
+        told(&owner, &["six"]).await;
         let records = match cut {
-            DAEMON => store.daemon().audit_tail(2).await.unwrap(),
-            _ => store.agent(&agent("a")).audit_tail(2).await.unwrap(),
+            DAEMON => owner.daemon().audit_tail(2).await.unwrap(),
+            _ => owner.agent(&agent("a")).audit_tail(2).await.unwrap(),
         };
         assert_eq!(&*records[0].kind, TAIL_LOST);
         assert!(records[0].content.as_ref().unwrap().contains("\"lost\":3,\"anchored\":5"));
         assert_eq!(&*records[1].kind, "six");
         for run in 0..2 {
-            let report = &both(&store).await[1 - other];
+            let report = &both(&owner).await[1 - other];
             assert_eq!((report.ok, report.records, report.lost), (true, 4, 3), "{run}: {report:?}");
         }
         // And after a restart in order.
-        store.shutdown().await;
-        drop(store);
-        let (store, _) = house.open(Durability::Power).await;
-        assert!(both(&store).await.iter().all(|report| report.ok), "{cut}");
+        owner.store().shutdown().await;
+        drop(owner);
+        let owner = house.open(Durability::Power).await;
+        assert!(both(&owner).await.iter().all(|report| report.ok), "{cut}");
     }
 }
 
@@ -132,25 +131,25 @@ async fn a_tail_that_the_power_took_is_told_and_the_chain_goes_on() {
 async fn a_crash_before_the_anchor_follows_is_no_forgery() {
     for cut in [DAEMON, AGENT] {
         let house = House::new();
-        let (store, fence) = house.open(Durability::Process).await;
-        told(&store, &fence, &["one", "two"]).await;
+        let owner = house.open(Durability::Process).await;
+        told(&owner, &["one", "two"]).await;
         let kept = house.keep(cut);
-        told(&store, &fence, &["three"]).await;
+        told(&owner, &["three"]).await;
         let house = house.killed();
         house.put_back(cut, &kept);
         let anchors = [fs::read(house.home.path().join("audit.anchor")).unwrap(), Vec::new()];
         let daemon_before = house.keep(DAEMON);
-        let (store, fence) = house.open(Durability::Process).await;
-        told(&store, &fence, &["four", "five"]).await;
+        let owner = house.open(Durability::Process).await;
+        told(&owner, &["four", "five"]).await;
         // The chain has its new records, and what is known of it elsewhere is from before.
         let house = house.killed();
         match cut {
             DAEMON => fs::write(house.home.path().join("audit.anchor"), &anchors[0]).unwrap(),
             _ => house.put_back(DAEMON, &daemon_before),
         }
-        let (store, _) = house.open(Durability::Process).await;
+        let owner = house.open(Durability::Process).await;
         let at = usize::from(cut == AGENT);
-        let report = &both(&store).await[at];
+        let report = &both(&owner).await[at];
         assert!(report.ok && report.lost == 1, "{cut}: {report:?}");
     }
 }
@@ -159,22 +158,22 @@ async fn a_crash_before_the_anchor_follows_is_no_forgery() {
 async fn a_tail_that_was_on_the_disk_is_not_lost_but_cut() {
     for durability in [Durability::Process, Durability::Power] {
         let house = House::new();
-        let (store, fence) = house.open(durability).await;
-        told(&store, &fence, &["one", "two", "three"]).await;
+        let owner = house.open(durability).await;
+        told(&owner, &["one", "two", "three"]).await;
         // In order: what was written is on the disk.
-        store.shutdown().await;
-        drop(store);
+        owner.store().shutdown().await;
+        drop(owner);
         for database in [DAEMON, AGENT] {
             let sql = Connection::open(house.home.path().join(database)).unwrap();
             super::tests::without_triggers(&sql).unwrap();
             sql.execute_batch("DELETE FROM audit WHERE seq = 3").unwrap();
         }
-        let (store, fence) = house.open(durability).await;
-        for report in both(&store).await {
+        let owner = house.open(durability).await;
+        for report in both(&owner).await {
             assert_eq!((report.ok, report.broken_at, report.lost), (false, Some(3), 0));
         }
-        told(&store, &fence, &["four", "five"]).await;
-        for report in both(&store).await {
+        told(&owner, &["four", "five"]).await;
+        for report in both(&owner).await {
             assert_eq!((report.ok, report.broken_at), (false, Some(3)), "{durability:?}");
         }
     }
@@ -184,8 +183,8 @@ async fn a_tail_that_was_on_the_disk_is_not_lost_but_cut() {
 async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
     for durability in [Durability::Process, Durability::Power] {
         let house = House::new();
-        let (store, fence) = house.open(durability).await;
-        told(&store, &fence, &["one", "two", "three"]).await;
+        let owner = house.open(durability).await;
+        told(&owner, &["one", "two", "three"]).await;
         let house = house.killed();
         for database in [DAEMON, AGENT] {
             let sql = Connection::open(house.home.path().join(database)).unwrap();
@@ -196,8 +195,8 @@ async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
             )
             .unwrap();
         }
-        let (store, _) = house.open(durability).await;
-        for report in both(&store).await {
+        let owner = house.open(durability).await;
+        for report in both(&owner).await {
             assert_eq!((report.ok, report.broken_at), (false, Some(2)), "{durability:?}");
         }
     }
@@ -206,11 +205,11 @@ async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
 #[tokio::test]
 async fn a_record_that_was_put_in_excuses_nothing() {
     let house = House::new();
-    let (store, fence) = house.open(Durability::Power).await;
-    told(&store, &fence, &["one", "two", "three"]).await;
-    let last = store.daemon().audit_tail(1).await.unwrap().remove(0);
-    store.shutdown().await;
-    drop(store);
+    let owner = house.open(Durability::Power).await;
+    told(&owner, &["one", "two", "three"]).await;
+    let last = owner.daemon().audit_tail(1).await.unwrap().remove(0);
+    owner.store().shutdown().await;
+    drop(owner);
     let sql = Connection::open(house.home.path().join(DAEMON)).unwrap();
     super::tests::without_triggers(&sql).unwrap();
     let mac: String = last.mac.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -220,24 +219,24 @@ async fn a_record_that_was_put_in_excuses_nothing() {
     )
     .unwrap();
     drop(sql);
-    let (store, _) = house.open(Durability::Power).await;
-    let report = store.daemon().audit_verify().await.unwrap();
+    let owner = house.open(Durability::Power).await;
+    let report = owner.daemon().audit_verify().await.unwrap();
     assert_eq!((report.ok, report.broken_at), (false, Some(3)));
 }
 
 #[tokio::test]
 async fn at_most_so_many_records_are_lost() {
     let house = House::new();
-    let (store, fence) = house.open(Durability::Process).await;
+    let owner = house.open(Durability::Process).await;
     let kept = house.keep(DAEMON);
     let many = super::daemon::FLUSH_EVERY;
     for _ in 0..many {
-        told(&store, &fence, &["one"]).await;
+        told(&owner, &["one"]).await;
     }
     let house = house.killed();
     house.put_back(DAEMON, &kept);
-    let (store, _) = house.open(Durability::Process).await;
+    let owner = house.open(Durability::Process).await;
     // So far back was on the disk: this is no power cut.
-    let report = store.daemon().audit_verify().await.unwrap();
+    let report = owner.daemon().audit_verify().await.unwrap();
     assert_eq!((report.ok, report.broken_at), (false, Some(1)), "{report:?}");
 }

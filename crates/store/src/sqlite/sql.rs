@@ -2,8 +2,8 @@
 //! and what can be done.
 
 use crate::error::{Result, StoreError};
-use crate::fence::Fence;
 use crate::files;
+use crate::lease::Lease;
 use crate::store::Durability;
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
@@ -91,14 +91,14 @@ impl Db {
         self.transact(|sql, file| work(sql).map_err(|error| explain(file, &error)))
     }
 
-    /// Runs statements in one transaction, kept if the fence holds and all succeed.
-    pub(crate) fn write_fenced<T>(
+    /// Runs statements in one transaction, kept if the lease holds and all succeed.
+    pub(crate) fn write_leased<T>(
         &mut self,
-        fence: &Fence,
+        lease: &Lease,
         work: impl FnOnce(&Transaction<'_>) -> rusqlite::Result<T>,
     ) -> Result<T> {
         self.transact(|sql, file| {
-            raise(sql, file, fence)?;
+            raise(sql, file, lease)?;
             work(sql).map_err(|error| explain(file, &error))
         })
     }
@@ -108,7 +108,7 @@ impl Db {
         work: impl FnOnce(&Transaction<'_>, &Path) -> Result<T>,
     ) -> Result<T> {
         let file = &self.file;
-        // Immediate, so that the fence is read under the lock it is then written under.
+        // Immediate, so that the epoch is read under the lock it is then written under.
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -131,7 +131,7 @@ impl Db {
 }
 
 /// Refuses an epoch lower than one seen before, and remembers a higher one.
-pub(crate) fn raise(sql: &Connection, file: &Path, fence: &Fence) -> Result<()> {
+pub(crate) fn raise(sql: &Connection, file: &Path, lease: &Lease) -> Result<()> {
     let explained = |error| explain(file, &error);
     let (seen, owner) = sql
         .prepare_cached("SELECT epoch, owner FROM fence")
@@ -139,12 +139,12 @@ pub(crate) fn raise(sql: &Connection, file: &Path, fence: &Fence) -> Result<()> 
             statement.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
         })
         .map_err(explained)?;
-    let (ours, seen) = (fence.epoch, seen.cast_unsigned());
-    if ours < seen || (ours == seen && *owner != *fence.owner) {
+    let (ours, seen) = (lease.epoch, seen.cast_unsigned());
+    if ours < seen || (ours == seen && *owner != *lease.owner) {
         return Err(StoreError::Fenced { file: file.to_owned(), ours, seen });
     }
     if ours > seen {
-        sql.execute("UPDATE fence SET epoch = ?1, owner = ?2", (ours.cast_signed(), &fence.owner))
+        sql.execute("UPDATE fence SET epoch = ?1, owner = ?2", (ours.cast_signed(), &lease.owner))
             .map_err(explained)?;
     }
     Ok(())

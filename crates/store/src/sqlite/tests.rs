@@ -14,7 +14,7 @@ use crate::chain::{Anchor, Anchored, Chain, Head};
 use crate::conformance::{self, Opener, agent, entry};
 use crate::key::AuditKey;
 use crate::store::Durability;
-use crate::{AgentCommand, DaemonCommand, Fence, Store, StoreError, StoreOptions};
+use crate::{AgentCommand, DaemonCommand, Lease, Owned, Store, StoreError, StoreOptions};
 use async_trait::async_trait;
 use insula_world::{Random, World};
 use rusqlite::Connection;
@@ -44,8 +44,8 @@ fn chain() -> Chain {
     Chain::of_agent(&AuditKey::from_bytes([9; 32]), "a")
 }
 
-fn fence() -> Fence {
-    Fence { owner: "test".into(), epoch: 1 }
+fn lease() -> Lease {
+    Lease { what: Owned::Daemon, owner: "test".into(), epoch: 1 }
 }
 
 /// A database with four records, the third erased, and its head.
@@ -53,7 +53,7 @@ fn small(folder: &std::path::Path) -> (Db, Head) {
     let path = folder.join("agent.db");
     let mut db = open(&path, &AGENT, Durability::Process, Absent::Create).unwrap().unwrap();
     let random = Random::from_seed([1; 32]);
-    db.write_fenced(&fence(), |sql| {
+    db.write_leased(&lease(), |sql| {
         for kind in ["a.one", "a.two", "a.three", "a.four"] {
             audit::append(sql, &chain(), &random, entry(kind))?;
         }
@@ -206,7 +206,7 @@ fn a_full_disk_loses_nothing_and_ends() {
     let fill = |db: &mut Db| {
         let mut large = entry("large");
         large.content = "x".repeat(10_000);
-        db.write_fenced(&fence(), |sql| audit::append(sql, &chain(), &random, large))
+        db.write_leased(&lease(), |sql| audit::append(sql, &chain(), &random, large))
     };
     limit(&db, 12);
     let mut kept = 4;
@@ -229,25 +229,21 @@ async fn a_crash_between_the_two_files_repeats_nothing() {
     let home = tempfile::tempdir().unwrap();
     let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
     let store = Store::open(options.clone(), World::real().unwrap()).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     let queue = |kind| DaemonCommand::QueueAudit(agent("a"), entry(kind));
-    store.daemon().commit(vec![queue("one"), queue("two")], &fence).await.unwrap();
+    owner.daemon().commit(vec![queue("one"), queue("two")]).await.unwrap();
     // The daemon's file as it is before the records are removed from it.
     let raw = Connection::open(home.path().join("insula.db")).unwrap();
     raw.execute_batch("CREATE TEMP TABLE kept AS SELECT * FROM audit_queue").unwrap();
-    store
-        .agent(&agent("a"))
-        .commit(vec![AgentCommand::Audit(entry("three"))], &fence)
-        .await
-        .unwrap();
+    owner.agent(&agent("a")).commit(vec![AgentCommand::Audit(entry("three"))]).await.unwrap();
     store.shutdown().await;
     raw.execute_batch("INSERT INTO audit_queue SELECT * FROM kept").unwrap();
     drop(raw);
 
     let store = Store::open(options, World::real().unwrap()).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
-    store.daemon().commit(vec![queue("four")], &fence).await.unwrap();
-    let records = store.agent(&agent("a")).audit_tail(9).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    owner.daemon().commit(vec![queue("four")]).await.unwrap();
+    let records = owner.agent(&agent("a")).audit_tail(9).await.unwrap();
     let kinds: Vec<_> = records.iter().map(|record| &*record.kind).collect();
     assert_eq!(kinds, ["one", "two", "three", "four"]);
 }
@@ -257,13 +253,13 @@ async fn remembered(order: &[&str]) -> i64 {
     let home = tempfile::tempdir().unwrap();
     let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
     let store = Store::open(options, World::real().unwrap()).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     for name in order {
         let queued = DaemonCommand::QueueAudit(agent(name), entry("one"));
-        store.daemon().commit(vec![queued], &fence).await.unwrap();
+        owner.daemon().commit(vec![queued]).await.unwrap();
     }
     let count = order.iter().filter(|name| **name == "a").count();
-    assert_eq!(store.agent(&agent("a")).audit_tail(9).await.unwrap().len(), count);
+    assert_eq!(owner.agent(&agent("a")).audit_tail(9).await.unwrap().len(), count);
     store.shutdown().await;
     let sql = Connection::open(home.path().join("agents/a/agent.db")).unwrap();
     sql.query_row("SELECT id FROM taken_in", [], |row| row.get(0)).unwrap()
@@ -296,13 +292,13 @@ async fn records_that_waited_in_an_older_format_are_taken_in_once() {
         .unwrap();
     }
     let store = Store::open(options, World::real().unwrap()).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     for name in ["a", "b"] {
         let queued = DaemonCommand::QueueAudit(agent(name), entry("three"));
-        store.daemon().commit(vec![queued], &fence).await.unwrap();
+        owner.daemon().commit(vec![queued]).await.unwrap();
     }
     for (name, wanted) in [("a", &["one", "two", "three"][..]), ("b", &["three"])] {
-        let records = store.agent(&agent(name)).audit_tail(9).await.unwrap();
+        let records = owner.agent(&agent(name)).audit_tail(9).await.unwrap();
         assert_eq!(records.iter().map(|it| &*it.kind).collect::<Vec<_>>(), wanted);
     }
 }
@@ -312,12 +308,12 @@ async fn a_cut_end_shows_and_a_lagging_anchor_does_not() {
     let home = tempfile::tempdir().unwrap();
     let options = StoreOptions::new(home.path(), AuditKey::from_bytes([9; 32]));
     let store = Store::open(options.clone(), World::real().unwrap()).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let batch = vec![DaemonCommand::Audit(entry("one")), DaemonCommand::Audit(entry("two"))];
-    store.daemon().commit(batch, &fence).await.unwrap();
+    owner.daemon().commit(batch).await.unwrap();
     for kind in ["one", "two", "three"] {
-        a.commit(vec![AgentCommand::Audit(entry(kind))], &fence).await.unwrap();
+        a.commit(vec![AgentCommand::Audit(entry(kind))]).await.unwrap();
     }
     let raw = Connection::open(home.path().join("insula.db")).unwrap();
     // A crash before the second anchor: the chain is longer, and that is fine.
@@ -341,8 +337,8 @@ async fn a_cut_end_shows_and_a_lagging_anchor_does_not() {
     let store = Store::open(options, World::real().unwrap()).await.unwrap();
     let report = store.daemon().audit_verify().await.unwrap();
     assert_eq!((report.ok, report.broken_at), (false, Some(2)));
-    let fence = store.daemon().claim("test").await.unwrap();
-    store.daemon().commit(vec![DaemonCommand::Audit(entry("new")); 3], &fence).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    owner.daemon().commit(vec![DaemonCommand::Audit(entry("new")); 3]).await.unwrap();
     assert_eq!(store.daemon().audit_verify().await.unwrap().broken_at, Some(2));
 }
 
@@ -350,13 +346,13 @@ async fn a_cut_end_shows_and_a_lagging_anchor_does_not() {
 async fn a_chain_is_verified_though_its_anchor_cant_be_written() {
     let home = tempfile::tempdir().unwrap();
     let store = Folder(home.path().to_owned()).open("").await;
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     let batch = vec![DaemonCommand::Audit(entry("one")), DaemonCommand::Audit(entry("two"))];
-    store.daemon().commit(batch, &fence).await.unwrap();
+    owner.daemon().commit(batch).await.unwrap();
     // Fails for root too: where the new anchor is written first, a folder is in the way.
     std::fs::create_dir_all(home.path().join("audit.anchor.new/full")).unwrap();
     let before = std::fs::read(home.path().join("audit.anchor")).unwrap();
-    store.daemon().commit(vec![DaemonCommand::Audit(entry("three"))], &fence).await.unwrap();
+    owner.daemon().commit(vec![DaemonCommand::Audit(entry("three"))]).await.unwrap();
     assert_eq!(std::fs::read(home.path().join("audit.anchor")).unwrap(), before);
     let report = store.daemon().audit_verify().await.unwrap();
     assert_eq!((report.ok, report.records, report.broken_at), (true, 3, None));

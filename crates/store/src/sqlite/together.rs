@@ -9,7 +9,7 @@ use super::sql::Db;
 use super::{ledger, values};
 use crate::daemon::{EventKey, Reserved};
 use crate::error::{Result, StoreError};
-use crate::fence::Fence;
+use crate::lease::Lease;
 use crate::store::Durability;
 use insula_domain::id::AgentId;
 use insula_world::Timestamp;
@@ -60,7 +60,7 @@ type Answer = oneshot::Receiver<Result<Did>>;
 /// Somebody in line.
 struct Waiting {
     small: Small,
-    fence: Fence,
+    lease: Lease,
     reply: oneshot::Sender<Result<Did>>,
 }
 
@@ -75,7 +75,7 @@ impl Line {
     }
 
     /// Gets in line.
-    pub(crate) fn join(&self, file: &Path, small: Small, fence: &Fence) -> Result<Answer> {
+    pub(crate) fn join(&self, file: &Path, small: Small, lease: &Lease) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let mut line = self.lock();
         if line.len() >= WAITING_MAX {
@@ -84,7 +84,7 @@ impl Line {
                 return Err(StoreError::Busy { file: file.to_owned() });
             }
         }
-        line.push_back(Waiting { small, fence: fence.clone(), reply });
+        line.push_back(Waiting { small, lease: lease.clone(), reply });
         Ok(answer)
     }
 
@@ -98,7 +98,7 @@ impl Line {
             if waiting.reply.is_closed() {
                 continue;
             }
-            if group.first().is_some_and(|first| first.fence != waiting.fence) {
+            if group.first().is_some_and(|first| first.lease != waiting.lease) {
                 line.push_front(waiting);
                 break;
             }
@@ -134,7 +134,7 @@ fn commit(db: &mut Db, group: &[&Waiting], durability: Durability) -> Result<Vec
     let flushes = group.iter().any(|one| matches!(one.small, Small::Reserve { .. }));
     let durability = if flushes { durability } else { Durability::Process };
     db.read(|_| db.survive(durability))?;
-    db.write_fenced(&first.fence, |sql| group.iter().map(|one| one.small.apply(sql)).collect())
+    db.write_leased(&first.lease, |sql| group.iter().map(|one| one.small.apply(sql)).collect())
 }
 
 #[cfg(test)]
@@ -143,6 +143,7 @@ mod tests {
 
     use super::*;
     use crate::conformance::agent;
+    use crate::lease::Owned;
     use crate::sqlite::open::{Absent, open};
     use crate::sqlite::schema::DAEMON;
 
@@ -152,8 +153,8 @@ mod tests {
         Small::Reserve { key, agent: agent(name), at: Timestamp::from_millis(1) }
     }
 
-    fn fence(epoch: u64) -> Fence {
-        Fence { owner: "test".into(), epoch }
+    fn lease(epoch: u64) -> Lease {
+        Lease { what: Owned::Daemon, owner: "test".into(), epoch }
     }
 
     #[test]
@@ -162,7 +163,7 @@ mod tests {
         let path = folder.path().join("insula.db");
         let mut db = open(&path, &DAEMON, Durability::Process, Absent::Create).unwrap().unwrap();
         let line = Line::default();
-        let join = |small, epoch| line.join(&path, small, &fence(epoch)).unwrap();
+        let join = |small, epoch| line.join(&path, small, &lease(epoch)).unwrap();
         let kept = |db: &Db| -> i64 {
             db.read(|sql| sql.query_row("SELECT count(*) FROM event", [], |row| row.get(0)))
                 .unwrap()
@@ -196,7 +197,7 @@ mod tests {
                       BEGIN SELECT raise(ABORT, 'no'); END";
         db.read(|sql| sql.execute_batch(refuse)).unwrap();
         let line = Line::default();
-        let join = |event: &str| line.join(&path, reserve(event, "a"), &fence(1)).unwrap();
+        let join = |event: &str| line.join(&path, reserve(event, "a"), &lease(1)).unwrap();
         let mut answers = ["1", "bad", "2"].map(join);
         line.serve(&mut db, Durability::Power);
         let told = answers.each_mut().map(|answer| answer.try_recv().unwrap().is_ok());
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn a_line_is_bounded_and_drops_those_who_left() {
         let line = Line::default();
-        let join = || line.join(Path::new("x"), reserve("1", "a"), &fence(1));
+        let join = || line.join(Path::new("x"), reserve("1", "a"), &lease(1));
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join().unwrap()).collect();
         assert!(join().is_err());
         waiting.pop();

@@ -23,18 +23,18 @@ const KILLS: u32 = 30;
 async fn commits_until_killed() {
     let home = std::env::var(HOME).unwrap();
     let store = open(Path::new(&home)).await;
-    let fence = store.daemon().claim("child").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("child").await.unwrap();
+    let a = owner.agent(&agent("a"));
     for round in 0_u64.. {
         if round % 3 == 0 {
             let queued = DaemonCommand::QueueAudit(agent("a"), entry("queued"));
-            store.daemon().commit(vec![queued], &fence).await.unwrap();
+            owner.daemon().commit(vec![queued]).await.unwrap();
             println!("queued");
         }
         if round % 7 == 0 {
             store.close_idle(std::time::Duration::ZERO).await;
         }
-        let done = a.commit(vec![audit("direct")], &fence).await.unwrap();
+        let done = a.commit(vec![audit("direct")]).await.unwrap();
         println!("seq {}", done.audit[0]);
     }
 }

@@ -15,10 +15,10 @@ const PAGE: usize = 4_096;
 async fn home_with(records: usize) -> (tempfile::TempDir, Store, Vec<AuditRecord>) {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
     for n in 0..records {
-        a.commit(vec![audit(&format!("kind.{n}"))], &fence).await.unwrap();
+        a.commit(vec![audit(&format!("kind.{n}"))]).await.unwrap();
     }
     let records = a.audit_tail(1_000).await.unwrap();
     store.close_idle(Duration::ZERO).await;
@@ -77,9 +77,9 @@ async fn an_emptied_or_removed_file_shows_in_the_chain() {
         store.close_idle(Duration::ZERO).await;
     }
     // A chain that begins again can't grow over its anchor.
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     for _ in 0..5 {
-        store.agent(&agent("a")).commit(vec![audit("new")], &fence).await.unwrap();
+        owner.agent(&agent("a")).commit(vec![audit("new")]).await.unwrap();
     }
     let report = store.agent(&agent("a")).audit_verify().await.unwrap();
     assert_eq!((report.ok, report.broken_at), (false, Some(3)), "{report:?}");
@@ -186,8 +186,8 @@ async fn a_flipped_bit_of_the_file_is_an_error_or_found_or_harmless() {
 async fn a_damaged_agent_leaves_the_others_serving() {
     let (home, store, _) = home_with(1).await;
     fs::write(agent_db(home.path(), "a"), "garbage that is long enough to be read").unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
-    assert!(store.agent(&agent("a")).commit(vec![audit("x")], &fence).await.is_err());
-    store.agent(&agent("b")).commit(vec![audit("x")], &fence).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    assert!(owner.agent(&agent("a")).commit(vec![audit("x")]).await.is_err());
+    owner.agent(&agent("b")).commit(vec![audit("x")]).await.unwrap();
     assert_eq!(store.open_count(), 1);
 }

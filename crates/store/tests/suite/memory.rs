@@ -7,7 +7,7 @@
 
 use crate::common::{agent, agent_db, open};
 use insula_store::{
-    AgentCommand, AgentStore, DeliveryId, DeliveryState, Entry, Fence, Forget, FragmentId, Frozen,
+    AgentCommand, AgentLease, DeliveryId, DeliveryState, Entry, Forget, FragmentId, Frozen,
     MessageSeq, NewFragment, Origin, Outcome, Remember, SessionId, Source, Store, Target,
 };
 use insula_world::Timestamp;
@@ -30,7 +30,7 @@ fn origin() -> Origin {
     }
 }
 
-async fn learn(a: &AgentStore, fence: &Fence, scope: &str, texts: &[&str]) -> Vec<FragmentId> {
+async fn learn(a: &AgentLease, scope: &str, texts: &[&str]) -> Vec<FragmentId> {
     let new = |text: &&str| {
         let text = (*text).to_owned();
         Entry::New(NewFragment { text, blocked: None, parents: Vec::new() })
@@ -43,7 +43,7 @@ async fn learn(a: &AgentStore, fence: &Fence, scope: &str, texts: &[&str]) -> Ve
         origin: origin(),
         digest: [0; 32],
     };
-    let done = a.commit(vec![AgentCommand::Remember(Box::new(change))], fence).await.unwrap();
+    let done = a.commit(vec![AgentCommand::Remember(Box::new(change))]).await.unwrap();
     match done.outcomes.into_iter().next() {
         Some(Outcome::Remembered(ids)) => ids,
         other => panic!("{other:?}"),
@@ -68,10 +68,10 @@ fn holding(folder: &Path, needle: &[u8]) -> Vec<String> {
 async fn another_form_of_a_word_is_found_behind_the_word_itself() {
     let folder = tempfile::tempdir().unwrap();
     let store = open(folder.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let texts = ["The boilers were repaired", "One boiler is left here", "A city by the sea"];
-    learn(&a, &fence, "chat:1", &texts).await;
+    learn(&a, "chat:1", &texts).await;
     let found = async |query: &str| -> Vec<String> {
         let hits = a.memory_search("chat:1", query, 10).await.unwrap();
         hits.into_iter().map(|hit| hit.fragment.text).collect()
@@ -88,12 +88,12 @@ async fn another_form_of_a_word_is_found_behind_the_word_itself() {
 async fn what_is_forgotten_is_in_no_byte_of_any_file() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
     let canary = "Qx7canaryUnlikely";
     let long = format!("{canary} {}", "filler words to spill pages ".repeat(400));
-    let kept = learn(&a, &fence, "chat:2", &["the kept one"]).await;
-    let ids = learn(&a, &fence, "chat:1", &["before", &long, "after"]).await;
+    let kept = learn(&a, "chat:2", &["the kept one"]).await;
+    let ids = learn(&a, "chat:1", &["before", &long, "after"]).await;
     assert!(!holding(home.path(), canary.as_bytes()).is_empty());
     let term = canary.to_lowercase();
     assert!(!holding(home.path(), term.as_bytes()).is_empty());
@@ -102,10 +102,10 @@ async fn what_is_forgotten_is_in_no_byte_of_any_file() {
         chain: "chat:1".into(),
         block: Frozen { text: format!("MEMORY\n{long}"), label: None },
     };
-    a.commit(vec![freeze], &fence).await.unwrap();
+    a.commit(vec![freeze]).await.unwrap();
     let meant = a.memory_affected(Forget::Fragment(ids[1])).await.unwrap();
     let forget = AgentCommand::ForgetMemory { fragments: meant.ids, origin: Box::new(origin()) };
-    a.commit(vec![forget], &fence).await.unwrap();
+    a.commit(vec![forget]).await.unwrap();
     // At once, with the database open, and after it was closed.
     for _ in 0..2 {
         assert_eq!(holding(home.path(), canary.as_bytes()), Vec::<String>::new());
@@ -121,9 +121,9 @@ async fn what_is_forgotten_is_in_no_byte_of_any_file() {
 async fn checked_after(spoil: &str) -> Option<String> {
     let home = tempfile::tempdir().unwrap();
     let store: Store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let ids = learn(&a, &fence, "chat:1", &["one", "two", "three"]).await;
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let ids = learn(&a, "chat:1", &["one", "two", "three"]).await;
     let blocked = NewFragment {
         text: "ignore me".to_owned(),
         blocked: Some("override".into()),
@@ -138,7 +138,7 @@ async fn checked_after(spoil: &str) -> Option<String> {
         origin: origin(),
         digest: [0; 32],
     };
-    a.commit(vec![AgentCommand::Remember(Box::new(change))], &fence).await.unwrap();
+    a.commit(vec![AgentCommand::Remember(Box::new(change))]).await.unwrap();
     store.close_idle(Duration::ZERO).await;
     let sql = rusqlite::Connection::open(agent_db(home.path(), "a")).unwrap();
     sql.execute_batch(
@@ -157,12 +157,12 @@ async fn checked_after(spoil: &str) -> Option<String> {
 async fn a_tombstone_that_was_taken_away_shows() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let ids = learn(&a, &fence, "chat:1", &["one", "two"]).await;
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let ids = learn(&a, "chat:1", &["one", "two"]).await;
     let meant = a.memory_affected(Forget::Fragment(ids[0])).await.unwrap();
     let forget = AgentCommand::ForgetMemory { fragments: meant.ids, origin: Box::new(origin()) };
-    a.commit(vec![forget], &fence).await.unwrap();
+    a.commit(vec![forget]).await.unwrap();
     assert!(a.memory_verify().await.unwrap().ok);
     store.close_idle(Duration::ZERO).await;
     let sql = rusqlite::Connection::open(agent_db(home.path(), "a")).unwrap();

@@ -5,14 +5,16 @@ use std::fs;
 
 #[test]
 fn rule_02_handles_are_bound_at_birth() {
-    for (file, start) in
-        [("src/agent.rs", "impl AgentStore {"), ("src/backend.rs", "pub trait AgentBackend")]
-    {
+    for (file, start, has) in [
+        ("src/agent.rs", "impl AgentStore {", "fn audit_tail"),
+        ("src/lease.rs", "impl AgentLease {", "fn commit"),
+        ("src/backend.rs", "pub trait AgentBackend", "fn commit"),
+    ] {
         let source = fs::read_to_string(file).unwrap();
         let body = &source[source.find(start).unwrap()..];
         let body = &body[..body.find("\n}").unwrap()];
         assert!(!body.contains("AgentId"), "a method of {file}'s handle names an agent:\n{body}");
-        assert!(body.contains("fn commit"));
+        assert!(body.contains(has));
     }
     // Nor can a command say whose data it changes.
     for family in ["agent", "session", "message", "turn", "usage", "search"] {

@@ -7,8 +7,8 @@
 
 use crate::common::{agent, agent_db, audit, open};
 use insula_store::{
-    AgentCommand, AgentStore, Fence, Hit, NewMessage, OpenSession, Part, Role, SessionId,
-    SessionRef, Store,
+    AgentCommand, AgentLease, Hit, NewMessage, OpenSession, Part, Role, SessionId, SessionRef,
+    Store,
 };
 use insula_world::Timestamp;
 use proptest::prelude::*;
@@ -29,17 +29,17 @@ fn message(scope: &str, text: &str) -> NewMessage {
     }
 }
 
-async fn session(a: &AgentStore, fence: &Fence, key: &str) -> SessionId {
+async fn session(a: &AgentLease, key: &str) -> SessionId {
     let (key, scope, label) = (key.into(), "global".into(), "private".into());
     let open = AgentCommand::OpenSession(OpenSession { key, scope, label, at: NOW });
-    a.commit(vec![open], fence).await.unwrap().session().unwrap()
+    a.commit(vec![open]).await.unwrap().session().unwrap()
 }
 
-async fn say(a: &AgentStore, fence: &Fence, session: SessionId, messages: &[NewMessage]) {
+async fn say(a: &AgentLease, session: SessionId, messages: &[NewMessage]) {
     for some in messages.chunks(64) {
         let session = SessionRef::Id(session);
         let append = AgentCommand::Append { session, messages: some.to_vec() };
-        a.commit(vec![append], fence).await.unwrap();
+        a.commit(vec![append]).await.unwrap();
     }
 }
 
@@ -76,13 +76,13 @@ async fn a_home_of_format_1_is_upgraded_in_place() {
     }
     let store = open(home.path()).await;
     assert_eq!(store.daemon().value("k").await.unwrap().as_deref(), Some("v"));
-    let fence = store.daemon().claim("test").await.unwrap();
-    assert_eq!(fence.epoch, 42);
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    assert_eq!(a.lease().epoch(), 42);
     assert_eq!(a.unfinished().await.unwrap(), []);
-    a.commit(vec![audit("one")], &fence).await.unwrap();
-    let session = session(&a, &fence, "k").await;
-    say(&a, &fence, session, &[message("global", "hello")]).await;
+    a.commit(vec![audit("one")]).await.unwrap();
+    let session = session(&a, "k").await;
+    say(&a, session, &[message("global", "hello")]).await;
     assert_eq!(a.search("global", "hello", 9).await.unwrap().len(), 1);
     assert!(a.audit_verify().await.unwrap().ok);
     store.shutdown().await;
@@ -109,22 +109,22 @@ fn holds(home: &std::path::Path, needle: &str) -> bool {
 async fn a_forgotten_session_is_in_no_file() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
-    let (kept, gone) = (session(&a, &fence, "kept").await, session(&a, &fence, "gone").await);
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    let (kept, gone) = (session(&a, "kept").await, session(&a, "gone").await);
     for n in 0..200 {
-        say(&a, &fence, kept, &[message("global", &format!("keepsake number {n}"))]).await;
+        say(&a, kept, &[message("global", &format!("keepsake number {n}"))]).await;
         let secret = format!("zanzibar {n} {}", "quagmire ".repeat(n * 3));
-        say(&a, &fence, gone, &[message("global", &secret)]).await;
+        say(&a, gone, &[message("global", &secret)]).await;
     }
     let title = Some("marzipan".to_owned());
     let title = AgentCommand::TitleSession { session: SessionRef::Id(gone), title };
-    a.commit(vec![title], &fence).await.unwrap();
+    a.commit(vec![title]).await.unwrap();
     for word in ["zanzibar", "quagmire", "marzipan", "keepsake"] {
         assert!(holds(home.path(), word), "{word}");
     }
     let forget = AgentCommand::ForgetSession { session: gone, at: NOW };
-    a.commit(vec![forget], &fence).await.unwrap();
+    a.commit(vec![forget]).await.unwrap();
     for word in ["zanzibar", "quagmire", "marzipan"] {
         assert!(!holds(home.path(), word), "{word}");
     }
@@ -155,7 +155,7 @@ fn what_is_in_other_scopes_changes_neither_hits_nor_scores() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let home = tempfile::tempdir().unwrap();
     let store = runtime.block_on(open(home.path()));
-    let fence = runtime.block_on(store.daemon().claim("test")).unwrap();
+    let owner = runtime.block_on(store.claim("test")).unwrap();
     let mine = proptest::collection::vec(words(), 1..60);
     // Whose it is, where it goes in, and what it says.
     let other = (0_usize..3, any::<prop::sample::Index>(), words());
@@ -175,14 +175,13 @@ fn what_is_in_other_scopes_changes_neither_hits_nor_scores() {
             messages[at].push(message(["other", "mine2", "min"][*scope], text));
         }
         runtime.block_on(async {
-            let (one, two) = (store.agent(&agent(&alone)), store.agent(&agent(&mixed)));
-            let (own, foreign) =
-                (session(&one, &fence, "k").await, session(&two, &fence, "k").await);
-            let apart = session(&two, &fence, "l").await;
-            say(&one, &fence, own, &quiet).await;
+            let (one, two) = (owner.agent(&agent(&alone)), owner.agent(&agent(&mixed)));
+            let (own, foreign) = (session(&one, "k").await, session(&two, "k").await);
+            let apart = session(&two, "l").await;
+            say(&one, own, &quiet).await;
             for group in messages {
-                say(&two, &fence, foreign, &group[..1]).await;
-                say(&two, &fence, apart, &group[1..]).await;
+                say(&two, foreign, &group[..1]).await;
+                say(&two, apart, &group[1..]).await;
             }
             let (expected, found) = (answers(&store, &alone).await, answers(&store, &mixed).await);
             assert_eq!(expected, found);

@@ -24,8 +24,8 @@ use std::time::Duration;
 async fn files_are_for_their_owner_only() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    store.agent(&agent("a")).commit(vec![audit("one")], &fence).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    owner.agent(&agent("a")).commit(vec![audit("one")]).await.unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(home.path().join("agents/a")), 0o700);
     for name in ["agents/a/agent.db", "agents/a/agent.db-wal", "insula.db", "audit.anchor"] {
@@ -37,14 +37,14 @@ async fn files_are_for_their_owner_only() {
 async fn reading_creates_nothing_unless_something_waits() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
     assert_eq!(a.audit_tail(9).await.unwrap(), []);
     assert!(a.audit_verify().await.unwrap().ok);
     assert!(!home.path().join("agents").exists());
     assert_eq!(store.open_count(), 0);
     let created = DaemonCommand::QueueAudit(agent("a"), entry("agent.created"));
-    store.daemon().commit(vec![created], &fence).await.unwrap();
+    owner.daemon().commit(vec![created]).await.unwrap();
     assert_eq!(a.audit_tail(9).await.unwrap().len(), 1);
     assert!(agent_db(home.path(), "a").exists());
 }
@@ -53,12 +53,12 @@ async fn reading_creates_nothing_unless_something_waits() {
 async fn a_retired_agent_can_not_create_its_file_again() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
-    a.commit(vec![audit("one")], &fence).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    a.commit(vec![audit("one")]).await.unwrap();
     store.retire(&agent("a")).await;
     fs::remove_dir_all(home.path().join("agents/a")).unwrap();
-    assert!(a.commit(vec![audit("two")], &fence).await.is_err());
+    assert!(a.commit(vec![audit("two")]).await.is_err());
     assert!(!home.path().join("agents/a").exists());
 }
 
@@ -66,22 +66,22 @@ async fn a_retired_agent_can_not_create_its_file_again() {
 async fn a_handle_tells_its_life_and_how_often_something_was_erased() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let first = store.agent(&agent("a"));
-    first.commit(vec![audit("one")], &fence).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    let first = owner.agent(&agent("a"));
+    first.commit(vec![audit("one")]).await.unwrap();
     let mut seen = first.erasures();
     for _ in 0..2 {
         let erase = AgentCommand::EraseAuditContent(1..=1);
-        first.commit(vec![erase], &fence).await.unwrap();
+        first.commit(vec![erase]).await.unwrap();
         assert!(first.erasures() > seen);
         seen = first.erasures();
     }
     // A name that is used again is another agent, whichever handle is asked.
     let life = first.incarnation();
-    assert_eq!(store.agent(&agent("a")).incarnation(), life);
-    assert_ne!(store.agent(&agent("b")).incarnation(), life);
+    assert_eq!(owner.agent(&agent("a")).incarnation(), life);
+    assert_ne!(owner.agent(&agent("b")).incarnation(), life);
     store.retire(&agent("a")).await;
-    assert_ne!(store.agent(&agent("a")).incarnation(), life);
+    assert_ne!(owner.agent(&agent("a")).incarnation(), life);
     assert_eq!(first.incarnation(), life);
 }
 
@@ -89,10 +89,10 @@ async fn a_handle_tells_its_life_and_how_often_something_was_erased() {
 async fn the_daemon_s_records_are_read_from_a_place_on() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     for kind in ["one", "two", "three"] {
         let record = DaemonCommand::Audit(entry(kind));
-        store.daemon().commit(vec![record], &fence).await.unwrap();
+        owner.daemon().commit(vec![record]).await.unwrap();
     }
     let all = store.daemon().audit_tail(9).await.unwrap();
     let after = store.daemon().audit_after(all[0].seq, 9).await.unwrap();
@@ -105,15 +105,15 @@ async fn never_more_files_are_open_than_allowed() {
     let home = tempfile::tempdir().unwrap();
     let limited = StoreOptions { open_max: 3, ..options(home.path()) };
     let store = Store::open(limited, World::real().unwrap()).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     let mut tasks = Vec::new();
     for task in 0..24 {
-        let (store, fence) = (store.clone(), fence.clone());
+        let owner = owner.clone();
         tasks.push(tokio::spawn(async move {
             for round in 0..4 {
-                let a = store.agent(&agent(&format!("a{}", (task + round) % 12)));
-                a.commit(vec![audit("x")], &fence).await.unwrap();
-                assert!(store.open_count() <= 3);
+                let a = owner.agent(&agent(&format!("a{}", (task + round) % 12)));
+                a.commit(vec![audit("x")]).await.unwrap();
+                assert!(owner.store().open_count() <= 3);
             }
         }));
     }
@@ -121,7 +121,7 @@ async fn never_more_files_are_open_than_allowed() {
         task.await.unwrap();
     }
     for n in 0..12 {
-        let report = store.agent(&agent(&format!("a{n}"))).audit_verify().await.unwrap();
+        let report = owner.agent(&agent(&format!("a{n}"))).audit_verify().await.unwrap();
         assert_eq!((report.ok, report.records), (true, 8));
     }
 }
@@ -145,16 +145,16 @@ async fn idle_files_close_and_open_again() {
     let clock = Arc::new(HandClock(AtomicU64::new(0)));
     let world = World { clock: clock.clone(), ..World::real().unwrap() };
     let store = Store::open(options(home.path()), world).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
-    let (a, b) = (store.agent(&agent("a")), store.agent(&agent("b")));
-    a.commit(vec![audit("one")], &fence).await.unwrap();
+    let owner = store.claim("test").await.unwrap();
+    let (a, b) = (owner.agent(&agent("a")), owner.agent(&agent("b")));
+    a.commit(vec![audit("one")]).await.unwrap();
     clock.0.store(900, Ordering::SeqCst);
-    b.commit(vec![audit("one")], &fence).await.unwrap();
+    b.commit(vec![audit("one")]).await.unwrap();
     clock.0.store(1_000, Ordering::SeqCst);
     store.close_idle(Duration::from_secs(1)).await;
     assert_eq!(store.open_count(), 1);
     assert!(!home.path().join("agents/a/agent.db-wal").exists());
-    a.commit(vec![audit("two")], &fence).await.unwrap();
+    a.commit(vec![audit("two")]).await.unwrap();
     assert_eq!(a.audit_tail(9).await.unwrap().len(), 2);
     assert_eq!(store.open_count(), 2);
 }
@@ -163,13 +163,13 @@ async fn idle_files_close_and_open_again() {
 async fn a_cancelled_commit_is_whole_and_the_next_goes_on() {
     let home = tempfile::tempdir().unwrap();
     let store = open(home.path()).await;
-    let fence = store.daemon().claim("test").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("test").await.unwrap();
+    let a = owner.agent(&agent("a"));
     for _ in 0..50 {
-        let commit = a.commit(vec![audit("one"), audit("two")], &fence);
+        let commit = a.commit(vec![audit("one"), audit("two")]);
         tokio::select! { biased; _ = commit => {}, () = tokio::task::yield_now() => {} }
     }
-    a.commit(vec![audit("last")], &fence).await.unwrap();
+    a.commit(vec![audit("last")]).await.unwrap();
     let report = a.audit_verify().await.unwrap();
     assert!(report.ok && report.records % 2 == 1, "{report:?}");
 }
@@ -216,11 +216,11 @@ async fn two_runs_with_one_seed_write_the_same_bytes() {
         };
         let limited = StoreOptions { open_max: 1, ..options(home.path()) };
         let store = Store::open(limited, world).await.unwrap();
-        let fence = store.daemon().claim("test").await.unwrap();
+        let owner = store.claim("test").await.unwrap();
         let created = DaemonCommand::QueueAudit(agent("a"), entry("agent.created"));
-        store.daemon().commit(vec![created], &fence).await.unwrap();
+        owner.daemon().commit(vec![created]).await.unwrap();
         for name in ["a", "b", "a"] {
-            store.agent(&agent(name)).commit(vec![audit("one")], &fence).await.unwrap();
+            owner.agent(&agent(name)).commit(vec![audit("one")]).await.unwrap();
         }
         store.shutdown().await;
         files.push(["a", "b"].map(|name| fs::read(agent_db(home.path(), name)).unwrap()));
@@ -256,19 +256,19 @@ async fn events_that_come_together_are_reserved_together() {
     let jobs = storage.jobs.clone();
     let world = World { storage: Arc::new(storage), ..World::real().unwrap() };
     let store = Store::open(options(home.path()), world).await.unwrap();
-    let fence = store.daemon().claim("test").await.unwrap();
+    let owner = store.claim("test").await.unwrap();
     let before = jobs.load(Ordering::SeqCst);
     // Two agents want each of a hundred events.
     let asked: Vec<_> = (0..200)
         .map(|number| {
-            let (daemon, fence) = (store.daemon().clone(), fence.clone());
+            let daemon = owner.daemon();
             let owner = agent(["a", "b"][number % 2]);
             let key = EventKey {
                 platform: "telegram".into(),
                 account: "main".into(),
                 event: (number / 2).to_string().into(),
             };
-            tokio::spawn(async move { daemon.reserve_event(key, &owner, &fence).await.unwrap() })
+            tokio::spawn(async move { daemon.reserve_event(key, &owner).await.unwrap() })
         })
         .collect();
     let mut told = Vec::new();
@@ -279,7 +279,7 @@ async fn events_that_come_together_are_reserved_together() {
     assert!(told.chunks(2).all(|pair| pair == expected), "{told:?}");
     let jobs = jobs.load(Ordering::SeqCst) - before;
     assert!(jobs < 20, "{jobs} commits for 200 reservations");
-    store.daemon().note("where", "here".to_owned(), &fence).await.unwrap();
+    owner.daemon().note("where", "here".to_owned()).await.unwrap();
     store.shutdown().await;
     let store = open(home.path()).await;
     assert_eq!(store.daemon().value("where").await.unwrap().as_deref(), Some("here"));

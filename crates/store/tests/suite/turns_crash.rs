@@ -9,9 +9,9 @@
 
 use crate::common::{agent, open};
 use insula_store::{
-    Accept, Accepted, AgentCommand, AgentStore, Conclude, Fence, Flush, IdempotencyKey, Message,
-    MessageSeq, NewMessage, NewStep, OpenSession, Part, Role, SessionRef, StoreError, TurnId,
-    TurnOutcome, Usage,
+    Accept, Accepted, AgentCommand, AgentLease, AgentStore, Conclude, Flush, IdempotencyKey,
+    Message, MessageSeq, NewMessage, NewStep, OpenSession, Part, Role, SessionRef, StoreError,
+    TurnId, TurnOutcome, Usage,
 };
 use insula_world::{Timestamp, World};
 use std::collections::BTreeMap;
@@ -90,18 +90,18 @@ async fn transcript(a: &AgentStore, session: u64) -> Vec<(char, u64)> {
     }
 }
 
-async fn serve(a: AgentStore, fence: Fence, session: u64) {
+async fn serve(a: AgentLease, session: u64) {
     let from = transcript(&a, session).await.last().map_or(0, |(_, n)| *n);
     if from > 0 {
         // A redelivery of the last one is known, whatever became of it.
-        let again = a.commit(vec![accept(session, from)], &fence).await.unwrap();
+        let again = a.commit(vec![accept(session, from)]).await.unwrap();
         let again = again.accepted().unwrap();
         assert!(matches!(again, Accepted::Known { .. }), "{again:?}");
-        let twice = a.commit(vec![conclude(again.turn(), from)], &fence).await;
+        let twice = a.commit(vec![conclude(again.turn(), from)]).await;
         assert!(matches!(twice, Err(StoreError::TurnOver { .. })), "{twice:?}");
     }
     for n in from + 1.. {
-        let taken = a.commit(vec![accept(session, n)], &fence).await.unwrap().accepted().unwrap();
+        let taken = a.commit(vec![accept(session, n)]).await.unwrap().accepted().unwrap();
         println!("u {session} {n}");
         let turn = taken.turn();
         if n % 3 == 0 {
@@ -110,10 +110,10 @@ async fn serve(a: AgentStore, fence: Fence, session: u64) {
             let begun = NewStep::CallBegun { call: "c".into(), name: "t".into(), at: NOW };
             let steps =
                 [answered, begun].map(|step| AgentCommand::Step { turn, step: Box::new(step) });
-            a.commit(steps.into(), &fence).await.unwrap();
+            a.commit(steps.into()).await.unwrap();
             println!("s {session} {n}");
         }
-        a.commit(vec![conclude(turn, n)], &fence).await.unwrap();
+        a.commit(vec![conclude(turn, n)]).await.unwrap();
         println!("r {session} {n}");
     }
 }
@@ -124,19 +124,18 @@ async fn serve(a: AgentStore, fence: Fence, session: u64) {
 async fn turns_until_killed() {
     let home = std::env::var(HOME).unwrap();
     let store = open(Path::new(&home)).await;
-    let fence = store.daemon().claim("child").await.unwrap();
-    let a = store.agent(&agent("a"));
+    let owner = store.claim("child").await.unwrap();
+    let a = owner.agent(&agent("a"));
     for unfinished in a.unfinished().await.unwrap() {
         let session = unfinished.turn.session;
         let asked = a.messages_after(session, MessageSeq(unfinished.turn.message.0 - 1), 1).await;
         let n = number(&asked.unwrap()[0]).1;
         let began = unfinished.steps.len() == 2;
         assert_eq!(unfinished.interrupted().len(), usize::from(began));
-        a.commit(vec![conclude(unfinished.turn.id, n)], &fence).await.unwrap();
+        a.commit(vec![conclude(unfinished.turn.id, n)]).await.unwrap();
     }
-    let tasks: Vec<_> = (0..SESSIONS)
-        .map(|session| tokio::spawn(serve(a.clone(), fence.clone(), session)))
-        .collect();
+    let tasks: Vec<_> =
+        (0..SESSIONS).map(|session| tokio::spawn(serve(a.clone(), session))).collect();
     for round in 0_u64.. {
         tokio::time::sleep(std::time::Duration::from_millis(3)).await;
         if round % 5 == 0 {

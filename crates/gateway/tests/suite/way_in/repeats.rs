@@ -49,7 +49,7 @@ async fn what_was_reserved_and_never_journalled_is_journalled_by_that_agent() {
         event: format!("e{event}").into(),
     };
     let b = AgentId::new("b").unwrap();
-    house.house.store.daemon().reserve_event(key, &b, &house.house.fence).await.unwrap();
+    house.house.owner.daemon().reserve_event(key, &b).await.unwrap();
     let envelope = house.envelope(&dm("1"), event, Happening::Said(message(event, "hello")));
     house.take(envelope.clone()).await;
     house.posts(1).await;
@@ -75,7 +75,7 @@ async fn whether_an_event_was_taken_can_be_known_before_it_is_taken_again() {
         event: reserved.event.0.clone(),
     };
     let a = AgentId::new("a").unwrap();
-    house.house.store.daemon().reserve_event(key, &a, &house.house.fence).await.unwrap();
+    house.house.owner.daemon().reserve_event(key, &a).await.unwrap();
     for (envelope, expected) in [(&taken, true), (&reserved, false), (&new, false)] {
         let known = house.way.has_taken(envelope).await.unwrap();
         assert_eq!(known, expected, "{:?}", envelope.event);

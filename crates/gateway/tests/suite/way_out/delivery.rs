@@ -371,7 +371,7 @@ fn more_chats_than_an_account_takes_at_once_all_get_theirs() {
         };
         for n in 0..600 {
             let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(enqueue(n))));
-            agent.store.commit(vec![put], &life.house.fence).await.unwrap();
+            agent.store.commit(vec![put]).await.unwrap();
         }
         life.house.outbox.ring(&agent.id);
         fake.count(600).await;
