@@ -20,6 +20,7 @@ pub mod forgotten;
 pub mod home;
 pub mod hooks;
 pub mod house;
+pub mod keyed;
 pub mod lifecycle;
 pub mod mcp;
 pub mod memory;

@@ -7,10 +7,10 @@ use crate::envelope::{Envelope, Happening};
 use insula_config::hook::HookOwner;
 use insula_domain::hook::HookEvent;
 use insula_domain::{Address, AgentId};
-use insula_runtime::hooks::{self, Decision, Go, Occasion};
+use insula_runtime::hooks::{self, Action, Decision, Go, Occasion};
 use insula_runtime::{AgentContext, Snapshot, State};
 use insula_store::SessionId;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::sync::Arc;
 
 /// What becomes of a message.
@@ -61,9 +61,9 @@ impl WayIn {
             text = new.unwrap_or(text);
             station += 1;
             match action {
-                Some((action, _)) if action == "skip" => return Ok(Dispatched::Stop),
-                Some((action, parts)) if action == "route" && !is_repeat => {
-                    let other = reachable(snapshot, &envelope.address, &parts);
+                Some(Action::Skip) => return Ok(Dispatched::Stop),
+                Some(Action::Route(to)) if !is_repeat => {
+                    let other = reachable(snapshot, &envelope.address, &to);
                     let can_reach =
                         |it: &Arc<AgentContext>| self.house.can_reach(&it.id, &envelope.address);
                     let Some(other) = other.filter(can_reach) else {
@@ -140,8 +140,8 @@ impl WayIn {
 }
 
 /// The agent that a hook names, if a rule for this place leads to it and it serves.
-fn reachable(snapshot: &Snapshot, address: &Address, parts: &Value) -> Option<Arc<AgentContext>> {
-    let id = AgentId::new(parts.get("agent")?.as_str()?).ok()?;
+fn reachable(snapshot: &Snapshot, address: &Address, to: &str) -> Option<Arc<AgentContext>> {
+    let id = AgentId::new(to).ok()?;
     let router = &snapshot.router;
     let by_rule = router.explain(address).considered.iter().any(|considered| {
         let binding = &router.bindings()[considered.binding];

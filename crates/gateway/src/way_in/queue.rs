@@ -150,8 +150,11 @@ impl Chats {
     /// Waits for the door of a chat. Whoever comes first goes first.
     pub(super) async fn enter(&self, spot: Spot) -> Entered<'_> {
         let chat = self.chats().entry(spot.clone()).or_default().clone();
-        let held = chat.door.clone().lock_owned().await;
-        Entered { chats: self, spot, held: Some(held), chat }
+        let door = chat.door.clone();
+        // Made before the wait, so that whoever gives up waiting leaves no entry either.
+        let mut entered = Entered { chats: self, spot, held: None, chat };
+        entered.held = Some(door.lock_owned().await);
+        entered
     }
 
     /// Forgets a chat in which nothing goes on.

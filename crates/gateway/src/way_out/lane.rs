@@ -51,6 +51,14 @@ enum Then {
     Leave,
 }
 
+/// What came of sending something.
+enum Attempt {
+    /// Nothing was sent: the delivery is gone, or has to be looked at again.
+    Void,
+    /// The platform answered.
+    Made(Result<MessageId, PostError>),
+}
+
 /// What is sent, and by what.
 struct Sending<'s> {
     agent: &'s AgentContext,
@@ -215,66 +223,62 @@ impl WayOut {
         };
         let body = Body { markdown, buttons: rows(buttons), files: Vec::new() };
         let sent = if delivery.sent.is_empty() {
-            match self.finish_shown(sending, &body).await? {
-                Some(done) => done,
-                None => return Ok(Then::On),
-            }
+            self.finish_shown(sending, &body).await?
         } else {
             self.post(sending, &body).await?
         };
-        let Some(sent) = sent else { return Ok(Then::On) };
         match sent {
-            Ok(message) => {
+            Attempt::Void => Ok(Then::On),
+            Attempt::Made(Ok(message)) => {
                 let part = SentPart { message: message.0, upto: piece.upto as u64 };
                 let rest = if piece.is_last { Rest::Nothing } else { Rest::More };
                 self.done(sending, Some(part), rest, Became::Sent).await?;
                 Ok(Then::On)
             }
-            Err(error) => self.not_sent(sending, key, error).await,
+            Attempt::Made(Err(error)) => self.not_sent(sending, key, error).await,
         }
     }
 
-    /// The first part: as an edit of what was shown before, or a new message. `None` where the
-    /// delivery has to be looked at again.
+    /// The first part: as an edit of what was shown before, or a new message.
     async fn finish_shown(
         &self,
         sending: &Sending<'_>,
         body: &Body,
-    ) -> Result<Option<Option<Result<MessageId, PostError>>>, StoreError> {
+    ) -> Result<Attempt, StoreError> {
         let Sending { agent, delivery, place, adapter, features } = *sending;
         let lost = || {
             let lost = OutboxCommand::ProvisionalLost { id: delivery.id };
             vec![AgentCommand::Outbox(lost)]
         };
         match (&delivery.provisional, features.can_edit) {
-            (Provisional::None, _) => Ok(Some(self.post(sending, body).await?)),
+            (Provisional::None, _) => self.post(sending, body).await,
             (Provisional::Shown(shown), Some(_)) => {
                 let shown = MessageId(shown.clone());
                 let target = place.target(self.owner(agent));
                 match self.bounded(adapter.edit(&target, &shown, body)).await {
                     Err(PostError::Never { .. }) => {
                         self.change(agent, lost()).await?;
-                        Ok(None)
+                        Ok(Attempt::Void)
                     }
                     // An edit that came twice says the same once.
-                    Err(PostError::Uncertain { why }) => Ok(Some(Some(Err(PostError::Later {
+                    Err(PostError::Uncertain { why }) => Ok(Attempt::Made(Err(PostError::Later {
                         why,
                         wait: None,
                         reach: Reach::Chat,
-                    })))),
-                    edited => Ok(Some(Some(edited.map(|()| shown)))),
+                    }))),
+                    edited => Ok(Attempt::Made(edited.map(|()| shown))),
                 }
             }
             // Asked for again under the same key, it tells the name of the message, which still
             // says what there was.
             (Provisional::Begun, Some(_)) if features.is_idempotent => {
                 let message = match self.post(sending, body).await? {
-                    Some(Ok(message)) => message,
-                    other => return Ok(Some(other)),
+                    Attempt::Made(Ok(message)) => message,
+                    other => return Ok(other),
                 };
                 let target = place.target(self.owner(agent));
                 let edited = self.bounded(adapter.edit(&target, &message, body)).await;
-                Ok(Some(Some(edited.map(|()| message))))
+                Ok(Attempt::Made(edited.map(|()| message)))
             }
             _ => {
                 let mut batch = lost();
@@ -288,23 +292,19 @@ impl WayOut {
                     ));
                 }
                 self.change(agent, batch).await?;
-                Ok(None)
+                Ok(Attempt::Void)
             }
         }
     }
 
-    /// Sends a new message; `None` where there is nothing to send any more.
-    async fn post(
-        &self,
-        sending: &Sending<'_>,
-        body: &Body,
-    ) -> Result<Option<Result<MessageId, PostError>>, StoreError> {
+    /// Sends a new message.
+    async fn post(&self, sending: &Sending<'_>, body: &Body) -> Result<Attempt, StoreError> {
         let Sending { agent, delivery, place, adapter, features } = *sending;
         if !features.is_idempotent {
             let at = self.house.world.clock.now();
             let begun = OutboxCommand::Begun { id: delivery.id, at };
             match self.change(agent, vec![AgentCommand::Outbox(begun)]).await {
-                Err(StoreError::NoDelivery { .. }) => return Ok(None),
+                Err(StoreError::NoDelivery { .. }) => return Ok(Attempt::Void),
                 other => other?,
             }
         }
@@ -317,7 +317,7 @@ impl WayOut {
             body: body.clone(),
         };
         let posted = self.bounded(adapter.post(&post)).await;
-        Ok(Some(posted.map(|posted| posted.message)))
+        Ok(Attempt::Made(posted.map(|posted| posted.message)))
     }
 
     async fn done(

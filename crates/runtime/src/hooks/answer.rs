@@ -31,7 +31,18 @@ pub enum Answer {
     /// Which scope an operation has.
     Scope(ScopeAnswer),
     /// What becomes of a message.
-    Action(String, Value),
+    Action(Action),
+}
+
+/// What becomes of a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    /// Nobody answers it.
+    Skip,
+    /// It reads like this.
+    Rewrite(String),
+    /// It goes to the agent of this name, if a rule leads there.
+    Route(String),
 }
 
 /// Which scope a memory operation has: ids in a namespace of their own, which can't name a
@@ -171,8 +182,15 @@ fn of_fields(event: HookEvent, fields: &Map<String, Value>) -> Result<Answer, St
     {
         return match action {
             "allow" => Ok(Answer::Nothing),
-            "skip" | "rewrite" | "route" => {
-                Ok(Answer::Action(action.to_owned(), Value::Object(fields.clone())))
+            "skip" => Ok(Answer::Action(Action::Skip)),
+            "rewrite" => {
+                let text = text("text")?.ok_or("the answer rewrites and has no `text`")?;
+                Ok(Answer::Action(Action::Rewrite(text.to_owned())))
+            }
+            // No rule leads to an agent without a name, so that is refused as any other.
+            "route" => {
+                let agent = text("agent").ok().flatten().unwrap_or_default();
+                Ok(Answer::Action(Action::Route(agent.to_owned())))
             }
             other => Err(format!("`{}` is no action", super::clip(other, 60))),
         };

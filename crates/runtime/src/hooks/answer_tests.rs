@@ -1,6 +1,6 @@
 //! What hooks may answer, and what is nonsense.
 
-use super::answer::{Answer, ScopeAnswer, of_expression, of_text};
+use super::answer::{Action, Answer, ScopeAnswer, of_expression, of_text};
 use insula_domain::CustomId;
 use insula_domain::expr;
 use insula_domain::hook::HookEvent::{
@@ -60,9 +60,8 @@ fn every_form_of_an_answer_is_read() {
         assert_eq!(said(event, text), expected, "{event}: {text}");
     }
     let route = said(RouteSelect, r#"{"action": "route", "agent": "b"}"#).unwrap();
-    assert!(
-        matches!(route, Answer::Action(action, parts) if action == "route" && parts["agent"] == "b")
-    );
+    assert_eq!(route, Answer::Action(Action::Route("b".to_owned())));
+    assert!(said(RouteSelect, r#"{"action": "rewrite"}"#).is_err());
 }
 
 #[test]

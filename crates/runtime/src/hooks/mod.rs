@@ -12,7 +12,7 @@ mod way;
 #[path = "answer_tests.rs"]
 mod answer_tests;
 
-pub use answer::{Answer, ScopeAnswer};
+pub use answer::{Action, Answer, ScopeAnswer};
 
 use crate::access::Who;
 use crate::context::AgentContext;
@@ -114,8 +114,8 @@ pub struct Go {
     pub text: Option<String>,
     /// Which scope an operation has.
     pub scope: Option<ScopeAnswer>,
-    /// What becomes of a message: `skip`, `rewrite` or `route`, with its parts.
-    pub action: Option<(String, Value)>,
+    /// What becomes of a message.
+    pub action: Option<Action>,
 }
 
 /// Asks the hooks of an event. `fields` are what this event has beside the occasion:
@@ -265,22 +265,18 @@ fn take(
             go.scope.get_or_insert(scope);
             Taken::Fine("scope")
         }
-        Answer::Action(action, parts) => {
-            if action == "rewrite" {
-                let Some(text) = parts.get("text").and_then(Value::as_str) else {
-                    return Taken::Failed("the answer rewrites and has no `text`".to_owned());
-                };
+        Answer::Action(action) => {
+            if let Action::Rewrite(text) = &action {
                 // Who is asked next sees what was made of it.
-                payload.insert("text".to_owned(), text.into());
-                go.text = Some(text.to_owned());
+                payload.insert("text".to_owned(), text.as_str().into());
+                go.text = Some(text.clone());
             }
-            // What was to be left out stays so, and a new text does not undo a way.
-            let is_said = go.action.as_ref().is_some_and(|(said, _)| {
-                said == "skip" || (said == "route" && action == "rewrite")
-            });
-            if !is_said {
-                go.action = Some((action, parts));
-            }
+            go.action = match (go.action.take(), action) {
+                // What was to be left out stays so, and a new text does not undo a way.
+                (Some(Action::Skip), _) => Some(Action::Skip),
+                (Some(route @ Action::Route(_)), Action::Rewrite(_)) => Some(route),
+                (_, action) => Some(action),
+            };
             Taken::Fine("action")
         }
     }

@@ -3,6 +3,7 @@
 use crate::children::Rights;
 use crate::context::AgentContext;
 use crate::house::House;
+use crate::keyed::KeyedLocks;
 use crate::registry::{Snapshot, State};
 use insula_config::mcp::{McpServer, McpWay};
 use insula_domain::AgentId;
@@ -15,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 pub(crate) struct Connections {
     held: Mutex<BTreeMap<(AgentId, Box<str>), Held>>,
     /// Held while what is known of an agent's tools is written anew.
-    writing: Mutex<BTreeMap<AgentId, Arc<tokio::sync::Mutex<()>>>>,
+    pub(super) writing: KeyedLocks<AgentId>,
 }
 
 /// One connection, and what it was opened with.
@@ -150,12 +151,6 @@ impl Connections {
         }
     }
 
-    /// For whoever writes what is known of an agent's tools.
-    pub(crate) fn writing(&self, agent: &AgentId) -> Arc<tokio::sync::Mutex<()>> {
-        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        writing.entry(agent.clone()).or_default().clone()
-    }
-
     /// Closes what belongs to agents that serve no more, or would be given something else by
     /// now.
     pub(crate) fn keep_only(&self, now: &Snapshot) {
@@ -171,8 +166,6 @@ impl Connections {
             }
             keep
         });
-        let mut writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        writing.retain(|agent, _| now.agents.contains_key(agent));
     }
 
     /// Closes those of an agent's connections that were given secrets: what they were given

@@ -124,8 +124,7 @@ pub(crate) async fn refresh(
     if let Some(what) = news.and_then(super::nameless) {
         tracing::warn!(agent = %agent.id, server = %config.name, "an MCP server is in part not understood: {what}");
     }
-    let writing = connections.writing(&agent.id);
-    let _writing = writing.lock().await;
+    let _writing = connections.writing.lock(&agent.id).await;
     let mut pins = read(house, agent).await?;
     let before = pins.servers.get(&*config.name);
     let (after, changes) = revise(before, &config.name, &config.identity(), offers);
@@ -188,8 +187,7 @@ pub(super) async fn approve(
     tool: Option<&str>,
     actor: &Actor,
 ) -> Result<Vec<String>, String> {
-    let writing = house.children.servers.writing(&agent.id);
-    let _writing = writing.lock().await;
+    let _writing = house.children.servers.writing.lock(&agent.id).await;
     let mut pins = read(house, agent).await?;
     let Some(known) = pins.servers.get_mut(&*config.name) else { return Ok(Vec::new()) };
     let approved = known.approve(tool);

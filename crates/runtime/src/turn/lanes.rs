@@ -5,6 +5,7 @@
 //! waits first for a place of its own agent, then for one of the house, so that however
 //! much one agent asks, it competes with others by a few turns only.
 
+use crate::keyed::{KeyedGuard, KeyedLocks};
 use crate::turn::places::Places;
 use insula_domain::{AgentId, SessionKey};
 use std::collections::hash_map::Entry;
@@ -48,7 +49,7 @@ pub struct Lanes {
 }
 
 struct Shared {
-    doors: Mutex<HashMap<SessionKey, Arc<tokio::sync::Mutex<()>>>>,
+    doors: KeyedLocks<SessionKey>,
     /// What waits in each lane that somebody empties.
     sessions: Mutex<HashMap<SessionKey, VecDeque<Work>>>,
     agents: Mutex<HashMap<AgentId, Arc<Places>>>,
@@ -73,7 +74,7 @@ impl Lanes {
     pub fn new() -> Self {
         Self {
             shared: Arc::new(Shared {
-                doors: Mutex::default(),
+                doors: KeyedLocks::default(),
                 sessions: Mutex::default(),
                 agents: Mutex::default(),
                 house: Arc::new(Semaphore::new(HOUSE_TURNS_MAX)),
@@ -83,13 +84,8 @@ impl Lanes {
 
     /// Waits for the door of a session. Whoever holds it journals a message and puts its turn
     /// into the lane before the next may, so that the two orders are one.
-    pub async fn door(&self, key: &SessionKey) -> Result<Door<'_>, Busy> {
-        let door = {
-            let mut doors = self.shared.doors.lock().unwrap_or_else(PoisonError::into_inner);
-            doors.entry(key.clone()).or_default().clone()
-        };
-        let held = door.clone().lock_owned().await;
-        let door = Door { lanes: self, key: key.clone(), held: Some(held), door };
+    pub async fn door(&self, key: &SessionKey) -> Result<KeyedGuard<SessionKey>, Busy> {
+        let door = self.shared.doors.lock(key).await;
         let sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let waiting = sessions.get(key).map_or(0, VecDeque::len);
         drop(sessions);
@@ -111,25 +107,6 @@ impl Lanes {
             }
         }
         Ok(())
-    }
-}
-
-/// The door of one session, held. Goes when nobody holds or waits for it.
-pub struct Door<'l> {
-    lanes: &'l Lanes,
-    key: SessionKey,
-    held: Option<tokio::sync::OwnedMutexGuard<()>>,
-    door: Arc<tokio::sync::Mutex<()>>,
-}
-
-impl Drop for Door<'_> {
-    fn drop(&mut self) {
-        self.held = None;
-        let mut doors = self.lanes.shared.doors.lock().unwrap_or_else(PoisonError::into_inner);
-        // Ours and the map's: nobody else can get one without the map.
-        if Arc::strong_count(&self.door) == 2 {
-            doors.remove(&self.key);
-        }
     }
 }
 

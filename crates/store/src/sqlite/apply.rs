@@ -8,7 +8,7 @@ use crate::chain::Chain;
 use crate::door::DoorCommand;
 use crate::message::NewMessage;
 use crate::outbox::OutboxCommand;
-use crate::turn::{Accepted, Flush, NewStep};
+use crate::turn::{Accept, Accepted, Flush, NewStep};
 use insula_world::Random;
 use rusqlite::Connection;
 
@@ -36,12 +36,11 @@ pub(crate) struct Traits {
 impl Traits {
     /// What a batch will need.
     pub(crate) fn of(batch: &[AgentCommand]) -> Self {
-        let mut traits = Self { flushes: true, ..Self::default() };
+        let mut traits = Self { flushes: !may_wait(batch), ..Self::default() };
         for command in batch {
             match command {
                 AgentCommand::Accept(accept) => {
                     traits.accepts = true;
-                    traits.flushes = accept.flush == Flush::Now;
                     traits.say(std::slice::from_ref(&accept.message));
                 }
                 AgentCommand::AcceptChild(accept) => {
@@ -72,8 +71,6 @@ impl Traits {
                         traits.accepts = true;
                     }
                     OutboxCommand::Drop { .. } => traits.erases = true,
-                    // Where that is lost with the power, what was sent counts as in doubt.
-                    OutboxCommand::Sent { .. } => traits.flushes = batch.len() > 1,
                     _ => {}
                 },
                 AgentCommand::Remember(_) => traits.audits = true,
@@ -114,6 +111,20 @@ impl Traits {
             said: (self.said.0 + other.said.0, self.said.1 + other.said.1),
         }
     }
+}
+
+/// Whether all of a batch may be lost with the power until a later commit is flushed.
+fn may_wait(batch: &[AgentCommand]) -> bool {
+    let is_later = |accept: &Accept| accept.flush == Flush::Later;
+    let has_later = batch.iter().any(|it| matches!(it, AgentCommand::Accept(it) if is_later(it)));
+    batch.iter().all(|command| match command {
+        AgentCommand::Accept(accept) => is_later(accept),
+        // What belongs to such a turn, which nobody is told of before.
+        AgentCommand::Append { .. } | AgentCommand::Beside(_) | AgentCommand::Door(_) => has_later,
+        // Where that is lost, what was sent counts as in doubt.
+        AgentCommand::Outbox(OutboxCommand::Sent { .. }) => batch.len() == 1,
+        _ => false,
+    })
 }
 
 /// Applies a batch, inside the caller's transaction.
@@ -199,4 +210,33 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::PruneIdempotency { before } => turns::prune_idempotency(sql, *before)?,
     }
     Ok(Outcome::Done)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::sample;
+
+    fn accept(flush: Flush) -> AgentCommand {
+        match sample::accept("k", "words") {
+            AgentCommand::Accept(accept) => {
+                AgentCommand::Accept(Box::new(Accept { flush, ..*accept }))
+            }
+            other => other,
+        }
+    }
+
+    #[test]
+    fn a_batch_waits_for_the_disk_if_any_part_of_it_has_to() {
+        let flushes = |batch: &[AgentCommand]| Traits::of(batch).flushes;
+        let beside = || AgentCommand::Beside(Vec::new());
+        let prune = || AgentCommand::PruneIdempotency { before: sample::at(1) };
+        assert!(flushes(&[accept(Flush::Now)]));
+        assert!(!flushes(&[accept(Flush::Later)]));
+        assert!(!flushes(&[accept(Flush::Later), beside()]), "it belongs to the turn");
+        assert!(flushes(&[beside()]));
+        assert!(flushes(&[prune(), accept(Flush::Later)]), "whatever comes last");
+        assert!(flushes(&[accept(Flush::Later), accept(Flush::Now)]));
+        assert!(flushes(&[accept(Flush::Now), accept(Flush::Later)]));
+    }
 }
