@@ -3,7 +3,9 @@
 use crate::context::AgentContext;
 use crate::memory::Whereabouts;
 use crate::registry::{Snapshot, State};
+use insula_config::account::Account;
 use insula_domain::{Address, AgentId, Considered, Route, SessionKey, Tier};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -62,15 +64,44 @@ pub struct Explanation {
     pub considered: Vec<Considered>,
 }
 
+/// Where a chat led when something began in it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Led {
+    /// The agent it led to; another one's where a hook sent on what was said.
+    #[serde(default)]
+    agent: Option<Box<str>>,
+    /// Whether its account was to be connected.
+    #[serde(default)]
+    has_account: bool,
+}
+
+impl Led {
+    /// Whether it leads to any agent.
+    pub fn is_somewhere(&self) -> bool {
+        self.agent.is_some()
+    }
+
+    /// Whether what began there may go on at an agent: the account was not taken away, and the chat
+    /// was not given to another agent.
+    pub fn still_leads(&self, now: &Self, agent: &AgentId) -> bool {
+        let has_account = now.has_account || !self.has_account;
+        has_account && (now.agent == self.agent || now.agent.as_deref() == Some(agent.as_str()))
+    }
+}
+
 impl Snapshot {
     /// Who answers a message at `address`.
     pub fn route(&self, address: &Address) -> Result<Answering, Refusal> {
         self.follow(self.router.route(address), address)
     }
 
-    /// The agent that a chat leads to, where it leads to any.
-    pub(crate) fn leads_to(&self, address: &Address) -> Option<AgentId> {
-        self.route(address).ok().map(|found| found.context.id.clone())
+    /// Where a chat leads now.
+    pub fn led(&self, address: &Address) -> Led {
+        let agent = self.route(address).ok().map(|found| found.context.id.as_str().into());
+        let is_its = |it: &Account| {
+            it.enabled && it.platform == address.platform && it.name == address.account
+        };
+        Led { agent, has_account: self.daemon.accounts.iter().any(is_its) }
     }
 
     /// The same, with every rule considered.

@@ -8,6 +8,7 @@ use insula_domain::{
     UserId,
 };
 use insula_runtime::Snapshot;
+use insula_runtime::routing::Led;
 use serde::{Deserialize, Serialize};
 
 /// Attachments of one message that are kept; a client sends no more at once.
@@ -23,9 +24,9 @@ pub(super) struct Kept {
     /// Its name.
     pub(super) message: String,
     place: Place,
-    /// The agent that its chat led to; another one's hook may have sent it on from there.
+    /// Where its chat led when it came.
     #[serde(default)]
-    led_to: Option<String>,
+    led: Led,
     /// The id by which its sender is known to the agent.
     pub(super) known: String,
     /// What its sender is called.
@@ -163,7 +164,7 @@ impl Kept {
             event: envelope.event.0.to_string(),
             message: message.id.0.to_string(),
             place: Place::of(&envelope.address),
-            led_to: None,
+            led: Led::default(),
             known: known.to_string(),
             name: envelope.sender.name.to_string(),
             words: message.words.clone(),
@@ -177,17 +178,14 @@ impl Kept {
 
     /// The same, with where its chat leads now.
     pub(super) fn led_by(self, snapshot: &Snapshot) -> Self {
-        let found = self.address().and_then(|address| snapshot.route(&address).ok());
-        Self { led_to: found.map(|it| it.context.id.to_string()), ..self }
+        let led = self.address().map(|address| snapshot.led(&address)).unwrap_or_default();
+        Self { led, ..self }
     }
 
     /// Whether its chat still leads to this agent, or to the one whose hook sent it here.
     pub(super) fn still_leads_to(&self, agent: &AgentId, snapshot: &Snapshot) -> bool {
-        let now = self.address().and_then(|address| snapshot.route(&address).ok());
-        now.is_some_and(|now| {
-            let now = &now.context.id;
-            now == agent || self.led_to.as_deref() == Some(now.as_str())
-        })
+        let now = self.address().map(|address| snapshot.led(&address));
+        now.is_some_and(|now| now.is_somewhere() && self.led.still_leads(&now, agent))
     }
 
     /// As it is stored.

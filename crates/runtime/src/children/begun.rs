@@ -4,6 +4,7 @@ use super::background::Background;
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::registry::State;
+use crate::routing::Led;
 use crate::turn::current::is_led;
 use insula_domain::{Address, AgentId};
 use std::collections::BTreeSet;
@@ -12,8 +13,8 @@ use std::collections::BTreeSet;
 pub(crate) struct Begun {
     /// Where it was asked for, by whom its holder names.
     address: Address,
-    /// The agent that this led to.
-    led_to: Option<AgentId>,
+    /// Where this led.
+    led: Led,
     /// The secrets it has as variables.
     variables: BTreeSet<Box<str>>,
     given: Given,
@@ -26,9 +27,9 @@ impl Begun {
         address: &Address,
         variables: &BTreeSet<Box<str>>,
     ) -> Self {
-        let led_to = house.snapshot().leads_to(address);
+        let led = house.snapshot().led(address);
         let given = Given::now(agent, variables).await;
-        Self { address: address.clone(), led_to, variables: variables.clone(), given }
+        Self { address: address.clone(), led, variables: variables.clone(), given }
     }
 }
 
@@ -59,7 +60,7 @@ impl Given {
 
 impl House {
     /// Ends every process in the background that was begun by somebody who may not talk to its
-    /// agent any more, in a chat that was led to another one, or that was given a secret which is another one by now.
+    /// agent any more, in a chat that was led to another one or whose account is gone, or that was given a secret which is another one by now.
     pub(crate) async fn end_what_lost_its_ground(&self) {
         self.children.keep_only(&self.snapshot());
         for (agent, process) in self.children.running() {
@@ -72,10 +73,9 @@ impl House {
         let Some(State::Ready(now)) = snapshot.agents.get(agent).map(|entry| &entry.state) else {
             return process.end();
         };
-        let Begun { address, led_to, variables, given } = &process.begun;
+        let Begun { address, led, variables, given } = &process.begun;
         let principal = &process.holder.principal;
-        let leads = snapshot.leads_to(address);
-        let is_here = leads == *led_to || leads.as_ref() == Some(agent) || !is_led(principal);
+        let is_here = !is_led(principal) || led.still_leads(&snapshot.led(address), agent);
         let may_talk = self.may_talk(now, principal, address).await;
         if !is_here || !may_talk.unwrap_or(false) || *given != Given::now(now, variables).await {
             process.end();

@@ -10,11 +10,13 @@ use crate::children::Given;
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::registry::State;
+use crate::routing::Led;
 use crate::tokens::Verb;
 use crate::turn::engine::Shop;
 use crate::turn::facts::{CallFacts, Surroundings};
 use crate::turn::gate::Denial;
-use insula_domain::{Address, AgentId, Axis, Budget, Effect, Router, Verdict};
+use insula_config::DaemonConfig;
+use insula_domain::{Address, Axis, Budget, Effect, Router, Verdict};
 use insula_store::StoreError;
 use insula_tools::ToolRef;
 use serde_json::Value;
@@ -73,27 +75,29 @@ struct As {
     tokens: u64,
     /// The generation that let them in.
     by: Arc<AgentContext>,
-    /// What leads chats to agents.
+    /// What leads chats to agents, and the accounts they are on.
     router: Arc<Router>,
-    /// Which agent their chat led to, where it leads to any. Not this one where a hook sends them
-    /// on; it is enough that it is the same.
-    led_to: Option<AgentId>,
+    daemon: Arc<DaemonConfig>,
+    /// Where their chat led.
+    led: Led,
 }
 
 impl As {
     fn now(house: &House, by: &Arc<AgentContext>, address: &Address) -> Self {
         let (doors, tokens) = (house.rosters.count(), house.tokens.version());
         let snapshot = house.snapshot();
-        let led_to = snapshot.leads_to(address);
-        Self { doors, tokens, by: by.clone(), router: snapshot.router.clone(), led_to }
+        let (router, daemon) = (snapshot.router.clone(), snapshot.daemon.clone());
+        Self { doors, tokens, by: by.clone(), router, daemon, led: snapshot.led(address) }
     }
 
     /// Whether nothing changed since.
     fn holds(&self, house: &House, by: &Arc<AgentContext>) -> bool {
+        let snapshot = house.snapshot();
         self.doors == house.rosters.count()
             && self.tokens == house.tokens.version()
             && Arc::ptr_eq(&self.by, by)
-            && Arc::ptr_eq(&self.router, &house.snapshot().router)
+            && Arc::ptr_eq(&self.router, &snapshot.router)
+            && Arc::ptr_eq(&self.daemon, &snapshot.daemon)
     }
 }
 
@@ -178,8 +182,8 @@ impl TurnContext {
 
     /// Whether the chat it was asked in is still the agent's.
     fn is_here(&self, now: &As, known: Option<&As>) -> Result<(), Lost> {
-        let is_same = known.is_none_or(|known| known.led_to == now.led_to);
-        if !is_led(&self.principal) || is_same || now.led_to.as_ref() == Some(&self.agent.id) {
+        let leads = known.is_none_or(|known| known.led.still_leads(&now.led, &self.agent.id));
+        if !is_led(&self.principal) || leads {
             return Ok(());
         }
         Err(Lost::Said(format!(

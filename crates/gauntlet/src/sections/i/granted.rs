@@ -83,7 +83,7 @@ pub const TOP: &[(&str, Key)] = &[
     ("bindings", Grants("bindings")),
     ("boards", Unprobed("there are none yet")),
     ("budget", Grants("budget")),
-    ("channels", Unprobed("accounts; an account that is gone has no turns")),
+    ("channels", Grants("accounts")),
     ("default_provider", Neutral("a choice")),
     ("defaults", Neutral("as the same key of an agent")),
     ("dm_scope", Neutral("as the same key of an agent")),
@@ -466,7 +466,7 @@ pub const PROBES: &[Probe] = &[
 
 /// Rights that have attempts of their own, beside the probes.
 #[cfg(test)]
-const ELSEWHERE: [&str; 3] = ["access", "admins", "bindings"];
+const ELSEWHERE: [&str; 4] = ["access", "accounts", "admins", "bindings"];
 
 #[cfg(test)]
 mod tests {

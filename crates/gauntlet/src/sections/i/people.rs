@@ -30,6 +30,12 @@ fn led_elsewhere(ground: &Ground) -> Result<String> {
     Ok(config.replace("{agent: door, telegram", "{agent: next, telegram"))
 }
 
+fn without_account(ground: &Ground) -> Result<String> {
+    let config = config(ground)?;
+    anyhow::ensure!(config.contains("ada: {"), "no such account: {config}");
+    Ok(config.replacen("ada: {", "ada: {enabled: false, ", 1))
+}
+
 fn write(name: &str) -> Act {
     Act::Call(vec![Call::new("write_file", json!({ "path": name, "content": "x" }))])
 }
@@ -72,6 +78,14 @@ fn under_way(ground: &Ground, name: &str, after: &str) -> Outcome {
 
 fn shut_out(ground: &Ground) -> Outcome {
     under_way(ground, "shut-out", &without_ann(ground)?)
+}
+
+fn disconnected(ground: &Ground) -> Outcome {
+    under_way(ground, "disconnected", &without_account(ground)?)
+}
+
+fn disconnected_with_a_program(ground: &Ground) -> Outcome {
+    in_the_background(ground, &without_account(ground)?)
 }
 
 fn led_away(ground: &Ground) -> Outcome {
@@ -186,6 +200,12 @@ pub const ATTEMPTS: &[Attempt] = &[
         row: "I5",
         variant: "led elsewhere with a program left",
         run: led_away_with_a_program,
+    },
+    Attempt { row: "I5", variant: "an account that is gone", run: disconnected },
+    Attempt {
+        row: "I5",
+        variant: "an account that is gone, with a program left",
+        run: disconnected_with_a_program,
     },
     Attempt { row: "I5", variant: "an admin no longer, who answers", run: former_admin },
 ];
