@@ -334,6 +334,10 @@ fn reason_of(error: &RuntimeError) -> Arc<str> {
     .into()
 }
 
-fn wrong_state(agent: &AgentId, state: &'static str, help: &'static str) -> RuntimeError {
+pub(crate) fn wrong_state(
+    agent: &AgentId,
+    state: &'static str,
+    help: &'static str,
+) -> RuntimeError {
     RuntimeError::WrongState { agent: agent.clone(), state, help }
 }

@@ -8,6 +8,7 @@ use crate::budget::Refusal;
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::turn::Engine;
+use crate::turn::current::was_taken_away;
 use crate::turn::desk::text_of;
 use insula_domain::AgentId;
 use insula_store::{
@@ -115,6 +116,10 @@ struct Asked {
     choices: Vec<String>,
 }
 
+/// What a chat hears of a turn whose ground was taken away. By whom and how is the operator's.
+const TAKEN_AWAY: &str =
+    "I did not finish this: what I may do here was changed meanwhile by whoever runs me.";
+
 impl Engine {
     /// What leaves an agent, without secrets.
     pub fn told(&self, agent: &AgentContext, text: String) -> String {
@@ -149,6 +154,9 @@ impl Engine {
                 Ok(plain(match (known.status, over) {
                     (TurnStatus::Stopped, _) => "Stopped before I had an answer.".to_owned(),
                     (_, Some(over)) => over,
+                    _ if known.error.as_deref().is_some_and(was_taken_away) => {
+                        TAKEN_AWAY.to_owned()
+                    }
                     // Why is for whoever runs the agent, not for a chat.
                     _ => format!(
                         "I could not finish this: something went wrong on my side. Please try again; if it goes on, tell the operator that turn {turn} failed."

@@ -4,6 +4,8 @@
 
 use crate::error::RuntimeError;
 use crate::house::{Actor, House};
+use crate::lifecycle::wrong_state;
+use crate::registry::State;
 use arc_swap::ArcSwap;
 use insula_config::rules::is_identifier;
 use insula_domain::{AgentId, Metadata};
@@ -214,6 +216,14 @@ impl House {
         let snapshot = self.snapshot();
         if let Some(missing) = agents.iter().find(|id| !snapshot.agents.contains_key(*id)) {
             return Err(RuntimeError::NoSuchAgent(missing.as_str().into()));
+        }
+        // It would come alive with whoever has the name next.
+        let is_gone = |id: &&AgentId| {
+            let state = snapshot.agents.get(*id).map(|entry| &entry.state);
+            matches!(state, Some(State::Deleted | State::Deleting(_)))
+        };
+        if let Some(gone) = agents.iter().find(is_gone) {
+            return Err(wrong_state(gone, "deleted", "remove it from config.yaml first"));
         }
         if agents.is_empty() || verbs.is_empty() {
             let what = "a token is for at least one agent and one verb";

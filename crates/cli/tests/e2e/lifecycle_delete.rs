@@ -96,6 +96,10 @@ fn a_deleted_name_refuses_while_the_configuration_has_it() {
             assert_eq!(output.code, Some(1), "{when}, {verb}: {output:?}");
             assert!(output.stderr.contains("remove it from config.yaml"), "{output:?}");
         }
+        // It would come alive with whoever has the name next.
+        let token = insula(&home, &["token", "create", "--agent", "victim", "--verb", "chat"]);
+        assert_eq!(token.code, Some(1), "{when}: {token:?}");
+        assert!(token.stderr.contains("remove it from config.yaml"), "{token:?}");
         let again = insula(&home, &["agents", "delete", "victim", "--yes"]);
         assert_eq!(again.code, Some(1), "{when}: {again:?}");
     };

@@ -35,6 +35,14 @@ const SKILLS: &[Effect] = &[Effect::ReadSkills, Effect::ChangeSelf];
 /// What the name of somebody begins with who speaks by a token.
 const BEARER: &str = "api:";
 
+/// How every reason ends that a turn lost its ground for.
+const NOTHING_MORE: &str = "so nothing more was done";
+
+/// Whether a turn ended for such a reason.
+pub(crate) fn was_taken_away(error: &str) -> bool {
+    error.ends_with(NOTHING_MORE)
+}
+
 /// Why a turn can't go on.
 pub(crate) enum Lost {
     /// Something a person should read.
@@ -140,7 +148,7 @@ fn newest(house: &House, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost
         Some(state) => state.reason().unwrap_or_default(),
         None => "it is not configured any more".into(),
     };
-    Err(Lost::Said(format!("agent `{}` does not serve any more: {why}", agent.id)))
+    Err(Lost::Said(format!("agent `{}` does not serve any more ({why}), {NOTHING_MORE}", agent.id)))
 }
 
 impl TurnContext {
@@ -175,7 +183,7 @@ impl TurnContext {
             return Ok(());
         }
         Err(Lost::Said(format!(
-            "who asked may not talk to agent `{}` any more, so nothing more was done",
+            "who asked may not talk to agent `{}` any more, {NOTHING_MORE}",
             self.agent.id
         )))
     }
@@ -187,7 +195,7 @@ impl TurnContext {
             return Ok(());
         }
         Err(Lost::Said(format!(
-            "this chat was taken from agent `{}`, so nothing more was done",
+            "this chat was taken from agent `{}`, {NOTHING_MORE}",
             self.agent.id
         )))
     }
