@@ -337,7 +337,9 @@ fn pass(ground: &Ground, state: State, takes: bool) -> Result<(Vec<String>, usiz
     }
     let alive = works.iter().filter(|it| it.waits_for.is_some() && takes);
     for work in alive {
-        if !machine::processes_with(&format!("on-{}", work.mark)).is_empty() {
+        let mark = format!("on-{}", work.mark);
+        let is_gone = || machine::processes_with(&mark).is_empty().then_some(());
+        if beside::within(SOON * 5, is_gone).is_none() {
             told.push(format!("{} (its program still runs)", work.probe.name));
         }
     }
