@@ -17,8 +17,8 @@ struct Args<'a> {
 
 impl Args<'_> {
     fn has(&self, options: &str) -> bool {
-        let options_end = self.all.iter().take_while(|arg| arg.text != "--");
-        options_end.into_iter().any(|arg| is_option(options, &arg.text))
+        let mut before = self.all.iter().take_while(|arg| arg.text != "--");
+        before.any(|arg| is_option(options, &arg.text))
     }
 
     fn is_at(&self, place: Place) -> bool {
@@ -28,25 +28,6 @@ impl Args<'_> {
     /// Arguments that are no options.
     fn names(&self) -> impl DoubleEndedIterator<Item = &Word> {
         self.all.iter().filter(|arg| !arg.text.starts_with('-'))
-    }
-
-    /// The values of these options: behind them, or in the same word.
-    fn values(&self, options: &str) -> Vec<Word> {
-        let mut values = Vec::new();
-        for (at, arg) in self.all.iter().enumerate() {
-            let short = options.split(' ').filter(|it| it.len() == 2);
-            let attached =
-                short.filter_map(|it| arg.text.strip_prefix(it)).find(|it| !it.is_empty());
-            let long = arg.text.split_once('=').filter(|(name, _)| is_in(options, name));
-            values.extend(attached.or(long.map(|(_, value)| value)).map(|value| arg.but(value)));
-            let ends = |it: &str| it.len() == 2 && arg.text.ends_with(&it[1..]);
-            let is_short = arg.text.starts_with('-') && (3..6).contains(&arg.text.len());
-            let is_cluster = is_short && options.split(' ').any(ends);
-            if is_in(options, &arg.text) || is_cluster {
-                values.extend(self.all.get(at + 1).cloned());
-            }
-        }
-        values
     }
 }
 
@@ -86,29 +67,14 @@ pub(super) fn rule(name: &str, all: &[Word], folder: Option<&str>) -> Option<Dan
         {
             Some(DangerRule::WipeSystem)
         }
-        "zip" if whole(args.has("-m --move") && args.has("-r --recurse-paths")) => {
-            Some(DangerRule::WipeSystem)
-        }
         "mv" | "tee" | "truncate" | "touch" | "sponge" | "mkdir" | "patch" | "mkfifo" | "mknod"
         | "nano" | "fallocate" => args.names().find_map(|arg| written(arg, folder)),
         "cp" | "install" | "ln" | "rsync" | "scp" => {
-            let into = args.values("-t --target-directory");
-            let files = args.names().next_back().cloned().into_iter().chain(into);
-            files.filter_map(|file| written(&file, folder)).next()
+            args.names().next_back().and_then(|arg| written(arg, folder))
         }
         "sed" | "gsed" if args.has("-i --in-place") => {
             args.names().skip(1).find_map(|arg| written(arg, folder))
         }
-        "tar" | "bsdtar"
-            if all.first().is_some_and(|it| it.text.contains('x'))
-                || args.has("-x --extract --get") =>
-        {
-            values(&args, "-C --directory", folder)
-        }
-        "unzip" => values(&args, "-d", folder),
-        "sort" | "gcc" | "cc" | "clang" | "rustc" | "ld" => values(&args, "-o --output", folder),
-        "curl" => values(&args, "-o --output --output-dir", folder),
-        "wget" => values(&args, "-O -P --output-document --directory-prefix", folder),
         "export" | "declare" | "typeset" | "readonly" | "local" | "env" | "sudo"
             if all.iter().any(is_setting) =>
         {
@@ -137,10 +103,6 @@ pub(super) fn written(file: &Word, folder: Option<&str>) -> Option<DangerRule> {
         Place::Socket => Some(DangerRule::RemoteShell),
         Place::Ordinary => None,
     }
-}
-
-fn values(args: &Args<'_>, options: &str, folder: Option<&str>) -> Option<DangerRule> {
-    args.values(options).iter().find_map(|file| written(file, folder))
 }
 
 fn delete(args: &Args<'_>) -> Option<DangerRule> {

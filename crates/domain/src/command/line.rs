@@ -7,7 +7,7 @@ use super::rule::Unseen;
 use std::rc::Rc;
 
 /// Reserved words that stand before a command, or after the last one of a group.
-const RESERVED: &str = "if then elif else fi while until do done ! { } time -p";
+const RESERVED: &str = "if then elif else fi while until do done ! { }";
 /// Operators of redirections, longest first.
 const REDIRECTIONS: [&str; 12] =
     ["<<<", "<<-", "&>>", "<<", "<&", "<>", ">>", ">&", ">|", "&>", "<", ">"];
@@ -145,6 +145,11 @@ impl<'t> Lexer<'t> {
                 *cases += 1;
                 self.until("in")?;
                 self.pattern(*cases)?;
+            }
+            // With options it is a program like others.
+            "time" => {
+                self.blanks();
+                return Ok(!self.rest().starts_with('-'));
             }
             "esac" => *cases = cases.checked_sub(1).ok_or(Stop)?,
             "coproc" => self.unseen.push((Unseen::Name, self.rest())),

@@ -43,7 +43,7 @@ pub fn said(line: &str) -> Option<Vec<Said>> {
         let (commands, unseen) = prefix::commands(&simple.words);
         let hides = |words: &&[Word]| judge::unseen(words).is_some_and(Unseen::hides_commands);
         if unseen.is_some()
-            || commands.iter().any(|words| hides(words))
+            || commands.iter().any(hides)
             || all.len() + commands.len() > COMMANDS_MAX
         {
             return None;

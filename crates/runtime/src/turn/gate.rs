@@ -475,3 +475,7 @@ fn grant_hint(effect: Effect) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

@@ -69,12 +69,18 @@ const SHOWN: &str = "where its programs begin\ncommand:\n| rm -r build";
 
 /// Waits until a turn waits; the id of what it waits for.
 async fn asked(turn: &mut TurnHandle) -> String {
+    let (id, what, rule) = question(turn).await;
+    assert_eq!((&*what, &*rule), (SHOWN, "delete"));
+    id
+}
+
+/// Waits until a turn waits: the id, the words and the rule of the question.
+async fn question(turn: &mut TurnHandle) -> (String, String, String) {
     loop {
         match turn.events.recv().await.expect("a turn ends") {
             TurnEvent::Approval { id, tool, what, rule } => {
-                assert_eq!((&*tool, &*rule), ("terminal", "delete"));
-                assert_eq!(what, SHOWN);
-                return id;
+                assert_eq!(tool, "terminal");
+                return (id, what, rule);
             }
             TurnEvent::Ended(end) => panic!("nobody was asked: {end:?}"),
             _ => {}
@@ -380,8 +386,37 @@ async fn a_turn_that_waits_can_be_stopped() {
 async fn off_asks_nobody_and_still_refuses_what_nobody_may_allow() {
     let house = house("agents:\n  a: {tools: [terminal], approvals: {mode: off}}\n").await;
     assert_eq!(replied(house.submit("one", "rm -r build").await).await, "ran \"rm -r build\"");
-    let said = replied(house.submit("one", "sudo sh -c 'rm -rf /'").await).await;
+    let said = replied(house.submit("one", "sudo rm -rf /").await).await;
     assert!(said.contains("`wipe_system`") && said.contains("nobody can allow that"), "{said}");
+    assert!(house.kinds("a").await.is_empty());
+}
+
+#[tokio::test]
+async fn what_cant_be_looked_through_runs_for_admins_behind_all_walls_and_is_asked_elsewhere() {
+    let runs = |more: &str| format!("agents:\n  a: {{tools: [terminal]{more}}}\n");
+    let code = "python3 x.py";
+    for more in ["", ", approvals: {opaque: allow, separation: true}, sandbox: off"] {
+        let house = house(&runs(more)).await;
+        assert_eq!(replied(house.submit("one", code).await).await, format!("ran \"{code}\""));
+        assert!(house.kinds("a").await.is_empty(), "{more}");
+    }
+    for more in [", sandbox: off", ", approvals: {opaque: ask}", ", approvals: {separation: true}"]
+    {
+        let house = house(&runs(more)).await;
+        let mut turn = house.submit("one", code).await;
+        let (id, what, rule) = question(&mut turn).await;
+        assert_eq!(rule, "opaque", "{more}");
+        assert!(what.contains("not looked at: the script or code that it runs"), "{what}");
+        house.answer(&id, Answer::Deny(None), &Actor::CommandLine).await.unwrap();
+        let said = replied(turn).await;
+        assert!(said.contains("not looked at: the script or code"), "{said}");
+    }
+    let house = house(&runs(", approvals: {opaque: deny, mode: off}")).await;
+    for line in [code, "rm -r $(cat list)"] {
+        let said = replied(house.submit("one", line).await).await;
+        assert!(said.contains("`approvals.opaque` of this agent is `deny`"), "{said}");
+    }
+    assert_eq!(replied(house.submit("one", "rm -r x").await).await, "ran \"rm -r x\"");
     assert!(house.kinds("a").await.is_empty());
 }
 
