@@ -4,8 +4,8 @@
 //! and so is whatever is only known when it runs.
 
 use super::rule::Unseen;
-use super::table::{HANDERS, INTERPRETERS, SHELLS, has_name, is_in};
-use super::{Assessment, Finding, Severity, classify, plain, prefix};
+use super::table::{HANDERS, INTERPRETERS, SHELLS, has_name, waits};
+use super::{Assessment, Finding, Severity, classify, line, prefix};
 
 /// Further programs that hand their input on to a shell, or run it.
 const HAND_ON: &str = "env sudo su doas exec chroot unshare docker podman kubectl busybox toybox at \
@@ -57,9 +57,9 @@ pub fn classify_input(command: &str, text: &str) -> Assessment {
 
 /// Whether a command is a shell and nothing else, so that it reads lines from the first one on.
 fn is_shell(command: &str) -> bool {
-    let Some(words) = plain(command) else { return false };
-    words.split_first().is_some_and(|(name, rest)| {
-        has_name(SHELLS, without_version(prefix::name_of(name)))
-            && rest.iter().all(|arg| is_in("-i -l -s -e -x -u --login --norc --noprofile", arg))
-    })
+    let lexer = line::read(command, None);
+    let [simple] = &lexer.read.commands[..] else { return false };
+    let Some((name, args)) = simple.words.split_first() else { return false };
+    let name = prefix::name_of(name.plain().unwrap_or_default());
+    !lexer.read.is_fed && has_name(SHELLS, without_version(name)) && waits(name, args)
 }

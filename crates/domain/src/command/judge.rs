@@ -18,11 +18,11 @@ pub(super) fn line(text: &str, folder: Option<&str>, worst: &mut Worst) {
     for (unseen, piece) in &lexer.unseen {
         worst.add_unseen(*unseen, piece);
     }
-    if lexer.read.function.is_some_and(|name| is_fork_bomb(text, &name)) {
+    if lexer.read.function.as_ref().is_some_and(|name| is_fork_bomb(text, name)) {
         worst.add(DangerRule::ForkBomb, text);
     }
     for simple in &lexer.read.commands {
-        command(simple, worst);
+        command(simple, lexer.read.is_fed, worst);
     }
 }
 
@@ -32,7 +32,7 @@ fn is_fork_bomb(text: &str, name: &str) -> bool {
     text.contains(&format!("{name}(){{{name}|{name}&"))
 }
 
-fn command(simple: &Simple<'_>, worst: &mut Worst) {
+fn command(simple: &Simple<'_>, is_fed: bool, worst: &mut Worst) {
     let (source, folder) = (simple.source, simple.folder.as_deref());
     for (file, is_written) in &simple.files {
         let rule = act::written(file, folder);
@@ -45,14 +45,14 @@ fn command(simple: &Simple<'_>, worst: &mut Worst) {
     let (commands, unseen) = prefix::commands(&simple.words);
     unseen.into_iter().for_each(|unseen| worst.add_unseen(unseen, source));
     for words in commands {
+        if let Some(unseen) = self::unseen(words, is_fed) {
+            worst.add_unseen(unseen, source);
+        }
         one(words, source, folder, worst);
     }
 }
 
 fn one(words: &[Word], source: &str, folder: Option<&str>, worst: &mut Worst) {
-    if let Some(unseen) = unseen(words) {
-        worst.add_unseen(unseen, source);
-    }
     let Some((first, args)) = words.split_first() else { return };
     let Some(name) = named(first) else { return };
     for rule in [act::rule(name, args, folder), table::rule(name, args)].into_iter().flatten() {
@@ -69,10 +69,13 @@ fn named(first: &Word) -> Option<&str> {
     first.plain().or(is_test.then_some("[")).map(name_of)
 }
 
-/// What of a command is not looked at.
-pub(super) fn unseen(words: &[Word]) -> Option<Unseen> {
+/// What of a command is not looked at, in a line that feeds its commands or does not.
+pub(super) fn unseen(words: &[Word], is_fed: bool) -> Option<Unseen> {
     let (first, args) = words.split_first()?;
     let Some(name) = named(first) else { return Some(Unseen::Name) };
+    if !is_fed && table::waits(name, args) {
+        return None;
+    }
     let folder = first.text.rsplit_once('/').map(|(folder, _)| folder);
     let is_script = folder.is_some_and(|folder| !table::has_name(PROGRAMS, folder));
     let handed = table::rule(name, args) == Some(DangerRule::Opaque);

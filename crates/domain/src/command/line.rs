@@ -43,6 +43,8 @@ pub(super) struct Read<'t> {
     pub(super) commands: Vec<Simple<'t>>,
     /// The first function that it makes.
     pub(super) function: Option<String>,
+    /// Whether a command in it may read what another one or a file gives.
+    pub(super) is_fed: bool,
     folder: Option<Rc<str>>,
     /// Here documents that begin behind the next end of a line: what ends each, whether tabs
     /// before that don't count, and whether the shell looks for substitutions in it.
@@ -84,7 +86,10 @@ impl<'t> Lexer<'t> {
                         self.pattern(cases)?;
                         continue;
                     }
-                    self.next();
+                    if !self.eat("||") {
+                        self.next();
+                        self.read.is_fed |= it == '|';
+                    }
                     if it == '\n' {
                         self.documents();
                     }
@@ -210,6 +215,7 @@ impl<'t> Lexer<'t> {
 
     fn redirect(&mut self, simple: &mut Simple<'t>) -> Result<(), Stop> {
         let operator = REDIRECTIONS.into_iter().find(|it| self.eat(it)).ok_or(Stop)?;
+        self.read.is_fed |= operator.starts_with('<');
         self.blanks();
         let begin = self.at;
         let word = self.word()?;

@@ -41,7 +41,9 @@ pub fn said(line: &str) -> Option<Vec<Said>> {
     let mut all = Vec::new();
     for simple in &lexer.read.commands {
         let (commands, unseen) = prefix::commands(&simple.words);
-        let hides = |words: &&[Word]| judge::unseen(words).is_some_and(Unseen::hides_commands);
+        let hides = |words: &&[Word]| {
+            judge::unseen(words, lexer.read.is_fed).is_some_and(Unseen::hides_commands)
+        };
         if unseen.is_some()
             || commands.iter().any(hides)
             || all.len() + commands.len() > COMMANDS_MAX

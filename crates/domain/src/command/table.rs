@@ -279,6 +279,15 @@ fn verbs<'w>(name: &str, args: &'w [Word]) -> impl Iterator<Item = &'w Word> {
     })
 }
 
+/// Whether it is a shell or an interpreter that only waits for input. What is written to it is
+/// judged when that is.
+pub(super) fn waits(name: &str, args: &[Word]) -> bool {
+    let plain = name.trim_end_matches(|it: char| it.is_ascii_digit() || it == '.');
+    let options = "-i -l -s -e -x -u -q --login --norc --noprofile";
+    (has_name(SHELLS, plain) || has_name(INTERPRETERS, plain))
+        && args.iter().all(|arg| is_in(options, &arg.text))
+}
+
 /// What of a command is not looked at, whatever its rule.
 pub(super) fn unseen(name: &str, args: &[Word]) -> Option<Unseen> {
     let asks = |arg: &Word| is_in("--version -V --help", &arg.text);
