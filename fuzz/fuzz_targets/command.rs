@@ -2,7 +2,9 @@
 //! language it is.
 #![no_main]
 
-use insula_domain::command::{classify, classify_code, runs_its_input, said};
+use insula_domain::command::{
+    classify, classify_code, classify_input, plain, runs_its_input, said,
+};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
@@ -14,7 +16,8 @@ fuzz_target!(|text: &str| {
     };
     let line = text.get(1..).unwrap_or_default();
     if language == "sh" {
-        let _ = (classify(line), said(line), runs_its_input(line));
+        let _ = (classify(line), said(line), plain(line), runs_its_input(line));
+        let _ = classify_input("sh", line);
     } else {
         let _ = classify_code(language, line);
     }

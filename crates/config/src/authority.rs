@@ -244,6 +244,8 @@ impl Authority {
         self.level("files.stale_writes", stale as u64, stale.as_str());
         let mode = boundary.approvals.mode;
         self.level("approvals.mode", mode as u64, mode.as_str());
+        let opaque = boundary.approvals.opaque;
+        self.level("approvals.opaque", opaque as u64, opaque.as_str());
         let in_children = match boundary.approvals.in_children {
             ChildApprovals::Deny => (0, "deny"),
             ChildApprovals::Inherit => (1, "inherit"),

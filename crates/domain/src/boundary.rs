@@ -5,6 +5,7 @@
 use crate::argument::ArgumentRules;
 use crate::id::AgentId;
 use crate::network::NetworkGrants;
+use crate::opaque::OpaqueRule;
 use crate::policy::Switch;
 use crate::send::SendGrants;
 use crate::tool_table::ToolTable;
@@ -206,6 +207,8 @@ pub struct ApprovalRule {
     pub separation: Switch,
     /// What children have of this.
     pub in_children: ChildApprovals,
+    /// What becomes of a command that can't be looked through.
+    pub opaque: OpaqueRule,
 }
 
 /// Silence is a no after this long, unless configured otherwise.
@@ -218,6 +221,7 @@ impl Default for ApprovalRule {
             timeout_ms: APPROVAL_TIMEOUT_MS,
             separation: Switch::Off,
             in_children: ChildApprovals::Deny,
+            opaque: OpaqueRule::ByTurn,
         }
     }
 }
@@ -449,11 +453,12 @@ impl BudgetLimits {
 
 impl ApprovalRule {
     fn exceeds(&self, parent: &Self) -> bool {
-        let Self { mode, timeout_ms, separation, in_children } = self;
+        let Self { mode, timeout_ms, separation, in_children, opaque } = self;
         *mode > parent.mode
             || *timeout_ms > parent.timeout_ms
             || *separation < parent.separation
             || *in_children > parent.in_children
+            || *opaque > parent.opaque
     }
 }
 

@@ -55,6 +55,11 @@ fn a_setting_is_read_by_the_name_it_is_shown_by() {
         ApprovalMode::as_str,
         ApprovalMode::parse,
     );
+    both_ways(
+        &[(OpaqueRule::Deny, "deny"), (OpaqueRule::Ask, "ask"), (OpaqueRule::Allow, "allow")],
+        OpaqueRule::as_str,
+        OpaqueRule::parse,
+    );
 }
 
 #[test]

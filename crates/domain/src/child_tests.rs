@@ -7,6 +7,7 @@ use crate::arbitrary::{
 use crate::boundary::{ApprovalRule, Axis, Budget, StaleWrites, WorkspaceScope};
 use crate::id::AgentId;
 use crate::network::NetworkGrants;
+use crate::opaque::OpaqueRule;
 use crate::policy::{Possible, ToolPolicy};
 use crate::tool;
 use crate::tool_table::ToolTable;
@@ -61,12 +62,14 @@ fn limits() -> impl Strategy<Value = BudgetLimits> {
 fn approvals() -> impl Strategy<Value = ApprovalRule> {
     let mode = select(vec![ApprovalMode::Manual, ApprovalMode::Smart, ApprovalMode::Off]);
     let in_children = select(vec![ChildApprovals::Deny, ChildApprovals::Inherit]);
-    (mode, 0..3_u64, switch(), in_children).prop_map(
-        |(mode, timeout_ms, separation, in_children)| ApprovalRule {
+    let opaque = select(vec![OpaqueRule::Deny, OpaqueRule::Ask, OpaqueRule::ByTurn]);
+    (mode, 0..3_u64, switch(), in_children, opaque).prop_map(
+        |(mode, timeout_ms, separation, in_children, opaque)| ApprovalRule {
             mode,
             timeout_ms,
             separation,
             in_children,
+            opaque,
         },
     )
 }
@@ -406,6 +409,7 @@ fn every_field_of_every_axis_is_compared() {
         (Axis::Approvals, Box::new(|it| it.approvals.timeout_ms += 1)),
         (Axis::Approvals, Box::new(|it| it.approvals.separation = Switch::Off)),
         (Axis::Approvals, Box::new(|it| it.approvals.in_children = ChildApprovals::Inherit)),
+        (Axis::Approvals, Box::new(|it| it.approvals.opaque = OpaqueRule::Allow)),
         (Axis::Spawn, Box::new(|it| it.spawn.max_depth += 1)),
         (Axis::Spawn, Box::new(|it| it.spawn.max_children += 1)),
         (Axis::Spawn, Box::new(|it| it.spawn.max_total += 1)),

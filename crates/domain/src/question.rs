@@ -13,8 +13,10 @@
 //! ```
 //!
 //! Of what is written to a process that runs, the folder is the one that process began in, and
-//! below it stands the command that it was started with.
+//! below it stands the command that it was started with. Where the classifier could not look at
+//! all of a call, the last line says what it did not look at.
 
+use crate::command::Unseen;
 use crate::scan::look_alike;
 use icu_normalizer::DecomposingNormalizerBorrowed;
 use std::fmt::Write as _;
@@ -32,6 +34,9 @@ const EMPTY_LINES_MAX: usize = 2;
 
 /// What stands above the command of a process. No argument's name has a blank.
 const READ_BY: &str = "written, this once, to a process that began there as:";
+
+/// What stands before what was not looked at, as the last line.
+const LOOKED_AT: &str = "looked at: its words as they stand; not looked at:";
 
 /// Where a call would begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +65,8 @@ pub struct Call<'a> {
     pub folder: Folder<'a>,
     /// The command of the process that would read it; the folder is where that one began.
     pub process: Option<&'a str>,
+    /// What of it nobody looked at before it was asked about.
+    pub unseen: Option<Unseen>,
     /// Its arguments by name, all of them.
     pub arguments: Vec<(String, Argument)>,
 }
@@ -110,6 +117,9 @@ pub fn show(call: &Call<'_>) -> Result<String, TooLong> {
             }
             Argument::Json(json) => page.line(&format!("{name} = "), &written(json, &[])),
         }
+    }
+    if let Some(unseen) = call.unseen {
+        page.line(&format!("{LOOKED_AT} {}", unseen.says()), &[]);
     }
     page.whole()
 }

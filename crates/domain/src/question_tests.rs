@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 fn call(folder: Folder<'static>, arguments: &[(&str, Argument)]) -> Call<'static> {
     let arguments = arguments.iter().map(|(name, it)| ((*name).to_owned(), it.clone()));
-    Call { folder, process: None, arguments: arguments.collect() }
+    Call { folder, process: None, unseen: None, arguments: arguments.collect() }
 }
 
 fn text(text: &str) -> Argument {
@@ -21,6 +21,7 @@ fn what_is_written_to_a_process_is_shown_below_its_folder_and_its_command() {
     let call = |process: &'static str| Call {
         folder: Folder::In("/srv"),
         process: Some(process),
+        unseen: None,
         arguments: vec![("data".to_owned(), text("rm -r x"))],
     };
     let seen = show(&call("cd y\nbash")).unwrap();
@@ -28,6 +29,16 @@ fn what_is_written_to_a_process_is_shown_below_its_folder_and_its_command() {
     assert_ne!(seen, show(&call("cd y bash")).unwrap());
     let long: &'static str = Box::leak("x".repeat(SHOWN_CHARS_MAX + 1).into_boxed_str());
     assert_eq!(show(&call(long)), Err(TooLong));
+}
+
+#[test]
+fn what_was_not_looked_at_is_the_last_line() {
+    let arguments = vec![("command".to_owned(), text("echo $(date)"))];
+    let unseen = Some(crate::command::Unseen::Substitution);
+    let seen = show(&Call { folder: Folder::Usual, process: None, unseen, arguments }).unwrap();
+    let expected = "where its programs begin\ncommand:\n| echo $(date)\nlooked at: its words as they stand; not looked at: what `$(…)` or `<(…)` gives, which is only known ";
+    assert!(seen.starts_with(expected.get(..100).unwrap()), "{seen}");
+    assert!(seen.contains("not looked at: what `$(…)`"), "{seen}");
 }
 
 /// A call as it was before it was shown: that there is a way back says that no two are shown
@@ -193,7 +204,7 @@ proptest! {
             Some(None) => Folder::Usual,
             Some(Some(folder)) => Folder::In(folder),
         };
-        let Ok(shown) = show(&Call { folder: place, process: None, arguments: arguments.clone() }) else {
+        let Ok(shown) = show(&Call { folder: place, process: None, unseen: None, arguments: arguments.clone() }) else {
             return Ok(());
         };
         if !shown.is_empty() {

@@ -299,6 +299,7 @@ fn boundary(boundary: &Boundary) -> Value {
             "mode": approvals.mode.as_str(),
             "timeout_ms": approvals.timeout_ms,
             "separation": approvals.separation == insula_domain::Switch::On,
+            "opaque": approvals.opaque.as_str(),
         },
         "spawn": {
             "max_depth": spawn.max_depth,

@@ -12,7 +12,7 @@ use insula_domain::boundary::{
 };
 use insula_domain::{
     AgentId, ArgumentRules, Boundary, DmSessions, GroupSessions, HostPattern, NetworkGrants,
-    SendGrants, SessionRule, ToolTable,
+    OpaqueRule, SendGrants, SessionRule, ToolTable,
 };
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -94,6 +94,10 @@ impl Reader<'_> {
                     Some("inherit") => ChildApprovals::Inherit,
                     _ => ChildApprovals::Deny,
                 },
+                opaque: self
+                    .text("approvals.opaque")
+                    .and_then(OpaqueRule::parse)
+                    .unwrap_or_default(),
             },
             spawn: SpawnLimits {
                 max_depth: self.number("subagents.max_depth", spawn.max_depth),

@@ -406,6 +406,12 @@ pub static APPROVALS: Object = Object {
         .default("`60s`"),
         Field::new("separation", Bool, "Nobody confirms what they asked for, admins included.")
             .default("false"),
+        Field::new(
+            "opaque",
+            Choice(&["allow", "ask", "deny"]),
+            "What becomes of a command whose words do not say what it does: a script, code, a substitution.",
+        )
+        .default("`allow` in a turn of admins alone inside the whole sandbox, `ask` elsewhere"),
     ],
 };
 

@@ -3,7 +3,7 @@
 use super::mention::{Link, links, stands_in};
 use super::path::PathGlob;
 use super::{ELEMENTS_MAX, Found};
-use crate::command::{self, Said};
+use crate::command;
 use crate::host::{HostPattern, Scheme, parse_authority};
 use crate::selector;
 use std::fmt;
@@ -153,13 +153,7 @@ impl Bound {
         let words = |text: &str| {
             let wrong = || BoundError::Command { text: text.to_owned() };
             // Written as a shell reads it, so that it means the same here and in a line.
-            let [Said { words, sets_variables: false, .. }] =
-                &command::said(text).ok_or_else(wrong)?[..]
-            else {
-                return Err(wrong());
-            };
-            let plain: Option<Box<[Box<str>]>> =
-                words.iter().map(|word| word.as_deref().map(Box::from)).collect();
+            let plain: Option<Box<[Box<str>]>> = command::plain(text).map(Into::into);
             let is_as_written =
                 |words: &[Box<str>]| words.iter().map(|word| &**word).eq(text.split_whitespace());
             plain.filter(|words| !words.is_empty() && is_as_written(words)).ok_or_else(wrong)

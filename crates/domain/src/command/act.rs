@@ -1,187 +1,102 @@
-//! What single programs do that should be looked at: the table of dangerous acts.
+//! What the arguments of a command say about files, processes and data: what a row of a table
+//! can't.
 
-mod git;
-pub(super) mod output;
-mod outward;
-mod sed;
-
-use super::judge::Case;
+use super::lexer::Word;
 use super::path::{self, Place};
 use super::rule::DangerRule;
-use super::word::Arg;
-use super::{Worst, escape, variable};
+use super::table::{LOOKS_AT_DISKS, PRELOADS, has_name, is_in, is_option};
 
-/// Judges a program that does something itself.
-pub(super) fn judge(name: &str, rest: &[Arg], case: &Case<'_>, worst: &mut Worst) {
-    let source = &*case.simple.source;
-    let act = Act { rest, folder: case.folder() };
-    let first = rest.iter().find(|arg| !arg.text.starts_with('-'));
-    let verb = first.map(|arg| &*arg.text).unwrap_or_default();
-    escape::judge(name, rest, case, worst);
-    let mut add = |rule| worst.add(rule, source);
-    output::judge(name, &act, &mut add);
-    match name {
-        "rm" | "unlink" | "shred" | "srm" | "rmdir" | "trash" => delete(name, &act, &mut add),
-        "dd" => {
-            for arg in rest {
-                if let Some(to) = arg.text.strip_prefix("of=") {
-                    act.written(&arg.but(to), &mut add);
-                }
-            }
-        }
-        "wipefs" | "blkdiscard" | "fdisk" | "sfdisk" | "cfdisk" | "gdisk" | "sgdisk" | "parted"
-        | "partprobe" | "mkswap" | "mke2fs" | "cryptsetup" | "hdparm" | "badblocks" | "nvme"
-        | "pvcreate" | "vgremove" | "lvremove" | "pvremove" | "mdadm" | "zpool" | "diskutil" => {
-            let looks = act.has(&["-l", "--list", "print", "status", "list", "-n", "--no-act"]);
-            match () {
-                () if looks => {}
-                () if act.any(Place::Disk) => add(DangerRule::WipeDisk),
-                () => add(DangerRule::HostSettings),
-            }
-        }
-        _ if name == "mkfs" || name.starts_with("mkfs.") => {
-            let rule = if act.any(Place::Disk) { DangerRule::WipeDisk } else { DangerRule::Delete };
-            add(rule);
-        }
-        "shutdown" | "reboot" | "halt" | "poweroff" | "telinit" | "kexec" | "pm-suspend" => {
-            let looks = act.has(&["--help", "--version", "-c"]);
-            if !looks {
-                add(DangerRule::HostPower);
-            }
-        }
-        "init" if matches!(verb, "0" | "1" | "6" | "s" | "S") => add(DangerRule::HostPower),
-        "systemctl" | "loginctl" => system(verb, &mut add),
-        "service" | "rc-service" | "initctl" | "launchctl" | "chkconfig" | "update-rc.d" => {
-            if !rest.iter().any(|arg| matches!(&*arg.text, "status" | "list" | "--status-all")) {
-                add(DangerRule::HostSettings);
-            }
-        }
-        "crontab" if act.has(&["-l"]) => {}
-        "crontab" | "at" | "batch" | "modprobe" | "insmod" | "rmmod" | "mount" | "umount"
-        | "swapoff" | "swapon" | "losetup" | "ufw" | "iptables" | "ip6tables" | "nft"
-        | "firewall-cmd" | "setenforce" | "useradd" | "userdel" | "usermod" | "adduser"
-        | "deluser" | "groupadd" | "groupdel" | "passwd" | "chpasswd" | "chsh" | "visudo"
-        | "vipw" | "hostnamectl" | "timedatectl" | "localectl" | "ldconfig" | "grub-install"
-        | "update-grub" | "efibootmgr" | "apparmor_parser" | "auditctl" | "tc" => {
-            // `mount` and its like with nothing to do only show.
-            if !rest.is_empty() && !act.has(&["-L", "--list", "status"]) {
-                add(DangerRule::HostSettings);
-            }
-        }
-        "sysctl" if act.has(&["-w", "-p", "--system", "--write"]) || verb.contains('=') => {
-            add(DangerRule::HostSettings);
-        }
-        "setcap" | "setfacl" | "chattr" | "capsh" | "newuidmap" | "newgidmap" | "newgrp" | "sg" => {
-            add(DangerRule::Privilege);
-        }
-        "kill" => kill(rest, &mut add),
-        "killall" | "pkill" | "killall5" | "skill" | "fuser" | "xkill" => {
-            let is_quiet = name == "fuser" && !act.short('k') && !act.long("kill");
-            match () {
-                () if name == "killall5" => add(DangerRule::KillAll),
-                () if is_quiet || act.has(&["-0", "-l"]) => {}
-                () => add(DangerRule::Kill),
-            }
-        }
-        "chmod" | "chown" | "chgrp" => permissions(name, &act, &mut add),
-        "cp" | "mv" | "install" | "ln" | "rsync" | "scp" | "tee" | "truncate" | "touch"
-        | "sponge" | "mkdir" | "tar" | "unzip" | "cpio" | "patch" | "mkfifo" | "mknod" | "ed"
-        | "ex" | "vi" | "vim" | "nvim" | "nano" | "emacs" | "fallocate" => {
-            written(name, &act, &mut add)
-        }
-        "sed" | "gsed" => sed::judge(&act, case, worst),
-        "git" | "hg" | "svn" | "jj" => git::judge(rest, case, worst),
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "cryptcat" => {
-            let runs = act.short('e')
-                || act.short('c')
-                || act.long("exec")
-                || act.long("sh-exec")
-                || rest.iter().any(|arg| {
-                    arg.text.to_ascii_uppercase().contains("EXEC:")
-                        || arg.text.to_ascii_uppercase().contains("SYSTEM:")
-                });
-            let listens = act.short('l')
-                || act.long("listen")
-                || rest.iter().any(|arg| arg.text.contains("LISTEN"));
-            if runs || listens {
-                add(DangerRule::RemoteShell);
-            }
-        }
-        "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlcmd" | "mongosh" | "mongo" | "redis-cli"
-        | "clickhouse-client" | "duckdb" => {
-            let texts = rest.iter().map(|arg| &*arg.text);
-            let bodies = case
-                .simple
-                .bodies
-                .iter()
-                .map(|(body, _)| &**body)
-                .chain(case.simple.feed.as_deref());
-            if texts.chain(bodies).any(outward::destroys_data) {
-                add(DangerRule::Database);
-            }
-        }
-        "dropdb" | "dropuser" => add(DangerRule::Database),
-        "mysqladmin" if act.has(&["drop", "shutdown"]) => add(DangerRule::Database),
-        "export" | "declare" | "typeset" | "readonly" | "local" => {
-            rest.iter().for_each(|arg| variable::said(arg, case, worst));
-        }
-        // What is moved into an archive is no more where it was.
-        "zip" if act.short('m') || act.long("move") => {
-            let recursive = act.short('r') || act.short('R') || act.long("recurse-paths");
-            let wipes = recursive && rest.iter().any(|arg| is_whole(arg, act.folder));
-            add(if wipes { DangerRule::WipeSystem } else { DangerRule::Delete });
-        }
-        "history" if act.short('c') => add(DangerRule::History),
-        _ => outward::judge(name, verb, &act, &mut add),
-    }
-}
+/// Tests of `find` that leave most files.
+const FILTERS: &str = "-name -iname -path -ipath -regex -iregex -wholename";
 
-/// Arguments, and where they are read.
-struct Act<'a> {
-    rest: &'a [Arg],
+/// The arguments of a command, and where it runs.
+struct Args<'a> {
+    all: &'a [Word],
     folder: Option<&'a str>,
 }
 
-impl Act<'_> {
-    fn options(&self) -> impl Iterator<Item = &Arg> {
-        self.rest.iter().take_while(|arg| arg.text != "--")
+impl Args<'_> {
+    fn has(&self, options: &str) -> bool {
+        let mut before = self.all.iter().take_while(|arg| arg.text != "--");
+        before.any(|arg| is_option(options, &arg.text))
     }
 
-    fn short(&self, letter: char) -> bool {
-        let mut short = self.options().filter_map(|arg| arg.text.strip_prefix('-'));
-        short.any(|it| !it.starts_with('-') && it.contains(letter))
+    fn is_at(&self, place: Place) -> bool {
+        self.all.iter().any(|arg| path::place(arg, self.folder) == place)
     }
 
-    /// Whether a long option is there, in full or as short as it may be.
-    fn long(&self, name: &str) -> bool {
-        let mut long = self.options().filter_map(|arg| arg.text.strip_prefix("--"));
-        long.any(|it| !it.is_empty() && name.starts_with(it.split('=').next().unwrap_or(it)))
-    }
-
-    fn has(&self, words: &[&str]) -> bool {
-        self.rest.iter().any(|arg| words.contains(&&*arg.text))
-    }
-
-    fn any(&self, place: Place) -> bool {
-        self.rest.iter().any(|arg| path::place(arg, self.folder) == place)
-    }
-
-    /// Whether a word may stand for many files, or for each of many in turn.
-    fn is_many(&self) -> bool {
-        let is_open = |arg: &Arg| !arg.is_known && arg.is_open;
-        let is_found = |arg: &Arg| arg.text.contains("{}");
-        self.rest.iter().any(|arg| arg.is_glob || arg.is_many || is_open(arg) || is_found(arg))
-    }
-
-    /// Judges a file that is written to.
-    fn written(&self, arg: &Arg, add: &mut impl FnMut(DangerRule)) {
-        rule_of(arg, self.folder).into_iter().for_each(add);
+    /// Arguments that are no options.
+    fn names(&self) -> impl DoubleEndedIterator<Item = &Word> {
+        self.all.iter().filter(|arg| !arg.text.starts_with('-'))
     }
 }
 
-/// What stands against writing to a file.
-pub(super) fn rule_of(arg: &Arg, folder: Option<&str>) -> Option<DangerRule> {
-    match path::place(arg, folder) {
+/// The rule against a command with these arguments.
+pub(super) fn rule(name: &str, all: &[Word], folder: Option<&str>) -> Option<DangerRule> {
+    let args = Args { all, folder };
+    let whole = |recursive: bool| recursive && args.is_at(Place::Whole);
+    let is_setting =
+        |arg: &Word| arg.text.split_once('=').is_some_and(|(variable, _)| is_preload(variable));
+    match name {
+        "rm" | "rmdir" | "unlink" | "trash" | "shred" | "srm" => delete(&args),
+        "dd" => {
+            let files = all.iter().filter_map(|arg| Some(arg.but(arg.text.strip_prefix("of=")?)));
+            files.filter_map(|file| written(&file, folder)).next()
+        }
+        "wipefs" | "blkdiscard" | "fdisk" | "sfdisk" | "cfdisk" | "gdisk" | "sgdisk" | "parted"
+        | "mkswap" | "mke2fs" | "cryptsetup" | "hdparm" | "badblocks" | "pvcreate"
+            if args.is_at(Place::Disk) && !all.iter().any(|it| is_in(LOOKS_AT_DISKS, &it.text)) =>
+        {
+            Some(DangerRule::WipeDisk)
+        }
+        _ if name == "mkfs" || name.starts_with("mkfs.") => match args.is_at(Place::Disk) {
+            true => Some(DangerRule::WipeDisk),
+            false => Some(DangerRule::Delete),
+        },
+        "kill" => kill(all),
+        "chmod" | "chown" | "chgrp" => permissions(name, &args),
+        "find" if args.has("-delete") => match whole(!args.has(FILTERS)) {
+            true => Some(DangerRule::WipeSystem),
+            false => Some(DangerRule::Delete),
+        },
+        "mv" if args.is_at(Place::Whole)
+            && args
+                .names()
+                .next_back()
+                .is_none_or(|it| path::place(it, folder) != Place::Whole) =>
+        {
+            Some(DangerRule::WipeSystem)
+        }
+        "mv" | "tee" | "truncate" | "touch" | "sponge" | "mkdir" | "patch" | "mkfifo" | "mknod"
+        | "nano" | "fallocate" => args.names().find_map(|arg| written(arg, folder)),
+        "cp" | "install" | "ln" | "rsync" | "scp" => {
+            args.names().next_back().and_then(|arg| written(arg, folder))
+        }
+        "sed" | "gsed" if args.has("-i --in-place") => {
+            args.names().skip(1).find_map(|arg| written(arg, folder))
+        }
+        "export" | "declare" | "typeset" | "readonly" | "local" | "env" | "sudo"
+            if all.iter().any(is_setting) =>
+        {
+            Some(DangerRule::Preload)
+        }
+        "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlcmd" | "mongosh" | "mongo" | "redis-cli"
+        | "clickhouse-client" | "duckdb" => {
+            let destroys = all.iter().any(|arg| destroys_data(&arg.text));
+            destroys.then_some(DangerRule::Database)
+        }
+        _ => None,
+    }
+}
+
+/// Whether a variable makes other programs load code.
+pub(super) fn is_preload(name: &str) -> bool {
+    has_name(PRELOADS, name) || name.starts_with("BASH_FUNC")
+}
+
+/// The rule against writing to a file.
+pub(super) fn written(file: &Word, folder: Option<&str>) -> Option<DangerRule> {
+    match path::place(file, folder) {
         Place::Disk => Some(DangerRule::WipeDisk),
         Place::Switch => Some(DangerRule::HostPower),
         Place::System | Place::Whole => Some(DangerRule::SystemFile),
@@ -190,146 +105,72 @@ pub(super) fn rule_of(arg: &Arg, folder: Option<&str>) -> Option<DangerRule> {
     }
 }
 
-/// Whether an argument is the whole system, or the whole home.
-pub(super) fn is_whole(arg: &Arg, folder: Option<&str>) -> bool {
-    path::place(arg, folder) == Place::Whole
-}
-
-fn delete(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
-    let recursive = act.short('r') || act.short('R') || act.long("recursive");
-    let wipes = recursive && act.rest.iter().any(|arg| is_whole(arg, act.folder));
+fn delete(args: &Args<'_>) -> Option<DangerRule> {
+    let recursive = args.has("-r -R --recursive");
+    let is_many = args.all.iter().any(|arg| arg.plain().is_none());
     match () {
-        () if act.any(Place::Disk) => add(DangerRule::WipeDisk),
-        () if wipes || act.long("no-preserve-root") && recursive => add(DangerRule::WipeSystem),
-        () if recursive || name == "shred" || name == "srm" => add(DangerRule::Delete),
-        () if act.is_many() => add(DangerRule::Delete),
-        () if act.any(Place::System) || act.any(Place::Whole) => add(DangerRule::SystemFile),
-        () => {}
+        () if args.is_at(Place::Disk) => Some(DangerRule::WipeDisk),
+        () if recursive && (args.is_at(Place::Whole) || args.has("--no-preserve-root")) => {
+            Some(DangerRule::WipeSystem)
+        }
+        () if recursive || is_many => Some(DangerRule::Delete),
+        () => args.all.iter().find_map(|arg| written(arg, args.folder)),
     }
 }
 
-fn system(verb: &str, add: &mut impl FnMut(DangerRule)) {
-    match verb {
-        "poweroff" | "reboot" | "halt" | "kexec" | "soft-reboot" | "suspend" | "hibernate"
-        | "hybrid-sleep" | "rescue" | "emergency" | "exit" | "isolate" | "default" => {
-            add(DangerRule::HostPower);
-        }
-        "" | "status" | "show" | "cat" | "help" => {}
-        verb if verb.starts_with("list-")
-            || verb.starts_with("is-")
-            || verb.starts_with("get-") => {}
-        _ => add(DangerRule::HostSettings),
-    }
-}
-
-fn kill(rest: &[Arg], add: &mut impl FnMut(DangerRule)) {
-    // The first word with a dash is a signal; another is a group, and `-1` is everybody.
-    let (mut has_signal, mut takes_value) = (false, false);
-    for arg in rest {
-        // Whatever prints them, nobody has named them one by one.
-        if arg.is_printed && !takes_value {
-            add(DangerRule::Kill);
-        }
+fn kill(all: &[Word]) -> Option<DangerRule> {
+    let (mut has_signal, mut takes_value, mut rule) = (false, false, None);
+    for arg in all {
         match &*arg.text {
             _ if takes_value => takes_value = false,
             "-s" | "-n" | "--signal" => (takes_value, has_signal) = (true, true),
-            "-l" | "-L" | "--list" => return,
-            "1" => add(DangerRule::KillAll),
-            "-1" if has_signal => add(DangerRule::KillAll),
-            // `--` too: what follows is no signal.
+            "-l" | "-L" | "--list" => return None,
+            "1" => return Some(DangerRule::KillAll),
+            "-1" if has_signal => return Some(DangerRule::KillAll),
+            // What the line itself started last.
+            "$!" => {}
+            _ if !arg.is_literal => rule = Some(DangerRule::Kill),
             text => has_signal |= text.starts_with('-'),
         }
     }
+    rule
 }
 
-fn permissions(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
-    let recursive = act.short('R') || act.long("recursive");
-    let wide = |text: &str| {
-        let text = text.trim_start_matches('0');
+fn permissions(name: &str, args: &Args<'_>) -> Option<DangerRule> {
+    let recursive = args.has("-R --recursive");
+    let is_wide = |mode: &Word| {
+        let text = mode.text.trim_start_matches('0');
         let is_number = text.chars().all(|it| it.is_digit(8));
-        let everybody = text.ends_with(['2', '3', '6', '7']);
-        let special = text.len() > 3;
-        let symbols = text.split(',').any(|part| {
-            part.split_once(['+', '=']).is_some_and(|(who, what)| {
-                what.contains('w') && who.contains(['o', 'a']) || what.contains('s')
-            })
+        let everybody = text.ends_with(['2', '3', '6', '7']) || text.len() > 3;
+        let symbols = text.split(',').filter_map(|it| it.split_once(['+', '=']));
+        let mut wide = symbols.filter(|(who, what)| {
+            what.contains('w') && who.contains(['o', 'a']) || what.contains('s')
         });
-        is_number && (everybody || special) || symbols
+        !mode.is_literal || is_number && everybody || wide.next().is_some()
     };
-    // What begins with a dash is an option, or takes rights away; with a comma it may do both.
-    let mode = act.rest.iter().find(|arg| !arg.text.starts_with('-') || arg.text.contains(','));
     match () {
-        () if recursive && act.rest.iter().skip(1).any(|arg| is_whole(arg, act.folder)) => {
-            add(DangerRule::WipeSystem);
+        () if recursive && args.is_at(Place::Whole) => Some(DangerRule::WipeSystem),
+        () if recursive => Some(DangerRule::Permissions),
+        () if [Place::System, Place::Whole, Place::Disk].into_iter().any(|it| args.is_at(it)) => {
+            Some(DangerRule::SystemFile)
         }
-        () if recursive => add(DangerRule::Permissions),
-        () if act.any(Place::System) || act.any(Place::Whole) || act.any(Place::Disk) => {
-            add(DangerRule::SystemFile);
+        () if name != "chmod" || args.names().next().is_some_and(is_wide) => {
+            Some(DangerRule::Permissions)
         }
-        () if name != "chmod" => add(DangerRule::Permissions),
-        () if mode.is_some_and(|mode| !mode.is_known || wide(&mode.text)) => {
-            add(DangerRule::Permissions);
-        }
-        () => {}
+        () => None,
     }
 }
 
-/// Programs that write files they are given.
-fn written(name: &str, act: &Act<'_>, add: &mut impl FnMut(DangerRule)) {
-    let moves_whole = name == "mv" && act.rest.iter().any(|arg| is_whole(arg, act.folder));
-    let last = act.rest.iter().rev().find(|arg| !arg.text.starts_with('-'));
-    match name {
-        _ if moves_whole => add(DangerRule::WipeSystem),
-        // The last word is where these write to; the ones before are read.
-        "cp" | "install" | "ln" | "rsync" | "scp" | "mv" => {
-            last.into_iter().for_each(|arg| act.written(arg, add));
-            if name == "mv" && act.any(Place::System) {
-                add(DangerRule::SystemFile);
-            }
-            if name == "rsync"
-                && act
-                    .options()
-                    .any(|arg| arg.text.starts_with("--delete") || arg.text.starts_with("--remove"))
-            {
-                add(DangerRule::Delete);
-            }
-            let target =
-                act.rest.iter().find_map(|arg| arg.text.strip_prefix("--target-directory="));
-            target.into_iter().for_each(|to| act.written(&Arg::known(to), add));
-        }
-        "tar" => {
-            let runs = |arg: &Arg| {
-                [
-                    "--to-command",
-                    "--checkpoint-action",
-                    "--use-compress-program",
-                    "-I",
-                    "--info-script",
-                    "--new-volume-script",
-                    "--rsh-command",
-                ]
-                .iter()
-                .any(|it| arg.text.starts_with(it))
-            };
-            if act.rest.iter().any(runs) {
-                add(DangerRule::InlineCode);
-            }
-            if act.options().any(|arg| arg.text == "--remove-files") {
-                add(DangerRule::Delete);
-            }
-        }
-        "ed" | "ex" | "vi" | "vim" | "nvim" | "emacs" => {
-            if act.rest.iter().any(|arg| {
-                arg.text.contains('!') || arg.text.contains("system(") || arg.text.contains("shell")
-            }) {
-                add(DangerRule::InlineCode);
-            }
-        }
-        _ => {
-            act.rest.iter().for_each(|arg| act.written(arg, add));
-            if name == "truncate" && act.is_many() {
-                add(DangerRule::Delete);
-            }
-        }
-    }
+fn destroys_data(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let follows = |first: &str, list: &str| {
+        words.windows(2).any(|it| it[0].ends_with(first) && is_in(list, it[1]))
+    };
+    follows("drop", "table* database* schema* view* index* user* role* column* collection*")
+        || follows("delete", "from") && !words.contains(&"where")
+        || words.iter().any(|it| it.starts_with("truncate"))
+        || ["flushall", "flushdb", "dropdatabase", "deletemany({})", ".drop()"]
+            .iter()
+            .any(|it| text.contains(it))
 }

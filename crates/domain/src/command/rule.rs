@@ -5,10 +5,51 @@ use std::fmt;
 /// How much stands against a command; a greater one is worse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Severity {
+    /// Nobody looked at all of it, and the operator's settings say what becomes of it.
+    Opaque,
     /// An admin of the agent may allow it.
     NeedsApproval,
     /// Nobody may.
     Never,
+}
+
+/// What of a call nobody looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Unseen {
+    /// What `$(…)` or `<(…)` give. The commands in them are read.
+    Substitution,
+    /// Commands in backticks and the like, which are not.
+    Nested,
+    /// A name that is a variable, a pattern, an alias or a function.
+    Name,
+    /// Code, or a script.
+    Code,
+    /// A command that another one makes.
+    HandedOn,
+    /// What is no command line the lexer knows.
+    Unreadable,
+    /// A line that is not whole yet.
+    Partial,
+}
+
+impl Unseen {
+    /// What was not looked at: "not looked at: …".
+    pub fn says(self) -> &'static str {
+        match self {
+            Self::Substitution => "what `$(…)` or `<(…)` gives, which is only known when it runs",
+            Self::Nested => "the commands between backticks, in a here document or in a sum",
+            Self::Name => "which program runs, since its name is only known when it runs",
+            Self::Code => "the script or code that it runs",
+            Self::HandedOn => "the command that `eval`, `sh -c`, `xargs` or the like make of it",
+            Self::Unreadable => "the part of the line that can't be read",
+            Self::Partial => "the rest of the line, which is not written yet",
+        }
+    }
+
+    /// Whether it may be another command of the line, and not what a named command does.
+    pub(super) fn hides_commands(self) -> bool {
+        !matches!(self, Self::Code | Self::Substitution)
+    }
 }
 
 macro_rules! rules {
@@ -70,21 +111,9 @@ rules! {
     /// Killing all processes, or the first.
     KillAll Never "kill_all" "kills every process or the first one"
         "kill a process of your own by its id";
-    /// More than the classifier reads.
-    TooComplex Never "too_complex" "is nested too deep or too long to be judged"
-        "write it to a script file with plain commands, or split it";
-    /// What it runs is only known when it runs.
-    Dynamic NeedsApproval "dynamic" "runs something that is only known when it runs"
-        "write the command out in full";
-    /// It is not a command line the classifier can read.
-    Unreadable NeedsApproval "unreadable" "can't be read as a command line"
-        "write it plainly, with every quote closed";
-    /// Code comes from a pipe or a download.
-    PipedCode NeedsApproval "piped_code" "feeds what another program gives to an interpreter"
-        "save it to a file, read it, then run the file";
-    /// Code that starts programs, deletes, or hides what it does.
-    InlineCode NeedsApproval "inline_code" "runs code that starts programs, deletes files, opens connections, or makes code"
-        "use the file tools or plain commands";
+    /// What it does is not said by its words.
+    Opaque Opaque "opaque" "does something that its words do not say"
+        "write the commands out in full, with every quote closed";
     /// Deleting many files.
     Delete NeedsApproval "delete" "deletes many files or can't be undone"
         "delete single files by name, or move them into a folder of the workspace";

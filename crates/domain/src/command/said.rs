@@ -1,8 +1,9 @@
 //! Which commands a line says, for rules that allow only some of them.
 
-use super::judge::{self, Around, Case};
-use super::rule::DangerRule;
-use super::{COMMAND_BYTES_MAX, Worst};
+use super::lexer::Word;
+use super::line::{self, Simple};
+use super::rule::Unseen;
+use super::{COMMAND_BYTES_MAX, judge, prefix};
 
 /// Most commands of one line that are told apart: a longer list is no line for a rule.
 const COMMANDS_MAX: usize = 256;
@@ -27,100 +28,52 @@ impl Said {
     }
 }
 
-/// Every simple command of a line, with those inside of others (`$(…)`, `sh -c`, `xargs`);
-/// `None` where the line can't be read to its end, or a command is only known when it runs.
+/// Every simple command of a line, with those that prefixes run; `None` where the line can't be
+/// read to its end, or may run a command that it does not say.
 pub fn said(line: &str) -> Option<Vec<Said>> {
     if line.len() > COMMAND_BYTES_MAX {
         return None;
     }
-    let mut worst = Worst { heard: Some(Heard::default()), ..Worst::default() };
-    judge::script(line, Around::default(), &mut worst);
-    let heard = worst.heard?;
-    (!heard.is_partial && heard.commands.len() <= COMMANDS_MAX).then_some(heard.commands)
-}
-
-/// What was heard so far.
-#[derive(Debug, Default)]
-pub(super) struct Heard {
-    commands: Vec<Said>,
-    is_partial: bool,
-}
-
-impl Heard {
-    /// Notes what makes the list incomplete.
-    pub(super) fn found(&mut self, rule: DangerRule) {
-        self.is_partial |=
-            matches!(rule, DangerRule::Unreadable | DangerRule::TooComplex | DangerRule::Dynamic);
+    let lexer = line::read(line, None);
+    if lexer.unseen.iter().any(|(unseen, _)| unseen.hides_commands()) {
+        return None;
     }
-}
-
-impl Worst {
-    /// Notes a command, where somebody wants to know.
-    pub(super) fn hear(&mut self, case: &Case<'_>) {
-        let Some(heard) = &mut self.heard else { return };
-        if heard.commands.len() > COMMANDS_MAX {
-            return;
+    let mut all = Vec::new();
+    for simple in &lexer.read.commands {
+        let (commands, unseen) = prefix::commands(&simple.words);
+        let hides = |words: &&[Word]| {
+            judge::unseen(words, lexer.read.is_fed).is_some_and(Unseen::hides_commands)
+        };
+        if unseen.is_some()
+            || commands.iter().any(hides)
+            || all.len() + commands.len() > COMMANDS_MAX
+        {
+            return None;
         }
-        let word =
-            |arg: &super::word::Arg| (arg.is_known && !arg.is_glob).then(|| arg.text.clone());
-        heard.commands.push(Said {
-            words: case.args.iter().map(word).collect(),
-            sets_variables: !case.simple.assignments.is_empty(),
-            source: case.simple.source.trim().to_owned(),
-        });
+        // What only reads belongs to the group of commands before it.
+        let is_loose = !simple.assignments.is_empty() || simple.files.iter().any(|it| it.1);
+        if commands.is_empty() && is_loose {
+            all.push(of(&[], simple));
+        }
+        all.extend(commands.into_iter().map(|words| of(words, simple)));
+    }
+    Some(all)
+}
+
+fn of(words: &[Word], simple: &Simple<'_>) -> Said {
+    Said {
+        words: words.iter().map(|word| word.plain().map(str::to_owned)).collect(),
+        sets_variables: !simple.assignments.is_empty(),
+        source: simple.source.trim().to_owned(),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn programs(line: &str) -> Option<Vec<String>> {
-        let name = |it: &Said| it.words.first().cloned().flatten().unwrap_or_default();
-        Some(said(line)?.iter().map(name).collect())
-    }
-
-    #[test]
-    fn every_command_is_heard_wherever_it_stands() {
-        for (line, expected) in [
-            ("git status", &["git"][..]),
-            ("git log | head && cargo test; ls", &["git", "head", "cargo", "ls"]),
-            ("git log \"$(rm -rf x)\"", &["rm", "git"]),
-            ("git log `rm x`", &["rm", "git"]),
-            ("for f in a b; do git add $f; done", &["git"]),
-            ("if git diff; then rm x; fi", &["git", "rm"]),
-            ("sh -c 'rm x'", &["sh", "rm"]),
-            ("ls | xargs rm", &["ls", "xargs", "rm"]),
-            ("env A=1 rm x", &["env", "rm"]),
-            ("f() { rm x; }; f", &["rm", "f"]),
-            ("(cd x && make)", &["cd", "make"]),
-            ("A=1", &[""]),
-            ("> file", &[""]),
-            ("/usr/bin/git x", &["/usr/bin/git"]),
-            ("g\\it x", &["git"]),
-            ("'git' x", &["git"]),
-        ] {
-            assert_eq!(
-                programs(line).as_deref(),
-                Some(&expected.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>()[..]),
-                "{line}"
-            );
-        }
-        for line in ["git 'x", "$CMD x", "eval \"$x\"", "git $(", "g* x"] {
-            assert_eq!(programs(line), None, "{line}");
-        }
-    }
-
-    #[test]
-    fn a_command_begins_with_whole_words() {
-        let words = |text: &str| text.split(' ').map(Box::from).collect::<Vec<Box<str>>>();
-        let begins = |line: &str, with: &str| said(line).unwrap()[0].begins_with(&words(with));
-        assert!(begins("git status -s", "git"));
-        assert!(begins("git  status", "git status"));
-        assert!(!begins("gitx status", "git"));
-        assert!(!begins("git", "git status"));
-        assert!(!begins("git $X", "git status"));
-        assert!(!begins("./git status", "git"));
-        assert!(said("A=1 git x").unwrap()[0].sets_variables);
-    }
+/// The words of a text that is one plain command and nothing else.
+pub fn plain(text: &str) -> Option<Vec<Box<str>>> {
+    let lexer = line::read(text, None);
+    let [simple] = &lexer.read.commands[..] else { return None };
+    let is_only = simple.assignments.is_empty() && simple.files.is_empty();
+    let words: Option<Vec<Box<str>>> =
+        simple.words.iter().map(|word| word.plain().map(Box::from)).collect();
+    words.filter(|words| is_only && lexer.unseen.is_empty() && !words.is_empty())
 }

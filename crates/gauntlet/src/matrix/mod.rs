@@ -150,7 +150,7 @@ const GOLDEN: &str = include_str!("../../matrix.golden");
 fn house(stage: &Stage) -> Result<Ground> {
     let rich = |id: &str| {
         format!(
-            "memory: {{enabled: true, scope: global}}, secrets: [KEY], env: {{TOKEN: '${{secret:KEY}}'}}, approvals: {{timeout: 10m}}, mcp_servers: {{of-{id}: {{command: python3, args: [server.py]}}}}"
+            "memory: {{enabled: true, scope: global}}, secrets: [KEY], env: {{TOKEN: '${{secret:KEY}}'}}, approvals: {{timeout: 10m, opaque: allow}}, mcp_servers: {{of-{id}: {{command: python3, args: [server.py]}}}}"
         )
     };
     let mut plan = Plan::new().agent("a", &rich("a")).agent("b", &rich("b"));

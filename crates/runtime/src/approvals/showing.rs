@@ -1,14 +1,16 @@
 //! What whoever has to allow a call is shown of it: see [`insula_domain::question`]. Secrets are
 //! taken out of each argument before it is shown, since nothing would recognise them after.
 
+use insula_domain::command::Unseen;
 use insula_domain::question::{Argument, Call, Folder, TooLong, show};
 use serde_json::{Map, Value};
 
 /// Shows a call, in the words that `told` makes of its own. `process` is the command of the
-/// process that would read it, where one would.
+/// process that would read it, where one would; `unseen` is what nobody looked at before.
 pub(crate) fn shown(
     arguments: &Value,
     (folder, process): (Folder<'_>, Option<&str>),
+    unseen: Option<Unseen>,
     told: impl Fn(String) -> String,
 ) -> Result<String, TooLong> {
     let process = process.map(|command| told(command.to_owned()));
@@ -30,7 +32,7 @@ pub(crate) fn shown(
         }
         other => vec![("arguments".to_owned(), argument(other))],
     };
-    show(&Call { folder, process: process.as_deref(), arguments })
+    show(&Call { folder, process: process.as_deref(), unseen, arguments })
 }
 
 /// A value with its fields in the one order that does not depend on who wrote it.
@@ -59,7 +61,7 @@ mod tests {
             json!({ "to": "ann", "n": { "b": [1], "a": "s3cret" }, "text": "s3cret\nx" });
         let hide = |text: String| text.replace("s3cret", "[secret]");
         let there = (Folder::In("/x/s3cret"), None);
-        let seen = shown(&arguments, there, hide).unwrap();
+        let seen = shown(&arguments, there, None, hide).unwrap();
         assert_eq!(
             seen,
             "in \"/x/[secret]\"\nn = {\"a\":\"[secret]\",\"b\":[1]}\ntext:\n| [secret]\n| x\nto:\n| ann"
@@ -67,10 +69,10 @@ mod tests {
         let other: Value =
             serde_json::from_str(r#"{"text":"s3cret\nx","n":{"a":"s3cret","b":[1]},"to":"ann"}"#)
                 .unwrap();
-        assert_eq!(shown(&other, there, hide).unwrap(), seen);
+        assert_eq!(shown(&other, there, None, hide).unwrap(), seen);
         let nowhere = (Folder::Nowhere, None);
-        assert_eq!(shown(&json!([1]), nowhere, hide).unwrap(), "arguments = [1]");
-        let read = shown(&json!([1]), (Folder::Usual, Some("sh s3cret")), hide).unwrap();
+        assert_eq!(shown(&json!([1]), nowhere, None, hide).unwrap(), "arguments = [1]");
+        let read = shown(&json!([1]), (Folder::Usual, Some("sh s3cret")), None, hide).unwrap();
         assert!(read.contains("\n| sh [secret]\n"), "{read}");
     }
 }

@@ -39,7 +39,7 @@ use crate::workspace::output_name;
 use background::{Background, Running};
 use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
 use insula_sandbox::egress::{Lookups, Tls, TlsError};
-use insula_sandbox::{Error, Examination, Helper, Hidden, Sandbox};
+use insula_sandbox::{Availability, Error, Examination, Helper, Hidden, Layer, Sandbox};
 use insula_store::SessionId;
 use insula_world::World;
 use owners::Owners;
@@ -154,6 +154,17 @@ impl Children {
     /// Tries what confinement really holds on this machine.
     pub async fn examine(&self, agents: usize) -> Result<Examination, Error> {
         Ok(self.sandbox()?.examine(agents).await)
+    }
+
+    /// Whether this machine gives every one of these layers.
+    pub(crate) async fn has_all(&self, layers: &BTreeSet<Box<str>>) -> bool {
+        if layers.is_empty() {
+            return true;
+        }
+        let Ok(sandbox) = self.sandbox() else { return false };
+        let machine = sandbox.machine().await;
+        let mut layers = layers.iter().filter_map(|name| Layer::from_name(name));
+        layers.all(|layer| matches!(machine.availability(layer), Availability::Enforced))
     }
 
     /// The sandbox, opened on first use.

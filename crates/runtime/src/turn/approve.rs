@@ -50,7 +50,8 @@ impl Turn<'_> {
         };
         let (cx, redaction) = (self.cx, self.redaction());
         let there = (folder, reader.map(|it| it.command.as_str()));
-        let shown = showing::shown(&admitted.arguments, there, |text| redaction.told(text));
+        let told = |text| redaction.told(text);
+        let shown = showing::shown(&admitted.arguments, there, finding.unseen, told);
         let what = shown.as_deref().unwrap_or_default();
         let question = Question {
             agent: &cx.agent,

@@ -5,11 +5,12 @@ use crate::children::{Chat, Given, SessionShell};
 use crate::mcp::AgentServers;
 use crate::skills::AgentSkills;
 use crate::subagents::TurnDelegate;
+use crate::tokens::Verb;
 use crate::turn::current::{permits, runs_programs};
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts::InTurn;
-use crate::turn::gate::{Admitted, Beside, Denial, Examined, count, examine, judge};
+use crate::turn::gate::{Admitted, Beside, By, Denial, Examined, Walls, count, examine, judge};
 use crate::turn::history::unanswered;
 use crate::turn::remember::TurnMemory;
 use crate::turn::send::TurnOutbox;
@@ -126,12 +127,17 @@ impl Turn<'_> {
         let home = self.shop.house.home.real_root();
         let key = (cx.agent.id.clone(), cx.session);
         let ground = children.ground(&key, &examined.arguments, &cx.files).await;
-        let reader = match examined.tool.risk(&examined.arguments) {
-            Risk::Input { process, .. } => children.reader(&key, &process),
+        let risk = examined.tool.risk(&examined.arguments);
+        let reader = match &risk {
+            Risk::Input { process, .. } => children.reader(&key, process),
             _ => None,
         };
+        let (by, walls) = match risk {
+            Risk::None | Risk::ChangeSelf(_) => (By::Others, Walls::Partial),
+            _ => (self.by(history), self.walls().await),
+        };
         let (ground, reader) = (ground.as_ref(), reader.as_ref());
-        let beside = Beside { reader, ground, home: &home };
+        let beside = Beside { reader, ground, home: &home, by, walls };
         let mut admitted = match self.judge_now(examined, &beside, &around) {
             Ok(admitted) => admitted,
             Err(denial) => return self.refuse(id, name, arguments, denial).await,
@@ -270,6 +276,26 @@ impl Turn<'_> {
         Ok(Called::Result(seq, result))
     }
 
+    /// Whose word a call is by that may run something.
+    fn by(&self, history: &[Message]) -> By {
+        match self.is_all_of_admins(history, Verb::Approve) {
+            true => By::Admins,
+            false => By::Others,
+        }
+    }
+
+    /// Whether this machine gives every layer that the agent's programs could do without, by
+    /// the generation of the turn and by the one that holds now. All others have to be there.
+    async fn walls(&self) -> Walls {
+        let (children, own) = (&self.shop.house.children, &self.cx.agent);
+        for agent in [Some(own), self.now.as_ref()].into_iter().flatten() {
+            if !children.has_all(&agent.programs.optional).await {
+                return Walls::Partial;
+            }
+        }
+        Walls::Full
+    }
+
     /// Has a call judged by the generation of the turn and by the one that holds now.
     fn judge_now(
         &self,
@@ -306,7 +332,9 @@ impl Turn<'_> {
         }
         let (tool, arguments) = (admitted.tool.clone(), admitted.arguments.clone());
         let name = tool.name().to_owned();
-        let again = self.judge_now(Examined { tool, arguments }, beside, around);
+        let (by, walls) = (self.by(around.history), self.walls().await);
+        let beside = Beside { by, walls, ..*beside };
+        let again = self.judge_now(Examined { tool, arguments }, &beside, around);
         Ok(match again {
             Ok(again) if again.concern.is_some() && admitted.concern.is_none() => {
                 Err(Denial::Changed { name, what: "approvals" })

@@ -14,7 +14,9 @@ use insula_domain::command::{
     Assessment, DangerRule, Finding, classify_code, classify_in, classify_input, runs_its_input,
 };
 use insula_domain::question::TooLong;
-use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, Rule, Verdict};
+use insula_domain::{
+    AccessMode, ApprovalMode, Boundary, Effect, OpaqueRule, Rule, Switch, Verdict,
+};
 use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
 use std::fmt;
@@ -96,6 +98,13 @@ pub enum Denial {
         /// Why there was no approval.
         why: Unapproved,
     },
+    /// Not all of it can be looked at, and the operator allows no such thing.
+    Opaque {
+        /// The tool.
+        name: String,
+        /// What stands against it.
+        finding: Finding,
+    },
     /// Every conversation could read what it writes, and that was not allowed.
     Everywhere {
         /// The tool.
@@ -162,6 +171,7 @@ impl Denial {
             Self::Arguments { .. } => "arguments",
             Self::Never { .. } => "never",
             Self::Unapproved { .. } => "approval",
+            Self::Opaque { .. } => "opaque",
             Self::Everywhere { .. } => "global_writes",
             Self::Changed { .. } => "changed",
             Self::Repeated { .. } => "loop_guard",
@@ -201,17 +211,23 @@ impl fmt::Display for Denial {
             Self::Arguments { what } => {
                 write!(f, "refused: {what}; correct the arguments and call again")
             }
-            Self::Never { name, finding: Finding { rule, piece } } => write!(
+            Self::Never { name, finding } => write!(
                 f,
-                "refused: `{piece}` in this call of `{name}` {} (rule `{rule}`); nobody can allow that; instead, {}",
-                rule.says(),
-                rule.instead()
+                "refused: {}; nobody can allow that; instead, {}",
+                found(name, finding),
+                finding.rule.instead()
             ),
-            Self::Unapproved { name, finding: Finding { rule, piece }, why } => write!(
+            Self::Unapproved { name, finding, why } => write!(
                 f,
-                "refused: `{piece}` in this call of `{name}` {} (rule `{rule}`), which needs the approval of an admin of this agent; {why}; do not try to get around it; instead, {}",
-                rule.says(),
-                rule.instead()
+                "refused: {}, which needs the approval of an admin of this agent; {why}; do not try to get around it; instead, {}",
+                found(name, finding),
+                finding.rule.instead()
+            ),
+            Self::Opaque { name, finding } => write!(
+                f,
+                "refused: {}; `approvals.opaque` of this agent is `deny`, so nobody in this conversation can allow it; instead, {}",
+                found(name, finding),
+                DangerRule::Opaque.instead()
             ),
             Self::Everywhere { name, why: None } => write!(
                 f,
@@ -233,6 +249,14 @@ impl fmt::Display for Denial {
     }
 }
 
+/// What stands against a call, and what of it was not looked at.
+fn found(name: &str, finding: &Finding) -> String {
+    let Finding { rule, piece, unseen } = finding;
+    let says = rule.says();
+    let unseen = unseen.map(|it| format!("; not looked at: {}", it.says())).unwrap_or_default();
+    format!("`{piece}` in this call of `{name}` {says} (rule `{rule}`{unseen})")
+}
+
 /// The tools that any agent could have.
 pub type Tools = &'static [&'static dyn Tool];
 
@@ -240,7 +264,9 @@ pub type Tools = &'static [&'static dyn Tool];
 /// takes nobody's answer: without hooks, and outside of any turn.
 pub fn admit(agent: &AgentContext, name: &str, arguments: &str) -> Result<Admitted, Denial> {
     let examined = examine(insula_tools::BUILT_IN, agent, name, arguments, &Nowhere)?;
-    judge(agent, examined, &Beside { reader: None, ground: None, home: &agent.workspace.path })
+    let home = &agent.workspace.path;
+    let (by, walls) = (By::Others, Walls::Partial);
+    judge(agent, examined, &Beside { reader: None, ground: None, home, by, walls })
 }
 
 /// What a call is judged beside.
@@ -251,6 +277,37 @@ pub(super) struct Beside<'b> {
     pub(super) ground: Option<&'b Ground>,
     /// The daemon's home, by its real path.
     pub(super) home: &'b Path,
+    /// Whose word it is by.
+    pub(super) by: By,
+    /// What holds the programs that it would start.
+    pub(super) walls: Walls,
+}
+
+/// Whose word a call is by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// All that the model was shown came from admins of the agent.
+    Admins,
+    /// Somebody else's words are among it.
+    Others,
+}
+
+/// Whether an agent's programs run inside of the whole sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Walls {
+    /// Every wall stands.
+    Full,
+    /// There are none, or this machine does not give one.
+    Partial,
+}
+
+/// What becomes of a command that can't be looked through: nothing but `Deny`, `Ask` or `Allow`.
+fn opaque(rule: OpaqueRule, by: By, walls: Walls) -> OpaqueRule {
+    match (rule, by, walls) {
+        (OpaqueRule::ByTurn, By::Admins, Walls::Full) => OpaqueRule::Allow,
+        (OpaqueRule::ByTurn, ..) => OpaqueRule::Ask,
+        (rule, ..) => rule,
+    }
 }
 
 /// A call that the tool policy allows.
@@ -330,15 +387,30 @@ pub(super) fn judge(
     }
     let folder = beside.ground.map(Ground::path);
     let foreign = folder.filter(|folder| !is_own(agent, beside.home, folder));
+    let approvals = &agent.boundary.approvals;
+    // Who may not agree to what they asked for has not agreed by asking.
+    let by = if approvals.separation == Switch::On { By::Others } else { beside.by };
+    let is_off = agent.programs.sandbox == Switch::Off;
+    let walls = if is_off { Walls::Partial } else { beside.walls };
+    let opaque = opaque(approvals.opaque, by, walls);
     let concern = match assess(&tool.risk(&arguments), foreign, beside.reader) {
         Assessment::Harmless => None,
         Assessment::Never(finding) => {
             return Err(Denial::Never { name: tool.name().to_owned(), finding });
         }
+        Assessment::NeedsApproval(finding)
+            if finding.unseen.is_some() && opaque == OpaqueRule::Deny =>
+        {
+            return Err(Denial::Opaque { name: tool.name().to_owned(), finding });
+        }
+        Assessment::NeedsApproval(finding)
+            if finding.rule == DangerRule::Opaque && opaque == OpaqueRule::Allow =>
+        {
+            None
+        }
         // Approvals that are off are off for what ends with the turn.
         Assessment::NeedsApproval(finding)
-            if agent.boundary.approvals.mode == ApprovalMode::Off
-                && finding.rule != DangerRule::ChangeSelf =>
+            if approvals.mode == ApprovalMode::Off && finding.rule != DangerRule::ChangeSelf =>
         {
             None
         }
@@ -374,10 +446,9 @@ fn assess(risk: &Risk<'_>, folder: Option<&str>, reader: Option<&Reader>) -> Ass
             Some(Reader { command, .. }) => classify_input(command, text),
         },
         Risk::Code { language, text } => classify_code(language, text),
-        Risk::ChangeSelf(what) => Assessment::NeedsApproval(Finding {
-            rule: DangerRule::ChangeSelf,
-            piece: what.to_string(),
-        }),
+        Risk::ChangeSelf(what) => {
+            Assessment::NeedsApproval(Finding::new(DangerRule::ChangeSelf, what.to_string()))
+        }
     }
 }
 
@@ -404,3 +475,7 @@ fn grant_hint(effect: Effect) -> &'static str {
         _ => "",
     }
 }
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod tests;

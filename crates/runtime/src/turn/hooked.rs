@@ -99,7 +99,7 @@ impl Turn<'_> {
                         let reason = format!("{reason}; it needs approval, and approvals are off");
                         return Err(refused(hook, reason));
                     }
-                    concern = Some(Finding { rule: DangerRule::Hook, piece: reason });
+                    concern = Some(Finding::new(DangerRule::Hook, reason));
                 }
                 Decision::Go(_) => {}
             }

@@ -163,7 +163,7 @@ impl Turn<'_> {
         }
         let redaction = self.redaction();
         let told = |text| redaction.told(text);
-        let shown = showing::shown(&admitted.arguments, (Folder::Nowhere, None), told);
+        let shown = showing::shown(&admitted.arguments, (Folder::Nowhere, None), None, told);
         let what = shown.as_deref().unwrap_or_default();
         let question = Question {
             agent: &cx.agent,

@@ -274,7 +274,8 @@ fn a_grant_holds_in_its_folder(level: Level) {
 
 /// What is not a whole line yet means whatever is written behind it.
 fn pieces_of_a_line_are_asked_about(level: Level) {
-    let config = "approvals: {mode: manual, timeout: 10m}\nagents: {a: {tools: coding}}\n";
+    let config =
+        "approvals: {mode: manual, timeout: 10m, opaque: ask}\nagents: {a: {tools: coding}}\n";
     let stage = Stage::open(House::new(level, config), &["a"]);
     let shell = json!({ "command": "sh", "background": true });
     let started = stage.call("a", "s", "terminal", shell);

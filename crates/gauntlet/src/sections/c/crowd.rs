@@ -27,7 +27,7 @@ const GROWTH_KB_MAX: u64 = 192 * 1024;
 /// Two agents, and nothing that is flushed for the power.
 pub fn crowded(stage: &Stage) -> Result<Ground> {
     let plan = Plan::new()
-        .top("store: {durability: process}")
+        .top("approvals: {opaque: allow}\nstore: {durability: process}")
         .agent("a", "tools: coding, memory: true")
         .agent("b", "tools: coding, memory: true");
     Ground::raise(stage, plan)

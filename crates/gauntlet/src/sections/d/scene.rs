@@ -52,7 +52,7 @@ echo '{"decision": "allow"}'
 pub fn raise(stage: &Stage) -> Result<Ground> {
     let everything = "tools: {profile: full, also_allow: [send_message, 'mcp__notes__*']}, memory: true, send: {to: ['telegram:main:*']}, mcp_servers: {notes: {command: python3, args: [server.py]}}";
     let plan = Plan::new()
-        .top("approvals: {mode: manual, timeout: 2s}\nstore: {durability: process}")
+        .top("approvals: {mode: manual, timeout: 2s, opaque: allow}\nstore: {durability: process}")
         .agent("parent", &format!("{everything}, subagents: {{max_depth: 1, max_children: 2, max_total: 5, timeout: 60s}}"))
         .agent("deep", "tools: coding, subagents: {max_depth: 2, max_children: 2}")
         .agent("flat", "tools: coding, subagents: {max_depth: 0}")

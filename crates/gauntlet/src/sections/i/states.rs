@@ -46,7 +46,7 @@ pub(super) struct Kept {
 /// One agent for each right, and for what ends an agent one for each state too.
 pub fn raise(stage: &Stage) -> Result<Ground> {
     let mut plan = Plan::new()
-        .top("approvals: {mode: manual, timeout: 10m}\nstore: {durability: process}")
+        .top("approvals: {mode: manual, timeout: 10m, opaque: allow}\nstore: {durability: process}")
         .file("skills/kit/knot/SKILL.md", SKILL)
         .bot(ADA, "ada");
     for probe in PROBES {

@@ -69,12 +69,18 @@ const SHOWN: &str = "where its programs begin\ncommand:\n| rm -r build";
 
 /// Waits until a turn waits; the id of what it waits for.
 async fn asked(turn: &mut TurnHandle) -> String {
+    let (id, what, rule) = question(turn).await;
+    assert_eq!((&*what, &*rule), (SHOWN, "delete"));
+    id
+}
+
+/// Waits until a turn waits: the id, the words and the rule of the question.
+async fn question(turn: &mut TurnHandle) -> (String, String, String) {
     loop {
         match turn.events.recv().await.expect("a turn ends") {
             TurnEvent::Approval { id, tool, what, rule } => {
-                assert_eq!((&*tool, &*rule), ("terminal", "delete"));
-                assert_eq!(what, SHOWN);
-                return id;
+                assert_eq!(tool, "terminal");
+                return (id, what, rule);
             }
             TurnEvent::Ended(end) => panic!("nobody was asked: {end:?}"),
             _ => {}
@@ -380,9 +386,54 @@ async fn a_turn_that_waits_can_be_stopped() {
 async fn off_asks_nobody_and_still_refuses_what_nobody_may_allow() {
     let house = house("agents:\n  a: {tools: [terminal], approvals: {mode: off}}\n").await;
     assert_eq!(replied(house.submit("one", "rm -r build").await).await, "ran \"rm -r build\"");
-    let said = replied(house.submit("one", "sudo sh -c 'rm -rf /'").await).await;
+    let said = replied(house.submit("one", "sudo rm -rf /").await).await;
     assert!(said.contains("`wipe_system`") && said.contains("nobody can allow that"), "{said}");
     assert!(house.kinds("a").await.is_empty());
+}
+
+const CODE: &str = "python3 x.py";
+
+/// The answer to a turn that has to wait for somebody to agree to code nobody looked at.
+async fn asked_about_code(house: &Fixture, mut turn: TurnHandle) {
+    let (id, what, rule) = question(&mut turn).await;
+    assert_eq!(rule, "opaque");
+    assert!(what.contains("not looked at: the script or code that it runs"), "{what}");
+    house.answer(&id, Answer::Deny(None), &Actor::CommandLine).await.unwrap();
+    let said = replied(turn).await;
+    assert!(said.contains("not looked at: the script or code that it runs"), "{said}");
+}
+
+#[tokio::test]
+async fn what_cant_be_looked_through_runs_by_the_word_of_admins_alone() {
+    let house = house("agents:\n  a: {tools: [terminal]}\n").await;
+    let ran = format!("ran \"{CODE}\"");
+    assert_eq!(replied(house.submit_locally("one", CODE).await).await, ran);
+    assert!(house.kinds("a").await.is_empty());
+    asked_about_code(&house, house.submit("two", CODE).await).await;
+    // Somebody else's words stand in the conversation by now.
+    asked_about_code(&house, house.submit_locally("two", CODE).await).await;
+}
+
+#[tokio::test]
+async fn what_cant_be_looked_through_is_asked_about_without_walls_or_as_the_operator_says() {
+    let agents = |more: &str| format!("agents:\n  a: {{tools: [terminal], {more}}}\n");
+    for more in ["sandbox: off", "approvals: {opaque: ask}", "approvals: {separation: true}"] {
+        let house = house(&agents(more)).await;
+        asked_about_code(&house, house.submit_locally("one", CODE).await).await;
+    }
+    let open = house(&agents("approvals: {opaque: allow}, sandbox: off")).await;
+    assert_eq!(replied(open.submit("one", CODE).await).await, format!("ran \"{CODE}\""));
+    let closed = house(&agents("approvals: {opaque: deny, mode: off}")).await;
+    for line in [CODE, "rm -r $(cat list)"] {
+        let said = replied(closed.submit_locally("one", line).await).await;
+        assert!(said.contains("`approvals.opaque` of this agent is `deny`"), "{said}");
+    }
+    assert_eq!(replied(closed.submit("one", "rm -r x").await).await, "ran \"rm -r x\"");
+    let off = house(&agents("approvals: {mode: off}")).await;
+    assert_eq!(replied(off.submit("one", CODE).await).await, format!("ran \"{CODE}\""));
+    for house in [open, closed, off] {
+        assert!(house.kinds("a").await.is_empty());
+    }
 }
 
 #[tokio::test]
