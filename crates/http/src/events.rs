@@ -15,9 +15,8 @@ use futures_util::stream;
 use insula_domain::AgentId;
 use insula_runtime::events::AgentEvent;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{ChildAct, TurnEnd, TurnEvent};
-use insula_store::{Cut, Usage};
-use serde_json::{Value, json};
+use insula_runtime::turn::TurnEvent;
+use serde_json::json;
 use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::broadcast::error::RecvError;
@@ -54,86 +53,12 @@ impl Stream {
 
 /// One event of a turn as a frame, with the turn it is of.
 pub fn frame(of: Option<(&str, &Number)>, event: &TurnEvent) -> String {
-    let (kind, mut data) = described(event);
+    let (kind, mut data) = event.described();
     if let Some((session, turn)) = of {
         data["session"] = session.into();
         data["turn"] = turn.clone().into();
     }
     format!("event: {kind}\ndata: {data}\n\n")
-}
-
-fn described(event: &TurnEvent) -> (&'static str, Value) {
-    match event {
-        TurnEvent::Accepted { principal } => {
-            ("turn.accepted", json!({ "principal": &**principal }))
-        }
-        TurnEvent::Joined { principal } => ("turn.joined", json!({ "principal": &**principal })),
-        TurnEvent::Text(text) => ("text.delta", json!({ "text": text })),
-        TurnEvent::Reasoning(text) => ("reasoning.delta", json!({ "text": text })),
-        TurnEvent::ToolCall { name } => ("tool.call", json!({ "name": name })),
-        TurnEvent::ToolDone { name, is_error } => {
-            ("tool.done", json!({ "name": name, "is_error": is_error }))
-        }
-        TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. } => approval(event),
-        TurnEvent::Child { child, act } => of_child(child, act),
-        TurnEvent::Void => ("text.reset", json!({})),
-        TurnEvent::Compressed => ("session.compressed", json!({})),
-        TurnEvent::Ended(end) => ("turn.ended", ended(end)),
-    }
-}
-
-fn of_child(child: &str, act: &ChildAct) -> (&'static str, Value) {
-    match act {
-        ChildAct::Started { role, goal } => {
-            ("child.started", json!({ "child": child, "role": role.as_str(), "goal": goal }))
-        }
-        ChildAct::ToolCall { name } => ("child.tool.call", json!({ "child": child, "name": name })),
-        ChildAct::ToolDone { name, is_error } => {
-            ("child.tool.done", json!({ "child": child, "name": name, "is_error": is_error }))
-        }
-        ChildAct::Ended { outcome } => {
-            ("child.ended", json!({ "child": child, "outcome": outcome.as_str() }))
-        }
-    }
-}
-
-/// What waits for approval, or waits no longer.
-pub fn approval(event: &TurnEvent) -> (&'static str, Value) {
-    match event {
-        TurnEvent::Approval { id, tool, what, rule } => {
-            let data = json!({ "id": id, "tool": tool, "what": what, "rule": rule });
-            ("approval.asked", data)
-        }
-        TurnEvent::ApprovalDone { id, tool, outcome, .. } => {
-            let data = json!({ "id": id, "tool": tool, "outcome": outcome.as_str() });
-            ("approval.done", data)
-        }
-        _ => ("approval.unknown", Value::Null),
-    }
-}
-
-fn ended(end: &TurnEnd) -> Value {
-    match end {
-        TurnEnd::Replied { text, usage, cut } => {
-            let cut = cut.map(Cut::as_str);
-            json!({ "status": "replied", "text": text, "usage": spent(usage), "cut": cut })
-        }
-        TurnEnd::Failed { error } => json!({ "status": "failed", "error": error }),
-        TurnEnd::OverBudget(refusal) => {
-            json!({ "status": "failed", "error": refusal.to_string(), "code": "budget_exceeded" })
-        }
-        TurnEnd::Stopped => json!({ "status": "stopped" }),
-    }
-}
-
-fn spent(usage: &Usage) -> Value {
-    json!({
-        "input": usage.input,
-        "output": usage.output,
-        "cached": usage.cached,
-        "reasoning": usage.reasoning,
-        "cost_micros": usage.cost_micros,
-    })
 }
 
 /// Everything that happens to an agent, from now on.

@@ -247,7 +247,7 @@ async fn say_there(stage: &Stage, open: &Open, id: &str, chat: Chat, text: Strin
     };
     match open.way.take(envelope).await {
         Ok(()) => "taken".to_owned(),
-        Err(error) => format!("{error:?}"),
+        Err(error) => error.to_string(),
     }
 }
 
@@ -258,7 +258,7 @@ fn listen(stage: &Stage, id: &str, mut handle: TurnHandle) -> String {
         let observed = stage.observed.clone();
         tokio::spawn(async move {
             while let Some(event) = handle.events.recv().await {
-                observed.note(&format!("heard:{turn}"), format!("{event:?}"));
+                observed.note(&format!("heard:{turn}"), event.to_string());
             }
         });
     }

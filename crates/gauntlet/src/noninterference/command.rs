@@ -1,9 +1,11 @@
 //! `insula-gauntlet noninterference`: many pairs, from one seed on.
 
+use super::golden::Recorded;
 use super::pair::{Options, Outcome, VARIATIONS, run_seed};
 use super::{Ground, generate, play};
 use crate::machine::{on_threads, timed};
 use anyhow::Result;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -31,6 +33,12 @@ pub struct Arguments {
     /// Print all that is seen in the first run of the first seed, and run nothing else.
     #[arg(long)]
     pub show: bool,
+    /// Compare what is seen with this file of recorded runs; `--pairs` says how many.
+    #[arg(long, value_name = "FILE", conflicts_with = "show")]
+    pub golden: Option<PathBuf>,
+    /// Write that file instead.
+    #[arg(long, requires = "golden")]
+    pub record: bool,
 }
 
 /// Runs them; whether no byte differed.
@@ -40,6 +48,9 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         let one = generate::variation(arguments.seed, 0, plan.steps.len());
         print!("{}", play(&Arc::new(Ground::new()?), &plan, &one)?.text());
         return Ok(true);
+    }
+    if let Some(file) = &arguments.golden {
+        return golden(arguments, file);
     }
     let (outcome, took) = timed(|| on_several(arguments));
     let outcome = outcome?;
@@ -60,6 +71,24 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
         None => println!("held: no byte differs"),
     }
     Ok(outcome.found.is_none())
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file that whoever runs this names")]
+fn golden(arguments: &Arguments, file: &Path) -> Result<bool> {
+    let Arguments { seed, pairs, steps, at_once, .. } = *arguments;
+    let (now, took) = timed(|| Recorded::play(seed, pairs, steps, at_once));
+    let (now, took) = (now?, took.as_secs_f64());
+    if arguments.record {
+        std::fs::write(file, now.text())?;
+        println!("recorded {pairs} runs from seed {seed}, {took:.0} s");
+        return Ok(true);
+    }
+    let recorded = Recorded::parse(&std::fs::read_to_string(file)?)?;
+    match recorded.compare(&now) {
+        Ok(()) => println!("held: {pairs} runs from seed {seed} are as recorded, {took:.0} s"),
+        Err(differs) => println!("broken: {differs}"),
+    }
+    Ok(recorded.compare(&now).is_ok())
 }
 
 /// Runs the pairs on several threads, until one differs.

@@ -23,6 +23,7 @@ pub mod command;
 mod dice;
 mod disk;
 pub mod generate;
+pub mod golden;
 pub mod observe;
 mod pages;
 mod pair;

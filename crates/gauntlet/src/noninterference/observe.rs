@@ -30,12 +30,24 @@ impl Observed {
 
     /// How many entries there are, by kind of stream (what stands before a `:`).
     pub fn counts(&self) -> BTreeMap<String, usize> {
-        let mut counts = BTreeMap::new();
+        self.by_kind(|| 0, |count, _, _| *count += 1)
+    }
+
+    /// Folds all entries of each kind of stream, with the name of the stream, in order.
+    pub fn by_kind<T>(
+        &self,
+        new: impl Fn() -> T,
+        mut add: impl FnMut(&mut T, &str, &str),
+    ) -> BTreeMap<String, T> {
+        let mut kinds = BTreeMap::new();
         for (name, entries) in self.streams().iter() {
             let kind = name.split(':').next().unwrap_or_default();
-            *counts.entry(kind.to_owned()).or_default() += entries.len();
+            let of_kind = kinds.entry(kind.to_owned()).or_insert_with(&new);
+            for entry in entries {
+                add(of_kind, name, entry);
+            }
         }
-        counts
+        kinds
     }
 
     /// How many bytes were seen.

@@ -9,6 +9,7 @@ use insula_gateway::{
     Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, Lines, MessageId,
     Post, PostError, Posted, Target,
 };
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -86,7 +87,11 @@ impl Adapter for Line {
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
-        self.note(|| format!("{post:?}"));
+        self.note(|| {
+            let reply_to = post.reply_to.as_ref().map(|id| &*id.0);
+            let sent = json!({ "idempotency": post.idempotency, "reply_to": reply_to });
+            format!("post {} {sent} {}", there(&post.target), said(&post.body))
+        });
         let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
         let count = posted.entry(self.account.to_string()).or_default();
         *count += 1;
@@ -94,7 +99,7 @@ impl Adapter for Line {
     }
 
     async fn edit(&self, target: &Target, id: &MessageId, body: &Body) -> Result<(), PostError> {
-        self.note(|| format!("edit {target:?} {id:?} {body:?}"));
+        self.note(|| format!("edit {} {} {}", there(target), id.0, said(body)));
         Ok(())
     }
 
@@ -107,7 +112,27 @@ impl Adapter for Line {
     }
 
     async fn join(&self, target: &Target) -> Result<(), PostError> {
-        self.note(|| format!("joined {target:?}"));
+        self.note(|| format!("joined {}", there(target)));
         Ok(())
     }
+}
+
+/// A place to post to, as text that does not depend on our types.
+fn there(target: &Target) -> Value {
+    json!({
+        "owner": format!("{:?}", target.owner),
+        "chat": target.chat.as_str(),
+        "type": target.chat_type.as_str(),
+        "topic": target.topic.as_ref().map(|topic| topic.as_str()),
+    })
+}
+
+/// What a message says, likewise.
+fn said(body: &Body) -> Value {
+    let buttons = body.buttons.iter().flatten();
+    let buttons: Vec<Value> =
+        buttons.map(|button| json!([button.label, button.data])).collect();
+    let files = body.files.iter().map(|file| json!([file.name, file.content.len()]));
+    let files: Vec<Value> = files.collect();
+    json!({ "text": body.markdown, "buttons": buttons, "files": files })
 }

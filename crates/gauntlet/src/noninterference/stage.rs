@@ -241,7 +241,7 @@ impl Stage {
                     AgentEvent::Turn { turn, .. } => format!("turn:{turn}"),
                     AgentEvent::Health { .. } => "health".to_owned(),
                 };
-                observed.note(&stream, format!("{event:?}"));
+                observed.note(&stream, event.to_string());
             }
         });
         Ok(())

@@ -8,11 +8,12 @@
 )]
 
 use insula_gauntlet::noninterference::command::{Arguments, on_several};
+use insula_gauntlet::noninterference::golden::Recorded;
 use insula_gauntlet::noninterference::{Ground, generate, play};
 use std::sync::Arc;
 
 fn short(seed: u64, pairs: u64) -> Arguments {
-    Arguments { pairs, seed, steps: 20, at_once: 2, no_shrink: false, show: false }
+    Arguments { pairs, seed, steps: 20, at_once: 2, no_shrink: false, show: false, golden: None, record: false }
 }
 
 #[test]
@@ -42,4 +43,23 @@ fn g_the_same_seed_gives_the_same_run() {
     let two = play(&ground, &plan, &other).unwrap();
     assert_eq!(one.difference(&two), None);
     assert_ne!(one.difference(&play(&ground, &generate::plan(8, 40), &other).unwrap()), None);
+}
+
+/// The first of the recorded runs; `scripts/golden` plays all of them.
+#[test]
+fn g_runs_are_as_they_were_recorded() {
+    let recorded = Recorded::parse(include_str!("../../golden/runs.txt")).unwrap();
+    recorded.compare(&Recorded::play(1, 30, 40, 2).unwrap()).unwrap();
+}
+
+#[test]
+fn g_a_run_that_differs_from_its_record_is_told() {
+    let recorded = Recorded::parse("seed model turn\n1 aa bb\n2 cc -\n").unwrap();
+    assert_eq!(recorded.text(), "seed model turn\n1 aa bb\n2 cc -\n");
+    let now = Recorded::parse("seed model turn\n1 aa bb\n2 cc dd\n").unwrap();
+    let told = recorded.compare(&now).unwrap_err().to_string();
+    assert!(told.contains("turn: 1 of 2 runs, seed 2 is one"), "{told}");
+    assert!(!told.contains("model"), "{told}");
+    let unknown = Recorded::parse("seed model\n3 aa\n").unwrap();
+    assert!(recorded.compare(&unknown).unwrap_err().to_string().contains("never recorded"));
 }

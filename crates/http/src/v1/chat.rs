@@ -157,7 +157,7 @@ impl Streamed {
     /// A chunk without words, for clients that look at more than words: the turn waits for an
     /// approval, or no longer does.
     fn waits(&self, event: &TurnEvent) -> String {
-        let (kind, mut data) = crate::events::approval(event);
+        let (kind, mut data) = event.described();
         data["event"] = kind.into();
         let choice = json!({ "index": 0, "delta": {}, "logprobs": null, "finish_reason": null });
         self.event_with(json!([choice]), Value::Null, Some(data))

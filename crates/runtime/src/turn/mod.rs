@@ -10,6 +10,7 @@ pub(crate) mod current;
 pub mod desk;
 pub mod engine;
 pub mod event;
+mod event_text;
 pub(crate) mod facts;
 pub mod gate;
 mod held;

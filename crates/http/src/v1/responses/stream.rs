@@ -80,7 +80,7 @@ impl Sent {
             Heard::Event(TurnEvent::Ended(TurnEnd::Stopped)) => self.failed("the turn was stopped"),
             Heard::Event(event @ (TurnEvent::Approval { .. } | TurnEvent::ApprovalDone { .. })) => {
                 // An event that clients of OpenAI's know, with what they don't beside it.
-                let (kind, mut data) = crate::events::approval(&event);
+                let (kind, mut data) = event.described();
                 data["event"] = kind.into();
                 let response = self.about.response(Status::InProgress);
                 let body = json!({ "response": response, "insula": data });
