@@ -18,7 +18,7 @@ use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
 use insula_config::{DaemonConfig, Loaded, Report, load};
 use insula_domain::{AgentId, Principal, RoleId};
-use insula_store::{AuditEntry, DaemonCommand, Owner, Store};
+use insula_store::{AuditEntry, DaemonCommand, Owner, Store, Subscription};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -106,23 +106,25 @@ pub struct Parts {
     /// Durable state.
     pub store: Store,
     /// What holds now.
-    pub registry: Registry,
+    pub registry: Arc<Registry>,
     /// What this process may write to.
     pub owner: Owner,
     /// The tokens of the API.
-    pub tokens: Tokens,
+    pub tokens: Arc<Tokens>,
     /// The secrets, and what keeps them out of sight.
     pub secrets: Arc<SecretBook>,
     /// The programs that agents run.
     pub children: Children,
     /// Which agents have something to deliver.
-    pub outbox: Outbox,
+    pub outbox: Arc<Outbox>,
     /// How many came to the door of an agent, and what became of them.
     pub visits: Visits,
     /// How often agents had to forget a conversation.
     pub forgotten: Forgotten,
     /// Whom people let in.
-    pub(crate) rosters: Rosters,
+    pub(crate) rosters: Arc<Rosters>,
+    /// What keeps all of these up with the store.
+    pub(crate) _subscriptions: Vec<Subscription>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) purpose: Purpose,
     pub(crate) report: ArcSwap<Report>,

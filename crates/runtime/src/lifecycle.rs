@@ -177,7 +177,6 @@ impl House {
             self.owner.daemon().commit(vec![tokens]).await?;
         }
         self.forget_secrets(id).await?;
-        self.rosters.changed();
         self.store.retire(id).await;
         self.remove_folder(id).await?;
         self.children.forget(self, id).await?;

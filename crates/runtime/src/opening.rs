@@ -72,16 +72,27 @@ impl House {
                 Record { state: row.state, generation: row.generation, digest: row.digest };
             records.insert(row.id, record);
         }
-        let tokens = Self::kept_tokens(&store).await?;
+        let tokens = Arc::new(Self::kept_tokens(&store).await?);
+        let (outbox, rosters) = (Arc::<Outbox>::default(), Arc::<Rosters>::default());
+        let registry = Arc::new(Registry::new(before(&daemon, loaded.as_ref())));
+        let feed = store.changes();
+        // Those who follow the registry find the others changed.
+        let subscriptions = vec![
+            tokens.follow(&feed),
+            rosters.follow(&feed),
+            outbox.follow(&feed),
+            registry.follow(&feed),
+        ];
         let house = Self::of(Parts {
             tokens,
             secrets: Arc::new(secrets),
             children: Children::new(&world, home.hidden()),
-            outbox: Outbox::default(),
+            outbox,
             visits: Visits::default(),
             forgotten: Forgotten::default(),
-            rosters: Rosters::default(),
-            registry: Registry::new(before(&daemon, loaded.as_ref())),
+            rosters,
+            registry,
+            _subscriptions: subscriptions,
             home,
             world,
             store,

@@ -12,14 +12,14 @@ use crate::turn::current::was_taken_away;
 use crate::turn::desk::text_of;
 use insula_domain::AgentId;
 use insula_store::{
-    AgentCommand, Content, Counted, Delivery, DeliveryId, MessageSeq, OutboxCommand, Part,
-    StoreError, TurnStatus,
+    AgentCommand, Change, Content, Counted, Delivery, DeliveryId, Feed, MessageSeq, OutboxCommand,
+    Part, StoreError, Subscription, TurnStatus,
 };
 use serde::Deserialize;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 /// How many messages before a question are looked through for what was offered.
@@ -69,8 +69,17 @@ pub struct Outbox {
 }
 
 impl Outbox {
-    /// Says that an agent has something to deliver: after the commit that put it there.
-    pub fn ring(&self, agent: &AgentId) {
+    /// Hears of what is put into outboxes.
+    pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
+        let outbox = self.clone();
+        feed.subscribe(move |change| {
+            if let Change::Outbox(agent) = change {
+                outbox.ring(agent);
+            }
+        })
+    }
+
+    fn ring(&self, agent: &AgentId) {
         self.rung.lock().unwrap_or_else(PoisonError::into_inner).insert(agent.clone());
         self.bell.notify_one();
     }
@@ -214,9 +223,7 @@ impl House {
     ) -> Result<(), StoreError> {
         let at = self.world.clock.now();
         let resend = OutboxCommand::Resend { id, at };
-        self.decide(agent, id, resend, "delivery.resent", actor).await?;
-        self.outbox.ring(&agent.id);
-        Ok(())
+        self.decide(agent, id, resend, "delivery.resent", actor).await
     }
 
     /// Takes something out of the outbox for good.

@@ -2,9 +2,11 @@
 
 use crate::context::{AgentContext, Generation};
 use crate::events::{AgentEvent, Hub};
+use crate::tokens;
 use arc_swap::ArcSwap;
 use insula_config::DaemonConfig;
 use insula_domain::{AgentId, Router};
+use insula_store::{Change, Feed, Subscription};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::watch;
@@ -107,6 +109,16 @@ impl Registry {
     /// Hears of every change of the snapshot and of the secrets from now on.
     pub fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
+    }
+
+    /// Hears of what lets people in: whoever follows the snapshot judges by that too.
+    pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
+        let registry = self.clone();
+        feed.subscribe(move |change| match change {
+            Change::Access(_) => registry.tell_of_change(),
+            Change::Value { key, .. } if &**key == tokens::KEPT => registry.tell_of_change(),
+            _ => {}
+        })
     }
 
     pub(crate) fn tell_of_change(&self) {

@@ -9,7 +9,7 @@ use crate::registry::State;
 use arc_swap::ArcSwap;
 use insula_config::rules::is_identifier;
 use insula_domain::{AgentId, Metadata};
-use insula_store::DaemonCommand;
+use insula_store::{Change, DaemonCommand, Feed, Subscription};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,7 +17,7 @@ use std::sync::{Arc, PoisonError};
 use tokio::sync::watch;
 
 /// The name under which the store keeps all tokens.
-const KEPT: &str = "tokens";
+pub(crate) const KEPT: &str = "tokens";
 
 /// What a token's text begins with, so that people and scanners recognise one.
 const PREFIX: &str = "insula_";
@@ -136,13 +136,17 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    pub(crate) fn load(text: Option<&str>) -> Self {
-        let kept: Value = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
-        let entries = kept.as_object().into_iter().flatten();
-        let known = entries.filter_map(|(id, value)| {
-            Some((id.as_str().into(), Arc::new(Token::from_json(id, value)?)))
-        });
-        Self { known: ArcSwap::from_pointee(known.collect()), ..Self::default() }
+    fn load(text: Option<&str>) -> Self {
+        Self { known: ArcSwap::from_pointee(read(text)), ..Self::default() }
+    }
+
+    /// Hears of tokens that are made and revoked.
+    pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
+        let tokens = self.clone();
+        feed.subscribe(move |change| match change {
+            Change::Value { key, value } if &**key == KEPT => tokens.keep(read(value.as_deref())),
+            _ => {}
+        })
     }
 
     fn keep(&self, known: BTreeMap<Box<str>, Arc<Token>>) {
@@ -189,6 +193,16 @@ impl Tokens {
     pub fn list(&self) -> Vec<Arc<Token>> {
         self.known.load().values().cloned().collect()
     }
+}
+
+/// The tokens as they are kept.
+fn read(text: Option<&str>) -> BTreeMap<Box<str>, Arc<Token>> {
+    let kept: Value = text.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let entries = kept.as_object().into_iter().flatten();
+    let known = entries.filter_map(|(id, value)| {
+        Some((id.as_str().into(), Arc::new(Token::from_json(id, value)?)))
+    });
+    known.collect()
 }
 
 impl House {
@@ -291,8 +305,6 @@ impl House {
             DaemonCommand::Audit(self.entry(actor, kind, 0, content)),
         ];
         self.owner.daemon().commit(batch).await?;
-        self.tokens.keep(known);
-        self.registry.tell_of_change();
         self.end_what_lost_its_ground().await;
         Ok(())
     }
@@ -313,8 +325,6 @@ impl House {
         }
         let kept: serde_json::Map<String, Value> =
             known.iter().map(|(id, token)| (id.to_string(), token.to_json())).collect();
-        self.tokens.keep(known);
-        self.registry.tell_of_change();
         Some(DaemonCommand::PutValue { key: KEPT.into(), value: Value::Object(kept).to_string() })
     }
 

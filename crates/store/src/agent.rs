@@ -3,7 +3,7 @@
 //! A new family of commands is a variant here, an arm in each backend's dispatch, and a file
 //! there; reads are methods here and on the backend's trait.
 
-use crate::approval::{Approval, Grant};
+use crate::approval::{Approval, Decision, Grant};
 use crate::audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
 use crate::door::{DoorCommand, PairingAsked};
@@ -112,6 +112,8 @@ pub enum AgentCommand {
     SettleApproval {
         /// The approval.
         id: Box<str>,
+        /// What was decided.
+        decision: Decision,
         /// What is allowed from now on.
         grant: Option<Grant>,
     },

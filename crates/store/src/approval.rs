@@ -38,6 +38,27 @@ pub struct Approval {
     pub expires_at: Timestamp,
 }
 
+/// What became of a question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Somebody said yes.
+    Approved {
+        /// Who.
+        by: Box<str>,
+    },
+    /// Somebody said no.
+    Denied {
+        /// Who.
+        by: Box<str>,
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Nobody said anything in time.
+    TimedOut,
+    /// The turn was stopped meanwhile.
+    Stopped,
+}
+
 /// A permission for exactly one invocation that outlives the call it was given for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {

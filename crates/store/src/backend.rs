@@ -6,7 +6,8 @@ use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::door::DoorBackend;
 use crate::error::Result;
-use crate::lease::Lease;
+use crate::feed::Feed;
+use crate::lease::{Claim, Lease};
 use crate::memory::MemoryBackend;
 use crate::message::{Message, MessageSeq, Window};
 use crate::outbox::OutboxBackend;
@@ -24,6 +25,15 @@ use std::time::Duration;
 /// Hands out the parts, and owns what they hold open.
 #[async_trait]
 pub trait Backend: Send + Sync {
+    /// Takes over everything there is: an epoch higher than all before, durably.
+    async fn claim(&self, owner: &str) -> Result<u64>;
+
+    /// Gives up what was claimed: from then on nothing is written under it.
+    async fn release(&self, claim: &Claim) -> Result<()>;
+
+    /// What commits change, as told to this process.
+    fn changes(&self) -> Feed;
+
     /// The daemon's part.
     fn daemon(&self) -> Arc<dyn DaemonBackend>;
 
@@ -133,9 +143,6 @@ pub trait AgentBackend: MemoryBackend + OutboxBackend + DoorBackend + Send + Syn
 /// The daemon's part; see [`DaemonStore`](crate::DaemonStore) for what each method means.
 #[async_trait]
 pub trait DaemonBackend: Send + Sync {
-    /// Takes over; an epoch higher than all before, durably.
-    async fn claim(&self, owner: &str) -> Result<u64>;
-
     /// Applies a batch whole or not at all.
     async fn commit(&self, batch: Vec<DaemonCommand>, lease: &Lease) -> Result<Vec<Seq>>;
 

@@ -11,12 +11,15 @@ pub mod sample;
 mod sessions;
 mod turns;
 
+use crate::lease::Claim;
 use crate::{
-    AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, EventKey, Lifecycle, Owner,
-    Reserved, Seq, Store, StoreError,
+    AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, Change, DaemonCommand, Decision,
+    DeliveryId, DoorCommand, Due, Lifecycle, OutboxCommand, Owner, Reserved, Seq, Store,
+    StoreError,
 };
 use async_trait::async_trait;
-use insula_domain::id::AgentId;
+use insula_domain::Platform;
+use insula_domain::id::{AccountId, AgentId};
 use insula_world::Timestamp;
 
 /// Opens stores for the suite.
@@ -32,6 +35,8 @@ pub trait Opener: Sync {
 pub async fn run(opener: &dyn Opener) {
     a_batch_is_applied_whole_or_not_at_all(opener).await;
     a_commit_behind_the_latest_claim_writes_nothing(opener).await;
+    what_was_released_can_not_be_written_to(opener).await;
+    a_change_is_told_before_its_commit_returns(opener).await;
     pages_continue_where_the_last_one_ended(opener).await;
     erased_content_is_gone_and_the_chain_holds(opener).await;
     queued_records_come_first_and_once(opener).await;
@@ -80,8 +85,8 @@ fn audit(kind: &str) -> AgentCommand {
     AgentCommand::Audit(entry(kind))
 }
 
-fn event(id: &str) -> EventKey {
-    EventKey { platform: "telegram".into(), account: "main".into(), event: id.into() }
+fn account(owner: &Owner) -> AccountLease {
+    owner.account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap())
 }
 
 async fn kinds(agent: &AgentStore) -> Vec<String> {
@@ -121,7 +126,7 @@ async fn a_commit_behind_the_latest_claim_writes_nothing(opener: &dyn Opener) {
 
     let new = opener.open("fence").await;
     let new_owner = new.claim("new").await.unwrap();
-    assert!(new_owner.epoch > old_owner.epoch);
+    assert!(new_owner.claim.epoch > old_owner.claim.epoch);
     new_owner.agent(&agent("a")).commit(vec![audit("by new")]).await.unwrap();
 
     let fenced = |result: Result<(), StoreError>| {
@@ -130,18 +135,84 @@ async fn a_commit_behind_the_latest_claim_writes_nothing(opener: &dyn Opener) {
     fenced(old_agent.commit(vec![audit("late")]).await.map(drop));
     let late = DaemonCommand::PutValue { key: "late".into(), value: String::new() };
     fenced(old_owner.daemon().commit(vec![late]).await.map(drop));
-    let reserved = old_owner.daemon().reserve_event(event("late"), &agent("a")).await;
+    let reserved = account(&old_owner).reserve("late", &agent("a")).await;
     fenced(reserved.map(drop));
     // The same epoch from somebody else is no claim either.
-    let forged = Owner { name: "other".into(), ..new_owner.clone() };
+    let forged = Owner::new(new.clone(), Claim::new("other", new_owner.claim.epoch));
     fenced(forged.agent(&agent("a")).commit(vec![audit("forged")]).await.map(drop));
 
     assert_eq!(kinds(&new_owner.agent(&agent("a"))).await, ["by old", "by new"]);
     assert_eq!(new.daemon().value("late").await.unwrap(), None);
-    let first = new_owner.daemon().reserve_event(event("late"), &agent("a")).await;
+    let first = account(&new_owner).reserve("late", &agent("a")).await;
     assert_eq!(first.unwrap(), Reserved::New);
     old.shutdown().await;
     new.shutdown().await;
+}
+
+async fn what_was_released_can_not_be_written_to(opener: &dyn Opener) {
+    let store = opener.open("release").await;
+    let owner = store.claim("suite").await.unwrap();
+    let a = owner.agent(&agent("a"));
+    a.commit(vec![audit("before")]).await.unwrap();
+    let queue = DaemonCommand::QueueAudit(agent("a"), entry("queued"));
+    owner.daemon().commit(vec![queue]).await.unwrap();
+    owner.release().await.unwrap();
+    let released = |result: Result<(), StoreError>| {
+        assert!(matches!(result, Err(StoreError::Released { .. })), "{result:?}");
+    };
+    released(a.commit(vec![audit("after")]).await.map(drop));
+    let late = DaemonCommand::PutValue { key: "late".into(), value: String::new() };
+    released(owner.daemon().commit(vec![late]).await.map(drop));
+    released(account(&owner).reserve("1", &agent("a")).await.map(drop));
+    // What was queued under it is taken in all the same, also by who only looks.
+    assert_eq!(kinds(&store.agent(&agent("a"))).await, ["before", "queued"]);
+    // Whoever kept a copy of the claim, in another process, is behind it.
+    let copy = Owner::new(store.clone(), Claim::new(&owner.claim.owner, owner.claim.epoch));
+    let refused = copy.agent(&agent("a")).commit(vec![audit("by a copy")]).await;
+    assert!(matches!(refused, Err(StoreError::Fenced { .. })), "{refused:?}");
+    let next = store.claim("next").await.unwrap();
+    assert!(next.claim.epoch > owner.claim.epoch);
+    next.agent(&agent("a")).commit(vec![audit("by the next")]).await.unwrap();
+    // A release that comes late takes nothing from whoever claimed since.
+    owner.release().await.unwrap();
+    next.agent(&agent("a")).commit(vec![audit("still")]).await.unwrap();
+    store.shutdown().await;
+}
+
+async fn a_change_is_told_before_its_commit_returns(opener: &dyn Opener) {
+    let store = opener.open("feed").await;
+    let owner = store.claim("suite").await.unwrap();
+    let (told, heard) = std::sync::mpsc::channel();
+    let subscription = store.changes().subscribe(move |change| {
+        let _ = told.send(change.clone());
+    });
+    let put = DaemonCommand::PutValue { key: "k".into(), value: "v".to_owned() };
+    owner.daemon().commit(vec![put]).await.unwrap();
+    let value = Change::Value { key: "k".into(), value: Some("v".into()) };
+    assert_eq!(heard.try_recv().unwrap(), value);
+    let a = owner.agent(&agent("a"));
+    let decision = Decision::Denied { by: "ann".into(), reason: None };
+    let settle = |id: &str| AgentCommand::SettleApproval {
+        id: id.into(),
+        decision: decision.clone(),
+        grant: None,
+    };
+    let leave = DoorCommand::Leave {
+        platform: "telegram".into(),
+        account: "main".into(),
+        chat: "c".into(),
+    };
+    let door = || AgentCommand::Door(Box::new(leave.clone()));
+    a.commit(vec![door(), settle("1"), door(), audit("told")]).await.unwrap();
+    let approval =
+        Change::Approval { agent: agent("a"), id: "1".into(), decision: decision.clone() };
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Change::Access(agent("a")), approval]);
+    // A commit that fails tells of no answer, and lets what is kept in memory be read again.
+    let missing = AgentCommand::Outbox(OutboxCommand::Drop { id: DeliveryId(99) });
+    a.commit(vec![settle("2"), door(), missing]).await.unwrap_err();
+    assert_eq!(heard.try_iter().collect::<Vec<_>>(), [Change::Access(agent("a"))]);
+    drop(subscription);
+    store.shutdown().await;
 }
 
 async fn pages_continue_where_the_last_one_ended(opener: &dyn Opener) {
@@ -212,15 +283,17 @@ async fn an_event_belongs_to_the_agent_that_got_it_first(opener: &dyn Opener) {
     let store = opener.open("events").await;
     let owner = store.claim("suite").await.unwrap();
     let daemon = owner.daemon();
-    let reserve = async |key, name| daemon.reserve_event(key, &agent(name)).await.unwrap();
-    assert_eq!(reserve(event("1"), "a").await, Reserved::New);
-    assert_eq!(reserve(event("1"), "b").await, Reserved::Seen(agent("a")));
-    assert_eq!(reserve(event("2"), "b").await, Reserved::New);
-    let other = EventKey { account: "other".into(), ..event("1") };
-    assert_eq!(reserve(other, "b").await, Reserved::New);
+    let main = account(&owner);
+    let reserve = async |event, name| main.reserve(event, &agent(name)).await.unwrap();
+    assert_eq!(reserve("1", "a").await, Reserved::New);
+    assert_eq!(reserve("1", "b").await, Reserved::Seen(agent("a")));
+    assert_eq!(reserve("2", "b").await, Reserved::New);
+    let other =
+        owner.account(Platform::new("telegram").unwrap(), &AccountId::new("other").unwrap());
+    assert_eq!(other.reserve("1", &agent("b")).await.unwrap(), Reserved::New);
     let prune = DaemonCommand::PruneEvents { before: Timestamp::from_millis(i64::MAX) };
     daemon.commit(vec![prune]).await.unwrap();
-    assert_eq!(reserve(event("1"), "b").await, Reserved::New);
+    assert_eq!(reserve("1", "b").await, Reserved::New);
     store.shutdown().await;
 }
 
@@ -257,14 +330,14 @@ async fn a_forgotten_agent_leaves_nothing(opener: &dyn Opener) {
         DaemonCommand::SetWake { agent: agent("a"), at: Some(Timestamp::from_millis(1)) },
     ];
     daemon.commit(batch).await.unwrap();
-    daemon.reserve_event(event("1"), &agent("a")).await.unwrap();
+    account(&owner).reserve("1", &agent("a")).await.unwrap();
     store.retire(&agent("a")).await;
     let batch =
         vec![DaemonCommand::ForgetAgent(agent("a")), DaemonCommand::Audit(entry("agent.deleted"))];
     assert_eq!(daemon.commit(batch).await.unwrap(), [Seq(1)]);
     assert_eq!(daemon.agents().await.unwrap(), [row("b", Lifecycle::Active)]);
     assert_eq!(daemon.next_wake().await.unwrap(), None);
-    let again = daemon.reserve_event(event("1"), &agent("b")).await.unwrap();
+    let again = account(&owner).reserve("1", &agent("b")).await.unwrap();
     assert_eq!(again, Reserved::New);
     assert_eq!(kinds(&owner.agent(&agent("a"))).await, Vec::<String>::new());
     assert_eq!(daemon.audit_tail(9).await.unwrap().len(), 1);

@@ -186,11 +186,6 @@ impl DaemonStore {
         self.backend.spending(since).await
     }
 
-    /// Whose an event is, if it is anybody's.
-    pub async fn event_owner(&self, key: EventKey) -> Result<Option<AgentId>> {
-        self.backend.event_owner(key).await
-    }
-
     /// Records of the daemon's chain after a position, oldest first, at most `limit`.
     pub async fn audit_after(&self, after: Seq, limit: usize) -> Result<Vec<AuditRecord>> {
         self.backend.audit_after(after, limit).await

@@ -1,5 +1,6 @@
 //! What can go wrong, by what the caller or an operator can do about it.
 
+use crate::lease::Owned;
 use crate::message::MessageSeq;
 use crate::outbox::DeliveryId;
 use crate::session::SessionId;
@@ -15,15 +16,14 @@ pub type Result<T, E = StoreError> = std::result::Result<T, E>;
 pub enum StoreError {
     /// A later claim was made: stop writing, another daemon took over.
     #[error(
-        "{} has seen epoch {seen} and refuses epoch {ours}: another daemon took over this home; stop this one",
-        file.display()
+        "{what} was taken over by another owner (epoch {seen}, ours is {ours}): stop this daemon"
     )]
     Fenced {
-        /// The database.
-        file: PathBuf,
+        /// What was to be written to.
+        what: Owned,
         /// The epoch of the refused commit.
         ours: u64,
-        /// The highest epoch the database has seen.
+        /// The highest epoch that was seen there.
         seen: u64,
     },
     /// The handle outlived its agent: get a new one if the agent exists again.
@@ -110,11 +110,17 @@ pub enum StoreError {
         /// How long it may be.
         max: usize,
     },
-    /// Too many changes wait for one agent's database: try again later, and send fewer.
-    #[error("{waiting} changes wait for agent `{agent}` already: try again later")]
+    /// The claim was given up before: make another one.
+    #[error("{what} was released and can't be written to any more")]
+    Released {
+        /// What was to be written to.
+        what: Owned,
+    },
+    /// Too many changes wait already: try again later, and send fewer.
+    #[error("{waiting} changes wait for {what} already: try again later")]
     Overloaded {
-        /// The agent.
-        agent: AgentId,
+        /// What was to be written to.
+        what: Owned,
         /// How many wait.
         waiting: usize,
     },

@@ -6,31 +6,70 @@ use crate::daemon::{DaemonCommand, DaemonStore, EventKey, Reserved};
 use crate::error::Result;
 use crate::limits;
 use crate::store::Store;
-use insula_domain::id::AgentId;
+use insula_domain::Platform;
+use insula_domain::id::{AccountId, AgentId};
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What can be owned.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owned {
-    /// What is nobody's in particular: who there is, tokens, events, cursors.
+    /// What is nobody's in particular: who there is, tokens.
     Daemon,
     /// All state of an agent.
     Agent(AgentId),
+    /// What is known of an account on a platform: its events, and where listening goes on.
+    Account(Platform, AccountId),
 }
 
-/// Proof that something is owned: by whom, and since which claim. A database that has seen a
+impl fmt::Display for Owned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Daemon => f.write_str("the state of the daemon"),
+            Self::Agent(id) => write!(f, "agent `{id}`"),
+            Self::Account(platform, account) => write!(f, "account `{platform}:{account}`"),
+        }
+    }
+}
+
+/// A claim on everything in a store: by whom, and with which epoch. A database that has seen a
 /// higher epoch refuses what is written under a lower one, so an owner that was replaced but still
-/// runs can't write. Only a claim makes one.
+/// runs can't write.
+#[derive(Debug)]
+pub struct Claim {
+    /// Who owns it, for people to read: a host and process, say.
+    pub(crate) owner: Box<str>,
+    /// Each is higher than all before it.
+    pub(crate) epoch: u64,
+    is_released: AtomicBool,
+}
+
+impl Claim {
+    pub(crate) fn new(owner: &str, epoch: u64) -> Self {
+        Self { owner: owner.into(), epoch, is_released: AtomicBool::new(false) }
+    }
+
+    /// Whether it was given up.
+    pub(crate) fn is_released(&self) -> bool {
+        self.is_released.load(Ordering::SeqCst)
+    }
+}
+
+impl PartialEq for Claim {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.owner, self.epoch) == (&other.owner, other.epoch)
+    }
+}
+
+impl Eq for Claim {}
+
+/// Proof that something is owned. Only a claim makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// What is owned.
     pub(crate) what: Owned,
-    /// Who owns it, for people to read: a host and process, say.
-    pub(crate) owner: Arc<str>,
-    /// Which claim this is: each is higher than all before it.
-    pub(crate) epoch: u64,
+    pub(crate) claim: Arc<Claim>,
 }
 
 impl Lease {
@@ -39,28 +78,31 @@ impl Lease {
         &self.what
     }
 
-    /// Which claim this is.
+    /// Which claim this is: each is higher than all before it.
     pub fn epoch(&self) -> u64 {
-        self.epoch
+        self.claim.epoch
     }
 }
 
-/// A claim on everything in a store, from which leases are made at no cost.
+/// Whoever made a claim; makes leases at no cost.
 #[derive(Clone)]
 pub struct Owner {
-    pub(crate) store: Store,
-    pub(crate) name: Arc<str>,
-    pub(crate) epoch: u64,
+    store: Store,
+    pub(crate) claim: Arc<Claim>,
 }
 
 impl Owner {
+    pub(crate) fn new(store: Store, claim: Claim) -> Self {
+        Self { store, claim: Arc::new(claim) }
+    }
+
     /// The store it owns.
     pub fn store(&self) -> &Store {
         &self.store
     }
 
     fn lease(&self, what: Owned) -> Lease {
-        Lease { what, owner: self.name.clone(), epoch: self.epoch }
+        Lease { what, claim: self.claim.clone() }
     }
 
     /// The state of one agent, to write to. Touches no file.
@@ -68,15 +110,33 @@ impl Owner {
         AgentLease { store: self.store.agent(id), lease: self.lease(Owned::Agent(id.clone())) }
     }
 
+    /// What is known of an account, to write to.
+    pub fn account(&self, platform: Platform, account: &AccountId) -> AccountLease {
+        let lease = self.lease(Owned::Account(platform, account.clone()));
+        AccountLease {
+            store: self.store.daemon().clone(),
+            lease,
+            platform,
+            account: account.clone(),
+        }
+    }
+
     /// The daemon's own state, to write to.
     pub fn daemon(&self) -> DaemonLease {
         DaemonLease { store: self.store.daemon().clone(), lease: self.lease(Owned::Daemon) }
+    }
+
+    /// Gives everything up: what is written under any lease of this claim is refused from now on,
+    /// also what already waits to be committed.
+    pub async fn release(&self) -> Result<()> {
+        self.claim.is_released.store(true, Ordering::SeqCst);
+        self.store.backend().release(&self.claim).await
     }
 }
 
 impl fmt::Debug for Owner {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Owner({}, {})", self.name, self.epoch)
+        write!(f, "Owner({}, {})", self.claim.owner, self.claim.epoch)
     }
 }
 
@@ -127,23 +187,6 @@ impl DaemonLease {
         }
         self.store.backend().commit(batch, &self.lease).await
     }
-
-    /// Sets a named value that can be found out again: the end of the process does not undo it,
-    /// a loss of power may, until something later is flushed.
-    pub async fn note(&self, key: &str, value: String) -> Result<()> {
-        self.store.backend().note(key, value, &self.lease).await
-    }
-
-    /// Gives an event to an agent, unless it already is somebody's.
-    pub async fn reserve_event(&self, key: EventKey, agent: &AgentId) -> Result<Reserved> {
-        self.store.backend().reserve_event(key, agent, &self.lease).await
-    }
-
-    /// Gives an event to another agent than the one it was reserved for, which has done nothing
-    /// with it.
-    pub async fn move_event(&self, key: EventKey, agent: &AgentId) -> Result<()> {
-        self.store.backend().move_event(key, agent, &self.lease).await
-    }
 }
 
 impl Deref for DaemonLease {
@@ -151,5 +194,63 @@ impl Deref for DaemonLease {
 
     fn deref(&self) -> &DaemonStore {
         &self.store
+    }
+}
+
+/// What is known of an account in the hands of its owner: whose each event is, and where listening
+/// goes on.
+#[derive(Clone)]
+pub struct AccountLease {
+    store: DaemonStore,
+    lease: Lease,
+    platform: Platform,
+    account: AccountId,
+}
+
+impl AccountLease {
+    fn key(&self, event: &str) -> EventKey {
+        EventKey {
+            platform: self.platform.as_str().into(),
+            account: self.account.as_str().into(),
+            event: event.into(),
+        }
+    }
+
+    /// Gives an event to an agent, unless it already is somebody's.
+    pub async fn reserve(&self, event: &str, agent: &AgentId) -> Result<Reserved> {
+        self.store.backend().reserve_event(self.key(event), agent, &self.lease).await
+    }
+
+    /// Gives an event to another agent than the one it was reserved for, which has done nothing
+    /// with it.
+    pub async fn give(&self, event: &str, agent: &AgentId) -> Result<()> {
+        self.store.backend().move_event(self.key(event), agent, &self.lease).await
+    }
+
+    /// Whose an event is.
+    pub async fn owner_of(&self, event: &str) -> Result<Option<AgentId>> {
+        self.store.backend().event_owner(self.key(event)).await
+    }
+
+    // Neither a platform's nor an account's name has a slash.
+    fn cursor_key(&self) -> String {
+        format!("account.cursor/{}/{}", self.platform, self.account)
+    }
+
+    /// Where listening goes on, as it was noted last.
+    pub async fn cursor(&self) -> Result<Option<String>> {
+        self.store.backend().value(&self.cursor_key()).await
+    }
+
+    /// Notes where listening goes on, durably: without a first note nobody would know.
+    pub async fn keep_cursor(&self, value: String) -> Result<()> {
+        let put = DaemonCommand::PutValue { key: self.cursor_key().into(), value };
+        self.store.backend().commit(vec![put], &self.lease).await.map(drop)
+    }
+
+    /// The same where an older note only brings again what is recognised: the end of the process
+    /// does not undo it, a loss of power may, until something later is flushed.
+    pub async fn note_cursor(&self, value: String) -> Result<()> {
+        self.store.backend().note(&self.cursor_key(), value, &self.lease).await
     }
 }

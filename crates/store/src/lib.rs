@@ -3,8 +3,9 @@
 //! Each agent has a database of its own, opened on first use and closed when idle; the daemon
 //! has one more. A [`Store`] hands out handles to read: an [`AgentStore`] is bound to one agent from
 //! birth and no method on it names another. Who claims the store is its [`Owner`] and has leases to
-//! write: everything written is a method of an [`AgentLease`] or a [`DaemonLease`], most of it
-//! `commit`, a batch of typed commands that is applied whole or not at all.
+//! write: everything written is a method of an [`AgentLease`], an [`AccountLease`] or a
+//! [`DaemonLease`], most of it `commit`, a batch of typed commands that is applied whole or not at
+//! all. Who keeps something of it in memory subscribes to the [`Feed`].
 //!
 //! The shape is the [`backend`] traits; SQLite is the backend that is always there. What any
 //! backend owes its callers is written down as tests in `conformance`.
@@ -21,6 +22,7 @@ mod conformance;
 pub mod daemon;
 pub mod door;
 pub mod error;
+pub mod feed;
 mod files;
 mod inflection;
 pub mod key;
@@ -40,7 +42,7 @@ pub mod turn;
 pub mod usage;
 
 pub use agent::{AgentCommand, AgentStore, Committed, Outcome};
-pub use approval::{Approval, Grant};
+pub use approval::{Approval, Decision, Grant};
 pub use audit::{AuditEntry, AuditRecord, AuditReport, Seq};
 pub use daemon::{
     AgentRow, DaemonCommand, DaemonStore, Due, EventKey, Lifecycle, Reserved, Spending,
@@ -50,8 +52,9 @@ pub use door::{
     Tries, Visitor,
 };
 pub use error::{Result, StoreError};
+pub use feed::{Change, Feed, Subscription};
 pub use key::{AuditKey, KeyExposure};
-pub use lease::{AgentLease, DaemonLease, Lease, Owned, Owner};
+pub use lease::{AccountLease, AgentLease, DaemonLease, Lease, Owned, Owner};
 pub use memory::{
     Affected, Entry, Forget, Fragment, FragmentHit, FragmentId, Frozen, ListName, MemoryPage,
     MemoryReport, Mirror, NewFragment, Origin, Provenance, RecordKind, Remember, Source, Target,

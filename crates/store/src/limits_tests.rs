@@ -2,7 +2,7 @@
 //! one more is refused by the name of what it is.
 
 use super::*;
-use crate::approval::{Approval, Grant};
+use crate::approval::{Approval, Decision, Grant};
 use crate::conformance::{entry, sample};
 use crate::door::{
     DOOR_NAME_BYTES_MAX, DoorCommand, EventName, INBOX_BYTES_MAX, JoinedChat, NewInbox, Pairing,
@@ -282,7 +282,11 @@ fn records_and_approvals_are_bounded() {
             what,
             asked_in: SessionId(1),
         };
-        AgentCommand::SettleApproval { id: "1".into(), grant: Some(grant) }
+        AgentCommand::SettleApproval {
+            id: "1".into(),
+            decision: Decision::TimedOut,
+            grant: Some(grant),
+        }
     };
     check_all(vec![
         row("the actor of an audit record", AUDIT_NAME_BYTES_MAX, |n| {

@@ -4,8 +4,9 @@ use crate::agent::AgentStore;
 use crate::backend::Backend;
 use crate::daemon::DaemonStore;
 use crate::error::Result;
+use crate::feed::Feed;
 use crate::key::AuditKey;
-use crate::lease::Owner;
+use crate::lease::{Claim, Owner};
 use crate::sqlite::SqliteBackend;
 use insula_domain::id::AgentId;
 use insula_world::World;
@@ -81,13 +82,22 @@ impl Store {
     /// Takes over: what is written under this is refused by nobody, and what is written under any
     /// earlier claim is, durably. Once per start.
     pub async fn claim(&self, owner: &str) -> Result<Owner> {
-        let epoch = self.daemon.backend().claim(owner).await?;
-        Ok(Owner { store: self.clone(), name: owner.into(), epoch })
+        let epoch = self.backend.claim(owner).await?;
+        Ok(Owner::new(self.clone(), Claim::new(owner, epoch)))
     }
 
     /// For whoever only looks: it owns nothing, and whatever it would write is refused.
     pub fn unclaimed(&self) -> Owner {
-        Owner { store: self.clone(), name: "nobody".into(), epoch: 0 }
+        Owner::new(self.clone(), Claim::new("nobody", 0))
+    }
+
+    pub(crate) fn backend(&self) -> &dyn Backend {
+        &*self.backend
+    }
+
+    /// What commits change, for whoever keeps something of it in memory.
+    pub fn changes(&self) -> Feed {
+        self.backend.changes()
     }
 
     /// A handle on one agent's state, bound to it for good. Touches no file.

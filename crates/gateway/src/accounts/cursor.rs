@@ -1,19 +1,16 @@
 //! Where listening went on the last time, kept in the daemon's store: never what was said.
 
 use crate::adapter::{Cursor, NotTaken};
-use insula_domain::{AccountId, Platform};
-use insula_runtime::House;
-use insula_store::DaemonCommand;
+use insula_store::AccountLease;
 use serde_json::{Value, json};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 /// Longest note of an adapter's. Matrix's are the longest known, with some hundreds.
 const CURSOR_BYTES_MAX: usize = 16 * 1024;
 
 /// The note of one account, as whoever we are on its platform.
 pub(super) struct Notes {
-    house: Arc<House>,
-    key: Box<str>,
+    account: AccountLease,
     /// Who we are there. Another bot under the same name must not go on where this one was:
     /// it would skip what it never heard.
     who: Mutex<Box<str>>,
@@ -22,10 +19,8 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    pub(super) fn new(house: Arc<House>, platform: Platform, account: &AccountId) -> Self {
-        // Neither a platform's nor an account's name has a slash.
-        let key = format!("account.cursor/{platform}/{account}").into();
-        Self { house, key, who: Mutex::default(), stored: Mutex::default() }
+    pub(super) fn new(account: AccountLease) -> Self {
+        Self { account, who: Mutex::default(), stored: Mutex::default() }
     }
 
     /// Says who we are on the platform, before anything is read or written.
@@ -39,7 +34,7 @@ impl Notes {
     }
 
     pub(super) async fn read(&self) -> Result<Option<Cursor>, NotTaken> {
-        let kept = self.house.store.daemon().value(&self.key).await.map_err(not_taken)?;
+        let kept = self.account.cursor().await.map_err(not_taken)?;
         let kept: Value =
             kept.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
         if kept["of"].as_str() != Some(&*self.who()) {
@@ -60,15 +55,9 @@ impl Notes {
             return Ok(());
         }
         let value = json!({ "of": self.who(), "cursor": &*cursor.0 }).to_string();
-        let daemon = self.house.owner.daemon();
         let written = match stored {
-            // Without a first one nobody would know where to go on.
-            None => {
-                let put = DaemonCommand::PutValue { key: self.key.clone(), value };
-                daemon.commit(vec![put]).await.map(drop)
-            }
-            // An older one only brings again what is recognised: no flush is waited for.
-            Some(_) => daemon.note(&self.key, value).await,
+            None => self.account.keep_cursor(value).await,
+            Some(_) => self.account.note_cursor(value).await,
         };
         written.map_err(not_taken)?;
         *self.stored.lock().unwrap_or_else(PoisonError::into_inner) = Some(cursor);

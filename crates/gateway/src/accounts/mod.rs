@@ -169,7 +169,7 @@ impl Accounts {
             name: name.clone(),
             health: Health::new(world.clock.clone(), counts, state, reason),
             adapter: ArcSwapOption::empty(),
-            notes: Notes::new(self.house.clone(), *platform, name),
+            notes: Notes::new(self.house.owner.account(*platform, name)),
             // Order in a chat holds also across a change of settings.
             lanes: before.as_ref().map(|line| line.lanes.clone()).unwrap_or_default(),
             requests: Semaphore::new(REQUESTS_AT_ONCE_MAX),

@@ -1,7 +1,7 @@
 //! What hooks make of a message before anybody answers it: let it through, leave it out, write
 //! it anew, or send it to another agent that it could have gone to.
 
-use super::{WayIn, event_key};
+use super::WayIn;
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Happening};
 use insula_config::hook::HookOwner;
@@ -85,8 +85,7 @@ impl WayIn {
             }
         }
         if agent.id != reserved {
-            let daemon = self.house.owner.daemon();
-            daemon.move_event(event_key(&envelope), &agent.id).await?;
+            self.account(&envelope).give(&envelope.event.0, &agent.id).await?;
         }
         if let Happening::Said(message) = &mut envelope.what
             && text != before

@@ -33,14 +33,15 @@ use crate::way_out::{Place, WayOut};
 use amend::LastSaid;
 use asleep::Asleep;
 use dispatch::Dispatched;
-use insula_domain::{Asker, Heed};
+use insula_domain::{AgentId, Asker, Heed};
 use insula_runtime::access::{Guest, Visit};
 use insula_runtime::routing::{Answering, Refusal};
 use insula_runtime::turn::Engine;
 use insula_runtime::{AgentContext, House, Snapshot, State};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{
-    AgentCommand, DaemonCommand, Enqueue, EventKey, EventName, OutboxCommand, Reserved, StoreError,
+    AccountLease, AgentCommand, DaemonCommand, Enqueue, EventName, OutboxCommand, Reserved,
+    StoreError,
 };
 use insula_world::Timestamp;
 use lately::Lately;
@@ -147,7 +148,7 @@ impl WayIn {
 
     /// Whether an event was taken before. One that was only reserved when a crash came was not.
     pub async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken> {
-        let Some(owner) = self.owner(&event_key(envelope)).await? else { return Ok(false) };
+        let Some(owner) = self.owner(envelope).await? else { return Ok(false) };
         let snapshot = self.house.snapshot();
         let owner = snapshot.agents.get(&owner).and_then(|entry| entry.state.context());
         match owner {
@@ -158,7 +159,6 @@ impl WayIn {
 
     async fn handle(&self, chat: &Arc<Chat>, envelope: Envelope) -> Result<(), NotTaken> {
         let snapshot = self.house.snapshot();
-        let key = event_key(&envelope);
         let found = snapshot.route(&envelope.address);
         // What nobody will keep costs no flush: most of what is said in a group is not for us,
         // and strangers can say as much as they like. It may be what an earlier route had
@@ -167,11 +167,11 @@ impl WayIn {
             && !dispatch::is_asked(context)
         {
             let concern = self.concern(context, &envelope).await?;
-            if concern != Concern::Ours && self.owner(&key).await?.is_none() {
+            if concern != Concern::Ours && self.owner(&envelope).await?.is_none() {
                 return self.leave(concern, context, &envelope).await;
             }
         }
-        let Some((agent, is_repeat)) = self.reserve(&snapshot, found, &envelope, key).await? else {
+        let Some((agent, is_repeat)) = self.reserve(&snapshot, found, &envelope).await? else {
             return Ok(());
         };
         if agent.session_key(&envelope.address).to_string().len() > NAME_BYTES_MAX {
@@ -289,8 +289,13 @@ impl WayIn {
         }
     }
 
-    async fn owner(&self, key: &EventKey) -> Result<Option<insula_domain::AgentId>, StoreError> {
-        self.house.store.daemon().event_owner(key.clone()).await
+    /// The account that an event came by.
+    fn account(&self, envelope: &Envelope) -> AccountLease {
+        self.house.owner.account(envelope.address.platform, &envelope.address.account)
+    }
+
+    async fn owner(&self, envelope: &Envelope) -> Result<Option<AgentId>, StoreError> {
+        self.account(envelope).owner_of(&envelope.event.0).await
     }
 
     /// The agent that an event is, from its first delivery on, and whether this is a later one;
@@ -300,15 +305,15 @@ impl WayIn {
         snapshot: &Snapshot,
         found: Result<Answering, Refusal>,
         envelope: &Envelope,
-        key: EventKey,
     ) -> Result<Option<(Arc<AgentContext>, bool)>, NotTaken> {
-        let daemon = self.house.owner.daemon();
         let owner = match found {
-            Ok(Answering { context, .. }) => match daemon.reserve_event(key, &context.id).await? {
-                Reserved::New => return Ok(Some((context, false))),
-                Reserved::Seen(owner) => owner,
-            },
-            Err(refusal) => match self.owner(&key).await? {
+            Ok(Answering { context, .. }) => {
+                match self.account(envelope).reserve(&envelope.event.0, &context.id).await? {
+                    Reserved::New => return Ok(Some((context, false))),
+                    Reserved::Seen(owner) => owner,
+                }
+            }
+            Err(refusal) => match self.owner(envelope).await? {
                 Some(owner) => owner,
                 None => {
                     self.refuse(snapshot, &refusal, envelope).await?;
@@ -399,9 +404,7 @@ impl WayIn {
     }
 
     async fn put(&self, agent: &AgentContext, batch: Vec<AgentCommand>) -> Result<(), StoreError> {
-        agent.store.commit(batch).await?;
-        self.house.outbox.ring(&agent.id);
-        Ok(())
+        agent.store.commit(batch).await.map(drop)
     }
 
     /// Whether what is in an agent's outbox leaves it now.
@@ -479,15 +482,6 @@ enum Concern {
     Others,
     /// Whoever said it may not talk to it.
     Stranger,
-}
-
-/// What the daemon knows an event by.
-fn event_key(envelope: &Envelope) -> EventKey {
-    EventKey {
-        platform: envelope.address.platform.as_str().into(),
-        account: envelope.address.account.as_str().into(),
-        event: envelope.event.0.clone(),
-    }
 }
 
 /// What an agent knows an event by.

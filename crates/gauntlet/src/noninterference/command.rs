@@ -3,7 +3,7 @@
 use super::golden::Recorded;
 use super::pair::{Options, Outcome, VARIATIONS, run_seed};
 use super::{Ground, generate, play};
-use crate::machine::{on_threads, timed};
+use crate::machine::{self, on_threads, timed};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -73,17 +73,16 @@ pub fn run(arguments: &Arguments) -> Result<bool> {
     Ok(outcome.found.is_none())
 }
 
-#[expect(clippy::disallowed_methods, reason = "a file that whoever runs this names")]
 fn golden(arguments: &Arguments, file: &Path) -> Result<bool> {
     let Arguments { seed, pairs, steps, at_once, .. } = *arguments;
     let (now, took) = timed(|| Recorded::play(seed, pairs, steps, at_once));
     let (now, took) = (now?, took.as_secs_f64());
     if arguments.record {
-        std::fs::write(file, now.text())?;
+        machine::write(file, now.text().as_bytes())?;
         println!("recorded {pairs} runs from seed {seed}, {took:.0} s");
         return Ok(true);
     }
-    let recorded = Recorded::parse(&std::fs::read_to_string(file)?)?;
+    let recorded = Recorded::parse(&String::from_utf8(machine::read(file)?)?)?;
     match recorded.compare(&now) {
         Ok(()) => println!("held: {pairs} runs from seed {seed} are as recorded, {took:.0} s"),
         Err(differs) => println!("broken: {differs}"),

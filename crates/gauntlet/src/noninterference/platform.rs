@@ -130,8 +130,7 @@ fn there(target: &Target) -> Value {
 /// What a message says, likewise.
 fn said(body: &Body) -> Value {
     let buttons = body.buttons.iter().flatten();
-    let buttons: Vec<Value> =
-        buttons.map(|button| json!([button.label, button.data])).collect();
+    let buttons: Vec<Value> = buttons.map(|button| json!([button.label, button.data])).collect();
     let files = body.files.iter().map(|file| json!([file.name, file.content.len()]));
     let files: Vec<Value> = files.collect();
     json!({ "text": body.markdown, "buttons": buttons, "files": files })

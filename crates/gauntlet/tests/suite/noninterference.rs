@@ -13,7 +13,16 @@ use insula_gauntlet::noninterference::{Ground, generate, play};
 use std::sync::Arc;
 
 fn short(seed: u64, pairs: u64) -> Arguments {
-    Arguments { pairs, seed, steps: 20, at_once: 2, no_shrink: false, show: false, golden: None, record: false }
+    Arguments {
+        pairs,
+        seed,
+        steps: 20,
+        at_once: 2,
+        no_shrink: false,
+        show: false,
+        golden: None,
+        record: false,
+    }
 }
 
 #[test]

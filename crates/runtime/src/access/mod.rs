@@ -20,7 +20,9 @@ use insula_domain::{
     AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
     Principal, Roster, Standing, UserId,
 };
-use insula_store::{AgentCommand, AuditEntry, DoorCommand, JoinedChat, StoreError};
+use insula_store::{
+    AgentCommand, AuditEntry, Change, DoorCommand, Feed, JoinedChat, StoreError, Subscription,
+};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -41,8 +43,18 @@ impl Rosters {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Hears of whom people let in.
+    pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
+        let rosters = self.clone();
+        feed.subscribe(move |change| {
+            if let Change::Access(_) = change {
+                rosters.changed();
+            }
+        })
+    }
+
     /// After a change: nothing that was read before it counts.
-    pub(crate) fn changed(&self) {
+    fn changed(&self) {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner) += 1;
     }
 
@@ -264,9 +276,6 @@ impl House {
         };
         let batch = vec![AgentCommand::Door(Box::new(command)), AgentCommand::Audit(audit)];
         let done = agent.store.commit(batch).await;
-        // Also where it failed: it may be half-way down.
-        self.rosters.changed();
-        self.registry.tell_of_change();
         self.end_what_lost_its_ground().await;
         done.map(drop)
     }

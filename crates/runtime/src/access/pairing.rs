@@ -254,12 +254,9 @@ impl House {
             at: now,
         };
         let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(welcome)));
-        match agent.store.commit(vec![put]).await {
-            Ok(_) => self.outbox.ring(&agent.id),
+        if let Err(error) = agent.store.commit(vec![put]).await {
             // They are in, and find that out when they write.
-            Err(error) => {
-                tracing::warn!(agent = %agent.id, %error, "somebody who was let in can't be told");
-            }
+            tracing::warn!(agent = %agent.id, %error, "somebody who was let in can't be told");
         }
         Ok(request)
     }

@@ -14,7 +14,10 @@ use crate::context::AgentContext;
 use crate::house::{Actor, House};
 use crate::tokens::Verb;
 use insula_domain::{AgentId, Switch};
-use insula_store::{AgentCommand, Approval, AuditEntry, Grant, SessionId, StoreError, TurnId};
+use insula_store::{
+    AgentCommand, Approval, AuditEntry, Change, Decision, Grant, SessionId, StoreError,
+    Subscription, TurnId,
+};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,27 +74,6 @@ pub struct Settled {
     pub approval: Approval,
     /// For how long it is allowed; `None` where it is not.
     pub reach: Option<Reach>,
-}
-
-/// What became of a question.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answered {
-    /// Somebody said yes.
-    Approved {
-        /// Who.
-        by: Box<str>,
-    },
-    /// Somebody said no.
-    Denied {
-        /// Who.
-        by: Box<str>,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// Nobody said anything in time.
-    Silence,
-    /// The turn was stopped meanwhile.
-    Stopped,
 }
 
 /// Why an answer does not count.
@@ -152,25 +134,36 @@ impl Question<'_> {
 /// The questions that wait, of all agents.
 pub struct Approvals {
     house: Arc<House>,
-    waiting: Mutex<BTreeMap<Box<str>, Waiting>>,
+    waiting: Arc<Questions>,
+    _subscription: Subscription,
 }
+
+type Questions = Mutex<BTreeMap<Box<str>, Waiting>>;
 
 struct Waiting {
     agent: AgentId,
     approval: Approval,
     widest: Reach,
-    tell: oneshot::Sender<Answered>,
+    /// Whether somebody decides it at this moment, after which nobody else can.
+    is_taken: bool,
+    tell: oneshot::Sender<Decision>,
 }
 
 impl Approvals {
     /// Nothing waits yet.
     pub fn new(house: Arc<House>) -> Self {
-        Self { house, waiting: Mutex::default() }
+        let waiting = Arc::<Questions>::default();
+        let questions = waiting.clone();
+        let subscription = house.store.changes().subscribe(move |change| {
+            if let Change::Approval { agent, id, decision } = change {
+                settle(&questions, agent, id, decision);
+            }
+        });
+        Self { house, waiting, _subscription: subscription }
     }
 
     fn waiting(&self) -> MutexGuard<'_, BTreeMap<Box<str>, Waiting>> {
-        // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.waiting)
     }
 
     /// What waits for an answer at this agent.
@@ -178,7 +171,9 @@ impl Approvals {
         let mut noted = agent.store.approvals().await?;
         // A note whose turn has not asked again since a crash can't be answered yet.
         let waiting = self.waiting();
-        noted.retain(|it| waiting.get(&it.id).is_some_and(|waits| waits.agent == agent.id));
+        noted.retain(|it| {
+            waiting.get(&it.id).is_some_and(|waits| waits.agent == agent.id && !waits.is_taken)
+        });
         Ok(noted)
     }
 
@@ -218,7 +213,7 @@ impl Approvals {
         question: &Question<'_>,
         cancel: &CancellationToken,
         tell: impl FnOnce(&Approval),
-    ) -> Result<Answered, StoreError> {
+    ) -> Result<Decision, StoreError> {
         let agent = question.agent;
         let timeout = Duration::from_millis(agent.boundary.approvals.timeout_ms);
         let approval = self.noted(question, timeout).await?;
@@ -230,6 +225,7 @@ impl Approvals {
             agent: agent.id.clone(),
             approval: approval.clone(),
             widest: question.widest,
+            is_taken: false,
             tell: answer,
         };
         // Before it shows anywhere: an answer that comes at once finds its question.
@@ -240,20 +236,29 @@ impl Approvals {
         let outcome = tokio::select! {
             biased;
             answer = &mut answered => return Ok(heard(answer.ok())),
-            () = cancel.cancelled() => Answered::Stopped,
-            () = self.house.world.clock.sleep(timeout) => Answered::Silence,
+            () = cancel.cancelled() => Decision::Stopped,
+            () = self.house.world.clock.sleep(timeout) => Decision::TimedOut,
         };
-        // Whoever takes the question out of the list decides it: here, or who answers.
-        if self.waiting().remove(&approval.id).is_none() {
+        // Whoever takes the question decides it: here, or who answers.
+        if self.take(&approval.id).is_none() {
             return Ok(heard(answered.await.ok()));
         }
         let kind =
-            if outcome == Answered::Silence { "approval.timed_out" } else { "approval.stopped" };
+            if outcome == Decision::TimedOut { "approval.timed_out" } else { "approval.stopped" };
         let told = json!({ "approval": &*approval.id });
         let audit = self.audit("daemon", kind, question, told);
-        let settle = AgentCommand::SettleApproval { id: approval.id, grant: None };
+        let (id, decision) = (approval.id, outcome.clone());
+        let settle = AgentCommand::SettleApproval { id, decision, grant: None };
         self.commit(agent, vec![settle, audit]).await?;
         Ok(outcome)
+    }
+
+    /// Takes a question to decide it; `None` where it is gone, or somebody else does.
+    fn take(&self, id: &str) -> Option<(Approval, Reach)> {
+        let mut waiting = self.waiting();
+        let waits = waiting.get_mut(id).filter(|waits| !waits.is_taken)?;
+        waits.is_taken = true;
+        Some((waits.approval.clone(), waits.widest))
     }
 
     /// The note about a question: with the id it had before a crash, if there was one.
@@ -308,9 +313,9 @@ impl Approvals {
             return Err(AnswerError::NotAdmin(agent.id.clone()));
         }
         let by: Box<str> = actor.to_string().into();
-        let waits = {
-            let mut waiting = self.waiting();
-            let not_waiting = || AnswerError::NotWaiting(cut(id, 80).into());
+        let not_waiting = || AnswerError::NotWaiting(cut(id, 80).into());
+        {
+            let waiting = self.waiting();
             let found = waiting.get(id).filter(|it| it.agent == agent.id);
             let found = found.ok_or_else(not_waiting)?;
             let asked = is_who_asked(agent, &found.approval.principal, actor);
@@ -318,9 +323,8 @@ impl Approvals {
             if asked && separate && matches!(answer, Answer::Approve(_)) {
                 return Err(AnswerError::Separation);
             }
-            waiting.remove(id).ok_or_else(not_waiting)?
-        };
-        let Waiting { approval, widest, tell, .. } = waits;
+        }
+        let (approval, widest) = self.take(id).ok_or_else(not_waiting)?;
         let (kind, reach) = match &answer {
             Answer::Approve(reach) => ("approval.approved", Some(*reach.min(&widest))),
             Answer::Deny(_) => ("approval.denied", None),
@@ -353,18 +357,17 @@ impl Approvals {
             "session": approval.session.0,
         });
         let audit = self.entry(&by, kind, agent, content);
-        let settle = AgentCommand::SettleApproval { id: approval.id.clone(), grant };
-        // Should this fail, nobody is left to tell a yes, and the turn hears a no.
-        self.commit(agent, vec![settle, audit]).await?;
-        let answered = match answer {
-            Answer::Approve(_) => Answered::Approved { by },
+        let decision = match answer {
+            Answer::Approve(_) => Decision::Approved { by },
             Answer::Deny(reason) => {
                 let reason = reason.map(|reason| cut(&reason, REASON_CHARS_MAX));
-                Answered::Denied { by, reason }
+                Decision::Denied { by, reason }
             }
         };
-        // A turn that ended meanwhile needs no answer.
-        let _ = tell.send(answered);
+        let settle = AgentCommand::SettleApproval { id: approval.id.clone(), decision, grant };
+        // Whatever becomes of this, the question is over: should it fail, the turn hears a no.
+        let _leave = Leave { approvals: self, id: approval.id.clone() };
+        self.commit(agent, vec![settle, audit]).await?;
         Ok(Settled { approval, reach })
     }
 
@@ -409,6 +412,22 @@ impl Approvals {
     }
 }
 
+fn lock(questions: &Questions) -> MutexGuard<'_, BTreeMap<Box<str>, Waiting>> {
+    // Nothing runs foreign code under it, so a poisoned lock guards nothing broken.
+    questions.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Tells the turn that waits what was decided.
+fn settle(questions: &Questions, agent: &AgentId, id: &str, decision: &Decision) {
+    let mut waiting = lock(questions);
+    if waiting.get(id).is_some_and(|waits| waits.agent == *agent)
+        && let Some(waits) = waiting.remove(id)
+    {
+        // A turn that ended meanwhile needs no answer.
+        let _ = waits.tell.send(decision.clone());
+    }
+}
+
 /// Whether somebody may answer what an agent asks, and take back what it was allowed: only
 /// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
 /// is no admin for having asked.
@@ -425,8 +444,8 @@ fn is_who_asked(agent: &AgentContext, asked: &str, actor: &Actor) -> bool {
 }
 
 /// An answer whose sender is gone could not be kept: that is a no.
-fn heard(answer: Option<Answered>) -> Answered {
-    answer.unwrap_or(Answered::Silence)
+fn heard(answer: Option<Decision>) -> Decision {
+    answer.unwrap_or(Decision::TimedOut)
 }
 
 /// Takes a question off the list, whatever ends the wait.

@@ -2,7 +2,7 @@
 
 use super::ask::Asked;
 use super::run::{Broken, Turn};
-use crate::approvals::{Answered, Question, Reach, showing, smart};
+use crate::approvals::{Question, Reach, showing, smart};
 use crate::budget::BudgetError;
 use crate::children::Ground;
 use crate::turn::event::{ApprovalOutcome, TurnEvent};
@@ -10,7 +10,7 @@ use crate::turn::gate::{Admitted, Denial, Unapproved};
 use insula_domain::command::{DangerRule, Finding};
 use insula_domain::question::Folder;
 use insula_domain::{ApprovalMode, ChildApprovals};
-use insula_store::Usage;
+use insula_store::{Decision, Usage};
 use insula_tools::Risk;
 use serde_json::json;
 
@@ -116,12 +116,12 @@ impl Turn<'_> {
             });
         });
         let (outcome, by, answer) = match asked.await? {
-            Answered::Approved { by } => (ApprovalOutcome::Approved, Some(by.clone()), Ok(by)),
-            Answered::Denied { by, reason } => {
+            Decision::Approved { by } => (ApprovalOutcome::Approved, Some(by.clone()), Ok(by)),
+            Decision::Denied { by, reason } => {
                 (ApprovalOutcome::Denied, Some(by), Err(Unapproved::Denied { reason }))
             }
-            Answered::Silence => (ApprovalOutcome::TimedOut, None, Err(Unapproved::Silence)),
-            Answered::Stopped => (ApprovalOutcome::Stopped, None, Err(Unapproved::Silence)),
+            Decision::TimedOut => (ApprovalOutcome::TimedOut, None, Err(Unapproved::Silence)),
+            Decision::Stopped => (ApprovalOutcome::Stopped, None, Err(Unapproved::Silence)),
         };
         let told = match outcome {
             ApprovalOutcome::Approved => "approved",

@@ -111,7 +111,6 @@ impl Outbox for TurnOutbox<'_> {
                     return Err(ToolError::Hand(HandError(what)));
                 }
                 self.commit(vec![self.enqueue(&to, message), record]).await?;
-                self.shop.house.outbox.ring(&cx.agent.id);
                 return Ok(());
             }
             Sending::NotThere => format!(

@@ -7,6 +7,7 @@ use crate::{
     AgentCommand, AgentLease, DoorCommand, EventName, JoinedChat, NewInbox, Pairing, PairingAsked,
     PairingRequest, StoreError, Tries, Visitor,
 };
+use insula_domain::{AccountId, Platform};
 use insula_world::Timestamp;
 
 /// Runs every check.
@@ -198,10 +199,11 @@ async fn context_is_bounded_and_belongs_to_its_conversation(opener: &dyn Opener)
 async fn an_event_can_be_given_to_another_agent(opener: &dyn Opener) {
     let store = opener.open("moved").await;
     let owner = store.claim("suite").await.unwrap();
-    let key = super::event("e1");
-    assert_eq!(store.daemon().event_owner(key.clone()).await.unwrap(), None);
-    owner.daemon().reserve_event(key.clone(), &agent("a")).await.unwrap();
-    owner.daemon().move_event(key.clone(), &agent("b")).await.unwrap();
-    assert_eq!(store.daemon().event_owner(key).await.unwrap(), Some(agent("b")));
+    let account =
+        owner.account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap());
+    assert_eq!(account.owner_of("1").await.unwrap(), None);
+    account.reserve("1", &agent("a")).await.unwrap();
+    account.give("1", &agent("b")).await.unwrap();
+    assert_eq!(account.owner_of("1").await.unwrap(), Some(agent("b")));
     store.shutdown().await;
 }

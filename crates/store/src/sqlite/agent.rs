@@ -4,19 +4,18 @@ use super::anchors::ToAnchor;
 use super::group::{self, Answers, Waiting};
 use super::open::Absent;
 use super::pool::{AgentFile, Held, Pool, Slot};
-use super::{approvals, audit, find, lineage, messages, queue, sessions, turn_reads, usage};
+use super::{approvals, audit, find, lineage, messages, sessions, turn_reads, usage};
 use crate::agent::{AgentCommand, Committed};
 use crate::approval::{Approval, Grant};
 use crate::audit::{AuditRecord, AuditReport, Seq};
 use crate::backend::AgentBackend;
-use crate::chain::{Chain, Link, Walk};
+use crate::chain::{Chain, Walk};
 use crate::error::{Result, StoreError};
-use crate::lease::Lease;
+use crate::lease::{Lease, Owned};
 use crate::message::{Message, MessageSeq, Window};
 use crate::seal::Seals;
 use crate::search::Hit;
 use crate::session::{Session, SessionId, SessionRef};
-use crate::store::Durability;
 use crate::turn::{ChildTurn, Step, Turn, TurnId, UnfinishedTurn};
 use crate::usage::{Totals, UsageOf, UsageReport};
 use async_trait::async_trait;
@@ -90,32 +89,14 @@ impl SqliteAgent {
     async fn take_in(&self, mut held: Held) -> Result<Held> {
         let mut due: Option<ToAnchor> = None;
         loop {
-            let records = self.pool.daemon.waiting(&self.slot.id).await?;
+            let (records, claim) = self.pool.daemon.waiting(&self.slot.id).await?;
             let Some(last) = records.last().map(|record| record.id) else { break };
-            let (random, now) = (self.pool.random().clone(), self.pool.now());
+            let lease = Lease { what: Owned::Agent(self.slot.id.clone()), claim: Arc::new(claim) };
+            let (pool, slot) = (self.pool.clone(), self.slot.clone());
             let moved = self.job(held, move |file| {
-                let AgentFile { db, durability, chain, link, unflushed, .. } = file;
-                let told = match link {
-                    Link::Lost(lost) => Some(lost.entry(now)),
-                    Link::Whole | Link::Broken => None,
-                };
-                let is_flushed = *durability == Durability::Power || told.is_some();
-                let survives = if is_flushed { Durability::Power } else { *durability };
-                db.read(|_| db.survive(survives))?;
-                let goes_back = told.is_some();
-                let head = db.write(|sql| {
-                    if let Some(told) = told {
-                        audit::append(sql, chain, &random, told)?;
-                    }
-                    queue::take_in(sql, chain, &random, records)?;
-                    audit::head(sql)
-                })?;
-                *unflushed = if is_flushed { 0 } else { *unflushed + 1 };
-                if *link == Link::Broken {
-                    return Ok(None);
-                }
-                *link = Link::Whole;
-                Ok(Some(ToAnchor { head, is_flushed, goes_back }))
+                let group = vec![Waiting::records(records, lease)];
+                let (answers, due) = write_group(file, &pool, &slot, group);
+                answers.into_error().map_or(Ok(due), Err)
             });
             let next;
             (next, held) = moved.await?;
@@ -192,7 +173,7 @@ fn next_group(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
     // The file was opened before, and nobody closes it while it is held.
     let Ok(file) = held.file() else { return Ended::Enough };
     let erases = group.iter().any(Waiting::erases);
-    let (answers, due) = group::commit(file, pool.random(), pool.now(), group);
+    let (answers, due) = write_group(file, pool, slot, group);
     if erases {
         // After the erasure and before anybody hears of it: who reads the count and then
         // the file can't have seen what is gone under the count that comes now.
@@ -208,12 +189,21 @@ fn next_group(pool: &Pool, slot: &Slot, held: &mut Held) -> Ended {
     }
 }
 
+fn write_group(
+    file: &mut AgentFile,
+    pool: &Pool,
+    slot: &Slot,
+    group: Vec<Waiting>,
+) -> (Answers, Option<ToAnchor>) {
+    group::commit(file, (&slot.id, &pool.daemon.feed), pool.random(), pool.now(), group)
+}
+
 #[async_trait]
 impl AgentBackend for SqliteAgent {
     async fn commit(&self, batch: Vec<AgentCommand>, lease: &Lease) -> Result<Committed> {
         let joined = self.slot.line.join(batch, lease.clone());
         let mut answer = joined
-            .map_err(|waiting| StoreError::Overloaded { agent: self.slot.id.clone(), waiting })?;
+            .map_err(|waiting| StoreError::Overloaded { what: lease.what.clone(), waiting })?;
         loop {
             let held = tokio::select! {
                 biased;

@@ -188,7 +188,7 @@ fn one(sql: &Connection, means: &Means<'_>, command: &AgentCommand) -> Result<Ou
         AgentCommand::ReplaceTurn { turn } => turns::replace(sql, *turn)?,
         AgentCommand::Conclude(conclude) => return turns::conclude(sql, conclude),
         AgentCommand::AskApproval(new) => approvals::ask(sql, new)?,
-        AgentCommand::SettleApproval { id, grant } => {
+        AgentCommand::SettleApproval { id, grant, .. } => {
             approvals::settle(sql, id, grant.as_ref())?;
         }
         AgentCommand::RevokeGrant { id } => approvals::revoke(sql, id)?,

@@ -11,8 +11,9 @@ use crate::backend::DaemonBackend;
 use crate::chain::{Anchor, Anchored, Chain, Head, Link, LostTail};
 use crate::daemon::{AgentRow, DaemonCommand, Due, EventKey, Reserved, Spending};
 use crate::error::{Result, StoreError};
+use crate::feed::{self, Feed};
 use crate::key::AuditKey;
-use crate::lease::Lease;
+use crate::lease::{Claim, Lease};
 use crate::store::{Durability, StoreOptions};
 use crate::usage::Totals;
 use async_trait::async_trait;
@@ -30,9 +31,9 @@ pub(crate) const FLUSH_EVERY: u32 = 64;
 /// The daemon's database and what is remembered of it between calls.
 pub(crate) struct DaemonFile {
     world: World,
-    path: PathBuf,
     file: Arc<tokio::sync::Mutex<Option<Db>>>,
     state: Arc<State>,
+    pub(crate) feed: Feed,
 }
 
 struct State {
@@ -78,11 +79,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl DaemonFile {
     /// Opens the database, creating it if need be.
-    pub(crate) async fn open(options: &StoreOptions, world: World) -> Result<Self> {
+    pub(crate) async fn open(options: &StoreOptions, world: World, feed: Feed) -> Result<Self> {
         let StoreOptions { home, durability, audit_key: key, .. } = options.clone();
         let random = world.random.clone();
         let path = home.join("insula.db");
-        let place = path.clone();
         let (db, state) = world
             .storage
             .run(move || {
@@ -123,7 +123,7 @@ impl DaemonFile {
             })
             .await??;
         let file = Arc::new(tokio::sync::Mutex::new(Some(db)));
-        Ok(Self { world, path: place, file, state: Arc::new(state) })
+        Ok(Self { world, file, state: Arc::new(state), feed })
     }
 
     /// Runs work on the database, after the work before it and to its end.
@@ -139,7 +139,7 @@ impl DaemonFile {
 
     /// Makes a small change, in one commit with those of others who wait.
     async fn together(&self, small: Small, lease: &Lease) -> Result<Did> {
-        let mut answer = self.state.line.join(&self.path, small, lease)?;
+        let mut answer = self.state.line.join(small, lease)?;
         loop {
             let mut held = tokio::select! {
                 biased;
@@ -165,15 +165,17 @@ impl DaemonFile {
         lock(&self.state.queued).contains(agent)
     }
 
-    /// An agent's oldest waiting records; none means none wait any more.
-    pub(crate) async fn waiting(&self, agent: &AgentId) -> Result<Vec<queue::Queued>> {
+    /// An agent's oldest waiting records, and the claim under which they may be taken in: the one
+    /// that holds here. No records means none wait any more.
+    pub(crate) async fn waiting(&self, agent: &AgentId) -> Result<(Vec<queue::Queued>, Claim)> {
         let agent = agent.clone();
         self.run(move |db, state| {
-            let records = db.read(|sql| queue::waiting(sql, &agent))?;
+            let (records, claim) =
+                db.read(|sql| Ok((queue::waiting(sql, &agent)?, claimed(sql)?)))?;
             if records.is_empty() {
                 lock(&state.queued).remove(&agent);
             }
-            Ok(records)
+            Ok((records, claim))
         })
         .await
     }
@@ -349,6 +351,14 @@ fn with_sync<T>(
     write(db)
 }
 
+/// The claim that holds.
+fn claimed(sql: &Connection) -> rusqlite::Result<Claim> {
+    sql.prepare_cached("SELECT epoch, owner FROM fence")?.query_row([], |row| {
+        let (epoch, owner): (i64, String) = (row.get(0)?, row.get(1)?);
+        Ok(Claim::new(&owner, epoch.cast_unsigned()))
+    })
+}
+
 /// Makes the next epoch.
 fn claim(sql: &Connection, owner: &str) -> rusqlite::Result<u64> {
     let claim = "UPDATE fence SET epoch = epoch + 1, owner = ?1 RETURNING epoch";
@@ -452,9 +462,9 @@ fn commit(db: &mut Db, state: &State, batch: &[DaemonCommand], lease: &Lease) ->
     Ok(seqs)
 }
 
-#[async_trait]
-impl DaemonBackend for DaemonFile {
-    async fn claim(&self, owner: &str) -> Result<u64> {
+impl DaemonFile {
+    /// Takes over; see [`Backend::claim`](crate::backend::Backend::claim).
+    pub(crate) async fn claim(&self, owner: &str) -> Result<u64> {
         let owner: Box<str> = owner.into();
         self.run(move |db, state| {
             // A claim is flushed whatever the durability: an epoch must never be given twice.
@@ -469,15 +479,35 @@ impl DaemonBackend for DaemonFile {
         .await
     }
 
+    /// Gives a claim up, unless a later one was made.
+    pub(crate) async fn release(&self, claim: &Claim) -> Result<()> {
+        let (epoch, owner) = (claim.epoch.cast_signed(), claim.owner.clone());
+        self.run(move |db, _| {
+            // An epoch that is nobody's: what the claim still writes is behind it.
+            let release = "UPDATE fence SET epoch = epoch + 1, owner = ''
+                           WHERE epoch = ?1 AND owner = ?2";
+            with_sync(db, Durability::Process, |db| {
+                db.write(|sql| sql.execute(release, (epoch, &*owner)).map(drop))
+            })
+        })
+        .await
+    }
+}
+
+#[async_trait]
+impl DaemonBackend for DaemonFile {
     async fn commit(&self, batch: Vec<DaemonCommand>, lease: &Lease) -> Result<Vec<Seq>> {
-        let lease = lease.clone();
+        let (lease, feed) = (lease.clone(), self.feed.clone());
         let is_operators = batch.iter().any(is_operators);
         self.run(move |db, state| {
-            if !is_operators {
-                return commit(db, state, &batch, &lease);
-            }
-            let done = state.reserve.with(|| commit(db, state, &batch, &lease))?;
-            state.reserve.keep();
+            let done = if is_operators {
+                let done = state.reserve.with(|| commit(db, state, &batch, &lease));
+                state.reserve.keep();
+                done
+            } else {
+                commit(db, state, &batch, &lease)
+            }?;
+            feed::of_daemon(&batch).iter().for_each(|change| feed.tell(change));
             Ok(done)
         })
         .await

@@ -11,14 +11,17 @@ use super::apply::{self, Means, Traits};
 use super::daemon::FLUSH_EVERY;
 use super::index::{self, Backlog};
 use super::pool::AgentFile;
+use super::queue::{self, Queued};
 use super::sql::{Fault, explain, raise};
 use super::{audit, turn_reads};
 use crate::agent::{AgentCommand, Committed};
 use crate::audit::AuditEntry;
 use crate::chain::Link;
 use crate::error::{Result, StoreError};
+use crate::feed::{self, Change, Feed};
 use crate::lease::Lease;
 use crate::store::Durability;
+use insula_domain::id::AgentId;
 use insula_world::{Random, StorageStopped, Timestamp};
 use rusqlite::Connection;
 use std::collections::VecDeque;
@@ -35,15 +38,39 @@ const GROUP_MAX: usize = 16;
 
 type Reply = oneshot::Sender<Result<Committed>>;
 
-/// A batch in line.
+/// What is to be written.
+pub(crate) enum Writing {
+    /// What somebody commits.
+    Batch(Vec<AgentCommand>),
+    /// Records that waited in the daemon's database.
+    Records(Vec<Queued>),
+}
+
+/// Somebody in line.
 pub(crate) struct Waiting {
-    batch: Vec<AgentCommand>,
+    writing: Writing,
     traits: Traits,
     lease: Lease,
     reply: Reply,
 }
 
 impl Waiting {
+    /// Records to be taken in, before anything else.
+    pub(crate) fn records(records: Vec<Queued>, lease: Lease) -> Self {
+        let traits = Traits { audits: true, flushes: true, ..Traits::default() };
+        // Whoever takes them in sees the result as all others do, and nobody waits for it here.
+        let (reply, _) = oneshot::channel();
+        Self { writing: Writing::Records(records), traits, lease, reply }
+    }
+
+    /// What it changes, for the feed.
+    fn changes(&self, agent: &AgentId) -> Vec<Change> {
+        match &self.writing {
+            Writing::Batch(batch) => feed::of_agent(agent, batch),
+            Writing::Records(_) => Vec::new(),
+        }
+    }
+
     /// Whether it erases something.
     pub(crate) fn erases(&self) -> bool {
         self.traits.erases
@@ -75,7 +102,7 @@ impl Line {
                 return Err(line.len());
             }
         }
-        line.push_back(Waiting { batch, traits, lease, reply });
+        line.push_back(Waiting { writing: Writing::Batch(batch), traits, lease, reply });
         Ok(answer)
     }
 
@@ -117,6 +144,11 @@ impl Drop for Answers {
 }
 
 impl Answers {
+    /// The first error, where whoever wrote is the only one.
+    pub(crate) fn into_error(mut self) -> Option<StoreError> {
+        self.0.drain(..).find_map(|(_, answer)| answer.err())
+    }
+
     /// An error after which the file can't be trusted.
     pub(crate) fn worst(&self) -> Option<&StoreError> {
         self.0
@@ -143,9 +175,12 @@ fn run(sql: &Connection, statement: &str) -> rusqlite::Result<()> {
     sql.prepare_cached(statement)?.execute([]).map(drop)
 }
 
-/// Commits a group: their answers, and the head to be anchored before those are given.
+/// Commits a group: their answers, and the head to be anchored before those are given. All that is
+/// written to an agent's database after it was opened is written here, in one transaction with the
+/// check of the lease, so that what a commit changed can be seen in one place.
 pub(crate) fn commit(
     file: &mut AgentFile,
+    (agent, feed): (&AgentId, &Feed),
     random: &Random,
     now: Timestamp,
     group: Vec<Waiting>,
@@ -173,6 +208,13 @@ pub(crate) fn commit(
             .or_else(|| work.transact(Isolation::Apart, backlog))
             .unwrap_or_default(),
     };
+    for (waiting, result) in group.iter().zip(&results) {
+        let mut changes = waiting.changes(agent);
+        // A commit that failed may have been made all the same: what is kept in memory is read
+        // again. An answer only counts when it is durable.
+        changes.retain(|it| result.is_ok() || !matches!(it, Change::Approval { .. }));
+        changes.iter().for_each(|change| feed.tell(change));
+    }
     let replies = group.into_iter().map(|waiting| waiting.reply);
     let answers = Answers(replies.zip(results).collect());
     if answers.0.iter().all(|(_, answer)| answer.is_err()) {
@@ -283,7 +325,14 @@ impl Work<'_> {
             raise(self.sql, self.path, &waiting.lease)?;
             *seen = Some(&waiting.lease);
         }
-        apply::batch(self.sql, &self.means, &waiting.batch)
+        match &waiting.writing {
+            Writing::Batch(batch) => apply::batch(self.sql, &self.means, batch),
+            Writing::Records(records) => {
+                let Means { chain, random } = &self.means;
+                queue::take_in(self.sql, chain, random, records)?;
+                Ok(Committed::default())
+            }
+        }
     }
 
     /// Indexes what waits, and moves the mark of unfinished turns. If that fails both wait on:
@@ -324,10 +373,12 @@ fn apart<T, E: From<rusqlite::Error>>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lease::Owned;
+    use crate::lease::{Claim, Owned};
+    use std::sync::Arc;
 
     fn join(line: &Line) -> Result<oneshot::Receiver<Result<Committed>>, usize> {
-        line.join(Vec::new(), Lease { what: Owned::Daemon, owner: "test".into(), epoch: 1 })
+        let claim = Arc::new(Claim::new("test", 1));
+        line.join(Vec::new(), Lease { what: Owned::Daemon, claim })
     }
 
     #[test]

@@ -39,6 +39,8 @@ mod tests;
 
 use crate::backend::{AgentBackend, Backend, DaemonBackend};
 use crate::error::Result;
+use crate::feed::Feed;
+use crate::lease::Claim;
 use crate::store::StoreOptions;
 use agent::SqliteAgent;
 use async_trait::async_trait;
@@ -57,13 +59,25 @@ pub(crate) struct SqliteBackend {
 impl SqliteBackend {
     /// Opens the daemon's database.
     pub(crate) async fn open(options: StoreOptions, world: World) -> Result<Self> {
-        let daemon = Arc::new(DaemonFile::open(&options, world.clone()).await?);
-        Ok(Self { pool: Arc::new(Pool::new(options, world, daemon)) })
+        let daemon = DaemonFile::open(&options, world.clone(), Feed::default()).await?;
+        Ok(Self { pool: Arc::new(Pool::new(options, world, Arc::new(daemon))) })
     }
 }
 
 #[async_trait]
 impl Backend for SqliteBackend {
+    async fn claim(&self, owner: &str) -> Result<u64> {
+        self.pool.daemon.claim(owner).await
+    }
+
+    async fn release(&self, claim: &Claim) -> Result<()> {
+        self.pool.daemon.release(claim).await
+    }
+
+    fn changes(&self) -> Feed {
+        self.pool.daemon.feed.clone()
+    }
+
     fn daemon(&self) -> Arc<dyn DaemonBackend> {
         self.pool.daemon.clone()
     }

@@ -14,6 +14,7 @@ use super::sql::Db;
 use super::turn_reads;
 use crate::chain::{Chain, Head, Link};
 use crate::error::{Result, StoreError};
+use crate::feed::Change;
 use crate::key::AuditKey;
 use crate::store::{Durability, StoreOptions};
 use insula_domain::id::AgentId;
@@ -395,6 +396,9 @@ impl Pool {
         if slots.get(id).is_some_and(|present| Arc::ptr_eq(present, &slot)) {
             slots.remove(id);
         }
+        drop(slots);
+        // Nobody is let in by what is gone.
+        self.daemon.feed.tell(&Change::Access(id.clone()));
     }
 
     pub(crate) async fn shutdown(&self) {

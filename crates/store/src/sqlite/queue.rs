@@ -88,14 +88,14 @@ pub(crate) fn take_in(
     sql: &Connection,
     chain: &Chain,
     random: &Random,
-    records: Vec<Queued>,
+    records: &[Queued],
 ) -> rusqlite::Result<()> {
     let taken: i64 = sql.query_row("SELECT id FROM taken_in", [], |row| row.get(0))?;
     let mut highest = taken;
     for Queued { id, entry } in records {
-        if id > taken {
-            audit::append(sql, chain, random, entry)?;
-            highest = highest.max(id);
+        if *id > taken {
+            audit::append(sql, chain, random, entry.clone())?;
+            highest = highest.max(*id);
         }
     }
     sql.execute("UPDATE taken_in SET id = ?1", [highest]).map(drop)

@@ -139,12 +139,16 @@ pub(crate) fn raise(sql: &Connection, file: &Path, lease: &Lease) -> Result<()> 
             statement.query_row([], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))
         })
         .map_err(explained)?;
-    let (ours, seen) = (lease.epoch, seen.cast_unsigned());
-    if ours < seen || (ours == seen && *owner != *lease.owner) {
-        return Err(StoreError::Fenced { file: file.to_owned(), ours, seen });
+    let (claim, seen) = (&lease.claim, seen.cast_unsigned());
+    let ours = claim.epoch;
+    if claim.is_released() {
+        return Err(StoreError::Released { what: lease.what.clone() });
+    }
+    if ours < seen || (ours == seen && *owner != *claim.owner) {
+        return Err(StoreError::Fenced { what: lease.what.clone(), ours, seen });
     }
     if ours > seen {
-        sql.execute("UPDATE fence SET epoch = ?1, owner = ?2", (ours.cast_signed(), &lease.owner))
+        sql.execute("UPDATE fence SET epoch = ?1, owner = ?2", (ours.cast_signed(), &claim.owner))
             .map_err(explained)?;
     }
     Ok(())

@@ -45,7 +45,7 @@ fn chain() -> Chain {
 }
 
 fn lease() -> Lease {
-    Lease { what: Owned::Daemon, owner: "test".into(), epoch: 1 }
+    Lease { what: Owned::Daemon, claim: std::sync::Arc::new(crate::lease::Claim::new("test", 1)) }
 }
 
 /// A database with four records, the third erased, and its head.

@@ -15,7 +15,6 @@ use insula_domain::id::AgentId;
 use insula_world::Timestamp;
 use rusqlite::Connection;
 use std::collections::VecDeque;
-use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
@@ -75,13 +74,14 @@ impl Line {
     }
 
     /// Gets in line.
-    pub(crate) fn join(&self, file: &Path, small: Small, lease: &Lease) -> Result<Answer> {
+    pub(crate) fn join(&self, small: Small, lease: &Lease) -> Result<Answer> {
         let (reply, answer) = oneshot::channel();
         let mut line = self.lock();
         if line.len() >= WAITING_MAX {
             line.retain(|waiting| !waiting.reply.is_closed());
             if line.len() >= WAITING_MAX {
-                return Err(StoreError::Busy { file: file.to_owned() });
+                let (what, waiting) = (lease.what.clone(), line.len());
+                return Err(StoreError::Overloaded { what, waiting });
             }
         }
         line.push_back(Waiting { small, lease: lease.clone(), reply });
@@ -143,9 +143,10 @@ mod tests {
 
     use super::*;
     use crate::conformance::agent;
-    use crate::lease::Owned;
+    use crate::lease::{Claim, Owned};
     use crate::sqlite::open::{Absent, open};
     use crate::sqlite::schema::DAEMON;
+    use std::sync::Arc;
 
     fn reserve(event: &str, name: &str) -> Small {
         let key =
@@ -154,7 +155,7 @@ mod tests {
     }
 
     fn lease(epoch: u64) -> Lease {
-        Lease { what: Owned::Daemon, owner: "test".into(), epoch }
+        Lease { what: Owned::Daemon, claim: Arc::new(Claim::new("test", epoch)) }
     }
 
     #[test]
@@ -163,7 +164,7 @@ mod tests {
         let path = folder.path().join("insula.db");
         let mut db = open(&path, &DAEMON, Durability::Process, Absent::Create).unwrap().unwrap();
         let line = Line::default();
-        let join = |small, epoch| line.join(&path, small, &lease(epoch)).unwrap();
+        let join = |small, epoch| line.join(small, &lease(epoch)).unwrap();
         let kept = |db: &Db| -> i64 {
             db.read(|sql| sql.query_row("SELECT count(*) FROM event", [], |row| row.get(0)))
                 .unwrap()
@@ -197,7 +198,7 @@ mod tests {
                       BEGIN SELECT raise(ABORT, 'no'); END";
         db.read(|sql| sql.execute_batch(refuse)).unwrap();
         let line = Line::default();
-        let join = |event: &str| line.join(&path, reserve(event, "a"), &lease(1)).unwrap();
+        let join = |event: &str| line.join(reserve(event, "a"), &lease(1)).unwrap();
         let mut answers = ["1", "bad", "2"].map(join);
         line.serve(&mut db, Durability::Power);
         let told = answers.each_mut().map(|answer| answer.try_recv().unwrap().is_ok());
@@ -207,7 +208,7 @@ mod tests {
     #[test]
     fn a_line_is_bounded_and_drops_those_who_left() {
         let line = Line::default();
-        let join = || line.join(Path::new("x"), reserve("1", "a"), &lease(1));
+        let join = || line.join(reserve("1", "a"), &lease(1));
         let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| join().unwrap()).collect();
         assert!(join().is_err());
         waiting.pop();

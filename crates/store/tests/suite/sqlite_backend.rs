@@ -7,9 +7,9 @@
 
 use crate::common::{agent, agent_db, audit, entry, open, options};
 use async_trait::async_trait;
+use insula_domain::{AccountId, Platform};
 use insula_store::{
-    AgentCommand, AuditKey, DaemonCommand, EventKey, KeyExposure, Reserved, Store, StoreError,
-    StoreOptions,
+    AgentCommand, AuditKey, DaemonCommand, KeyExposure, Reserved, Store, StoreError, StoreOptions,
 };
 use insula_world::storage::Job;
 use insula_world::{Clock, Random, StorageExecutor, Timestamp, World};
@@ -261,14 +261,11 @@ async fn events_that_come_together_are_reserved_together() {
     // Two agents want each of a hundred events.
     let asked: Vec<_> = (0..200)
         .map(|number| {
-            let daemon = owner.daemon();
+            let account =
+                owner.account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap());
             let owner = agent(["a", "b"][number % 2]);
-            let key = EventKey {
-                platform: "telegram".into(),
-                account: "main".into(),
-                event: (number / 2).to_string().into(),
-            };
-            tokio::spawn(async move { daemon.reserve_event(key, &owner).await.unwrap() })
+            let event = (number / 2).to_string();
+            tokio::spawn(async move { account.reserve(&event, &owner).await.unwrap() })
         })
         .collect();
     let mut told = Vec::new();
@@ -279,8 +276,13 @@ async fn events_that_come_together_are_reserved_together() {
     assert!(told.chunks(2).all(|pair| pair == expected), "{told:?}");
     let jobs = jobs.load(Ordering::SeqCst) - before;
     assert!(jobs < 20, "{jobs} commits for 200 reservations");
-    owner.daemon().note("where", "here".to_owned()).await.unwrap();
+    let account =
+        owner.account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap());
+    account.note_cursor("here".to_owned()).await.unwrap();
     store.shutdown().await;
     let store = open(home.path()).await;
-    assert_eq!(store.daemon().value("where").await.unwrap().as_deref(), Some("here"));
+    let account = store
+        .unclaimed()
+        .account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap());
+    assert_eq!(account.cursor().await.unwrap().as_deref(), Some("here"));
 }

@@ -4,7 +4,6 @@ use crate::way_in::support::{dm, house, message};
 use insula_domain::AgentId;
 use insula_gateway::Happening;
 use insula_runtime::access::Visit;
-use insula_store::EventKey;
 
 const CONFIG: &str = "agents:\n  a: {access: {allow: ['telegram:*']}}\n  b: {access: {allow: ['telegram:*']}}\nbindings:\n  - {agent: a, telegram: '*'}\n";
 
@@ -43,13 +42,9 @@ async fn what_was_reserved_and_never_journalled_is_journalled_by_that_agent() {
     let house = house(CONFIG).await;
     let event = house.next();
     // A crash between the two: only the ledger knows of it.
-    let key = EventKey {
-        platform: "telegram".into(),
-        account: "main".into(),
-        event: format!("e{event}").into(),
-    };
+    let name = format!("e{event}");
     let b = AgentId::new("b").unwrap();
-    house.house.owner.daemon().reserve_event(key, &b).await.unwrap();
+    house.main().reserve(&name, &b).await.unwrap();
     let envelope = house.envelope(&dm("1"), event, Happening::Said(message(event, "hello")));
     house.take(envelope.clone()).await;
     house.posts(1).await;
@@ -69,13 +64,9 @@ async fn whether_an_event_was_taken_can_be_known_before_it_is_taken_again() {
     let (taken, reserved, new) = (next(), next(), next());
     house.take(taken.clone()).await;
     house.posts(1).await;
-    let key = EventKey {
-        platform: "telegram".into(),
-        account: "main".into(),
-        event: reserved.event.0.clone(),
-    };
+    let name = reserved.event.0.clone();
     let a = AgentId::new("a").unwrap();
-    house.house.owner.daemon().reserve_event(key, &a).await.unwrap();
+    house.main().reserve(&name, &a).await.unwrap();
     for (envelope, expected) in [(&taken, true), (&reserved, false), (&new, false)] {
         let known = house.way.has_taken(envelope).await.unwrap();
         assert_eq!(known, expected, "{:?}", envelope.event);

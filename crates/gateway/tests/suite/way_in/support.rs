@@ -15,7 +15,7 @@ use insula_runtime::house::Purpose;
 use insula_runtime::turn::Engine;
 use insula_runtime::turn::gate::Tools;
 use insula_runtime::{AgentContext, Home, House};
-use insula_store::{Message as Stored, SessionRef, Window};
+use insula_store::{AccountLease, Message as Stored, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::{Handles, world};
 use std::collections::BTreeMap;
@@ -376,6 +376,13 @@ pub fn quoted(text: &str, is_from_here: bool) -> Quoted {
 }
 
 impl Fixture {
+    /// The account that everything comes by.
+    pub fn main(&self) -> AccountLease {
+        self.house
+            .owner
+            .account(Platform::new("telegram").unwrap(), &AccountId::new("main").unwrap())
+    }
+
     /// A number that no event had.
     pub fn next(&self) -> u64 {
         self.events.fetch_add(1, Ordering::Relaxed)

@@ -373,7 +373,6 @@ fn more_chats_than_an_account_takes_at_once_all_get_theirs() {
             let put = AgentCommand::Outbox(OutboxCommand::Enqueue(Box::new(enqueue(n))));
             agent.store.commit(vec![put]).await.unwrap();
         }
-        life.house.outbox.ring(&agent.id);
         fake.count(600).await;
         for chat in 0..150 {
             let texts = fake.texts(&format!("c{chat:03}"));

@@ -1,0 +1,155 @@
+//! What commits changed, for whoever keeps something of it in memory.
+//!
+//! A change is told after its commit and before the commit's caller is answered. So what was
+//! revoked is revoked everywhere in this process once the call that revoked it returns.
+
+use crate::agent::AgentCommand;
+use crate::approval::Decision;
+use crate::daemon::DaemonCommand;
+use crate::door::DoorCommand;
+use crate::outbox::OutboxCommand;
+use arc_swap::ArcSwap;
+use insula_domain::id::AgentId;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Something that changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A named value of the daemon is another, or gone.
+    Value {
+        /// Its name.
+        key: Box<str>,
+        /// What it is now.
+        value: Option<Box<str>>,
+    },
+    /// An agent has something more to deliver, or to deliver again.
+    Outbox(AgentId),
+    /// Whom people let in at an agent is another.
+    Access(AgentId),
+    /// A question waits no longer.
+    Approval {
+        /// The agent that asked.
+        agent: AgentId,
+        /// The question.
+        id: Box<str>,
+        /// What became of it.
+        decision: Decision,
+    },
+}
+
+type Subscriber = dyn Fn(&Change) + Send + Sync;
+
+/// Where changes are told. Cheap to clone.
+#[derive(Clone, Default)]
+pub struct Feed(Arc<Subscribers>);
+
+#[derive(Default)]
+struct Subscribers {
+    all: ArcSwap<Vec<Weak<Subscriber>>>,
+    /// Held by whoever adds one.
+    adding: Mutex<()>,
+}
+
+/// Hears of changes until it is dropped.
+pub struct Subscription {
+    _subscriber: Arc<Subscriber>,
+}
+
+impl Feed {
+    /// Has `hear` called with every change from now on, on the thread that commits: it must be
+    /// short, and must not wait.
+    #[must_use]
+    pub fn subscribe(&self, hear: impl Fn(&Change) + Send + Sync + 'static) -> Subscription {
+        let subscriber: Arc<Subscriber> = Arc::new(hear);
+        // Nothing below runs foreign code, so a poisoned lock guards nothing broken.
+        let _adding = self.0.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = (**self.0.all.load()).clone();
+        all.retain(|one| one.strong_count() > 0);
+        all.push(Arc::downgrade(&subscriber));
+        self.0.all.store(Arc::new(all));
+        Subscription { _subscriber: subscriber }
+    }
+
+    /// Tells whoever subscribed. For backends.
+    pub fn tell(&self, change: &Change) {
+        for subscriber in self.0.all.load().iter().filter_map(Weak::upgrade) {
+            subscriber(change);
+        }
+    }
+}
+
+impl fmt::Debug for Feed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Feed({})", self.0.all.load().len())
+    }
+}
+
+/// What a batch of an agent changes, for its feed.
+pub(crate) fn of_agent(agent: &AgentId, batch: &[AgentCommand]) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for command in batch {
+        let change = match command {
+            AgentCommand::Outbox(OutboxCommand::Enqueue(_) | OutboxCommand::Resend { .. }) => {
+                Change::Outbox(agent.clone())
+            }
+            AgentCommand::Door(command) if lets_in_or_out(command) => Change::Access(agent.clone()),
+            AgentCommand::SettleApproval { id, decision, .. } => Change::Approval {
+                agent: agent.clone(),
+                id: id.clone(),
+                decision: decision.clone(),
+            },
+            _ => continue,
+        };
+        if !changes.contains(&change) {
+            changes.push(change);
+        }
+    }
+    changes
+}
+
+/// Whether a command changes who may talk to the agent.
+fn lets_in_or_out(command: &DoorCommand) -> bool {
+    matches!(
+        command,
+        DoorCommand::Pair(_)
+            | DoorCommand::Unpair { .. }
+            | DoorCommand::Join(_)
+            | DoorCommand::Leave { .. }
+    )
+}
+
+/// What a batch of the daemon changes, for its feed.
+pub(crate) fn of_daemon(batch: &[DaemonCommand]) -> Vec<Change> {
+    let changes = batch.iter().filter_map(|command| match command {
+        DaemonCommand::PutValue { key, value } => {
+            Some(Change::Value { key: key.clone(), value: Some(value.as_str().into()) })
+        }
+        DaemonCommand::DropValue { key } => Some(Change::Value { key: key.clone(), value: None }),
+        _ => None,
+    });
+    changes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subscriber_hears_until_it_is_dropped() {
+        let (feed, heard) = (Feed::default(), Arc::new(Mutex::new(Vec::new())));
+        let subscribe = |name: &'static str| {
+            let heard = heard.clone();
+            feed.subscribe(move |change| heard.lock().unwrap().push((name, change.clone())))
+        };
+        let (one, two) = (subscribe("one"), subscribe("two"));
+        let change = Change::Value { key: "k".into(), value: None };
+        feed.tell(&change);
+        drop(one);
+        feed.tell(&change);
+        drop(two);
+        feed.tell(&change);
+        let names: Vec<&str> = heard.lock().unwrap().iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["one", "two", "two"]);
+    }
+}
