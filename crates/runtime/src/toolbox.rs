@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use async_trait::async_trait;
     use insula_domain::{Possible, Selector, Switch, ToolPolicy};
-    use insula_tools::{Hands, Output, ToolError};
+    use insula_tools::{Cleared, Hands, Output, ToolError};
 
     struct Made(String, &'static str);
 
@@ -137,7 +137,7 @@ mod tests {
             self.1
         }
 
-        async fn run(&self, _: &Hands<'_>, _: &serde_json::Value) -> Result<Output, ToolError> {
+        async fn run(&self, _: &Hands<'_>, _: &Cleared) -> Result<Output, ToolError> {
             Ok(Output::Text(self.0.clone()))
         }
     }

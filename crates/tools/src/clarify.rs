@@ -1,9 +1,8 @@
 //! `clarify`: asks the person instead of guessing.
 
-use crate::{Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::Value;
 
 /// Most answers to choose from: more is a form, not a question.
 const CHOICES_MAX: usize = 10;
@@ -33,7 +32,7 @@ impl Tool for Clarify {
         r#"{"type":"object","properties":{"question":{"type":"string"},"choices":{"type":"array","items":{"type":"string"},"maxItems":10}},"required":["question"],"additionalProperties":false}"#
     }
 
-    async fn run(&self, _: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { question, choices } = arguments(value)?;
         if question.trim().is_empty() {
             return Err(ToolError::Arguments("`question` is empty".to_owned()));

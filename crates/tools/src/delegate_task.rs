@@ -1,11 +1,10 @@
 //! `delegate_task`: hands work to children, which run in parallel and report back.
 
 use crate::delegate::{Outcome, Report, Task};
-use crate::{Course, Hands, Output, Piece, Tool, ToolError, Words, arguments};
+use crate::{Cleared, Course, Hands, Output, Piece, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use insula_domain::Role;
 use serde::Deserialize;
-use serde_json::Value;
 use std::fmt::Write as _;
 
 /// Children of one call; more is a program, not a plan.
@@ -64,7 +63,7 @@ impl Tool for DelegateTask {
         Course::Journalled
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let reports = hands.delegate()?.delegate(tasks(arguments(value)?)?).await?;
         let chars_max = SUMMARY_CHARS_MAX.min(SUMMARIES_CHARS_MAX / reports.len().max(1));
         let mut told = Telling::default();

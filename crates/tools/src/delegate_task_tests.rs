@@ -1,9 +1,10 @@
 //! What is asked of children, and how their reports read.
 
 use super::*;
+use crate::ToolRef;
 use crate::delegate::Delegate;
 use crate::hands::{HandError, History, Hit, Search};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Mutex;
 
 #[derive(Default)]
@@ -33,7 +34,8 @@ impl History for Desk {
 
 async fn run(desk: &Desk, arguments: Value) -> Result<Output, ToolError> {
     let hands = Hands { delegate: Some(desk), ..Hands::bare(desk) };
-    DelegateTask.run(&hands, &arguments).await
+    let call = Cleared::by_the_gate(ToolRef::BuiltIn(&DelegateTask), arguments);
+    call.run(&hands).await
 }
 
 fn report(child: &str, end: Outcome) -> Report {

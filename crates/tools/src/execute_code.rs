@@ -3,7 +3,7 @@
 use crate::printed::report;
 use crate::shell::{Code, Job};
 use crate::terminal::check;
-use crate::{Hands, Output, Risk, Tool, ToolError, Words, arguments};
+use crate::{Cleared, Hands, Output, Risk, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -56,7 +56,7 @@ impl Tool for ExecuteCode {
         }
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { language, code, timeout } = arguments(value)?;
         check(&code)?;
         let code = match language {

@@ -101,8 +101,42 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// Does it, for arguments the gate admitted.
-    async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError>;
+    /// Does what the gate has cleared.
+    async fn run(&self, hands: &Hands<'_>, call: &Cleared) -> Result<Output, ToolError>;
+}
+
+/// A call that the gate let pass: a tool, and the arguments that it was judged by. No tool runs
+/// without one.
+pub struct Cleared {
+    tool: ToolRef,
+    arguments: Value,
+}
+
+impl Cleared {
+    /// What the gate of the runtime makes, and nothing else that ships; a test of the architecture
+    /// holds to that.
+    pub fn by_the_gate(tool: ToolRef, arguments: Value) -> Self {
+        Self { tool, arguments }
+    }
+
+    /// The tool.
+    pub fn tool(&self) -> &ToolRef {
+        &self.tool
+    }
+
+    /// Makes the call.
+    pub async fn run(&self, hands: &Hands<'_>) -> Result<Output, ToolError> {
+        self.tool.run(hands, self).await
+    }
+}
+
+/// Its arguments.
+impl Deref for Cleared {
+    type Target = Value;
+
+    fn deref(&self) -> &Value {
+        &self.arguments
+    }
 }
 
 /// A tool to be called: one that every agent could have, or one that was made for an agent.

@@ -3,7 +3,7 @@
 
 use crate::printed::report;
 use crate::shell::Printed;
-use crate::{Hands, Output, Piece, Tool, ToolError, Words};
+use crate::{Cleared, Hands, Output, Piece, Tool, ToolError, Words};
 use async_trait::async_trait;
 use insula_mcp::Outcome;
 use serde_json::Value;
@@ -45,7 +45,7 @@ impl Tool for McpTool {
         &self.parameters
     }
 
-    async fn run(&self, hands: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         let Outcome { text, is_error, dropped } =
             hands.servers()?.call(&self.server, &self.tool, arguments).await?;
         let head = text.into_bytes();

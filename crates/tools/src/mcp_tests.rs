@@ -1,9 +1,11 @@
 //! What a model is shown of a server's answer.
 
 use super::*;
+use crate::ToolRef;
 use crate::hands::{HandError, History, Hit, Search};
 use insula_mcp::RESULT_BYTES_MAX;
 use serde_json::json;
+use std::sync::Arc;
 
 struct Desk(Outcome);
 
@@ -34,7 +36,8 @@ async fn run(answered: Outcome) -> Result<Output, ToolError> {
         description: String::new(),
         parameters: "{}".to_owned(),
     };
-    tool.run(&Hands { servers: Some(&desk), ..Hands::bare(&desk) }, &json!({})).await
+    let call = Cleared::by_the_gate(ToolRef::Own(Arc::new(tool)), json!({}));
+    call.run(&Hands { servers: Some(&desk), ..Hands::bare(&desk) }).await
 }
 
 #[tokio::test]

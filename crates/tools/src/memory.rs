@@ -1,7 +1,7 @@
 //! `memory` and `memory_search`: what is remembered here, changed and found.
 
 use crate::hands::HandError;
-use crate::{Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use insula_memory::{Change, Changed, Found, Operation, Target};
 use serde::Deserialize;
@@ -167,7 +167,7 @@ impl Tool for Remember {
         understood(arguments).is_ok_and(|(place, _)| place == Place::Everywhere)
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let (place, changes) = understood(value)?;
         let told = hands.memory()?.change(place, &changes).await?;
         Ok(Output::Text(told.iter().map(told_of).collect::<Vec<_>>().join("\n")))
@@ -225,7 +225,7 @@ impl Tool for MemorySearch {
         r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}},"required":["query"],"additionalProperties":false}"#
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Wanted { query, limit } = arguments(value)?;
         let limit = limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let found = hands.memory()?.search(&query, limit).await?;

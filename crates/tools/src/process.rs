@@ -2,7 +2,7 @@
 
 use crate::printed::{ended, plain, report};
 use crate::shell::{Input, Process as Running, Shell};
-use crate::{HandError, Hands, Output, Risk, Tool, ToolError, Words, arguments};
+use crate::{Cleared, HandError, Hands, Output, Risk, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -74,7 +74,7 @@ impl Tool for Process {
         data.map_or(Risk::None, |text| Risk::Input { process, text: line(text) })
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let wish: Arguments = arguments(value)?;
         let shell = hands.shell()?;
         if let Action::List = wish.action {

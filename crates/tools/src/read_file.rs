@@ -2,7 +2,7 @@
 
 use crate::files::{Desk, text};
 use crate::workspace::{FileError, Loaded, display};
-use crate::{Course, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
+use crate::{Cleared, Course, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use rustix::fs::FileType;
 use serde::Deserialize;
@@ -56,7 +56,7 @@ impl Tool for ReadFile {
         Course::Glance
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
 
         hands.files()?.work(move |desk, _| read(desk, &asked)).await

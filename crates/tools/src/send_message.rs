@@ -1,7 +1,7 @@
 //! `send_message`: says something in another conversation. Where that may be, and whether what
 //! this turn has seen may be told there, is decided by whoever made the hand.
 
-use crate::{Course, Hands, Output, SUBJECT_CHARS_MAX, Tool, ToolError, arguments};
+use crate::{Cleared, Course, Hands, Output, SUBJECT_CHARS_MAX, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -65,7 +65,7 @@ impl Tool for SendMessage {
         Course::Journalled
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let outbox = hands.outbox()?;
         let asked: Arguments = arguments(value)?;
         let (target, message) = match asked.action {

@@ -1,7 +1,7 @@
 //! `session_search`: finds what was said before, as far as this turn's scope reaches.
 
 use crate::hands::{Hit, Order, Search};
-use crate::{Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -54,7 +54,7 @@ impl Tool for SessionSearch {
         r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"},"sort":{"enum":["relevance","newest"]},"session_id":{"type":"string"},"around_message_id":{"type":"integer"},"window":{"type":"integer"},"role_filter":{"enum":["user","assistant","tool"]}},"additionalProperties":false}"#
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
         let mut hits = match (&asked.query, &asked.session_id, asked.around_message_id) {
             (Some(query), None, None) => {

@@ -2,7 +2,7 @@
 
 use crate::printed::report;
 use crate::shell::{Code, Job};
-use crate::{Hands, Output, Risk, Tool, ToolError, Words, arguments};
+use crate::{Cleared, Hands, Output, Risk, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -46,7 +46,7 @@ impl Tool for Terminal {
         }
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { command, timeout, workdir, background } = arguments(value)?;
         check(&command)?;
         let job = Job {

@@ -3,10 +3,9 @@
 //! The list is what the tool last gave back, so the transcript is its only home: it is as
 //! durable as the conversation, and goes when the conversation goes.
 
-use crate::{Hands, Output, Recall, Tool, ToolError, arguments};
+use crate::{Cleared, Hands, Output, Recall, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// Most items of a list: more is a plan for somebody else.
 const ITEMS_MAX: usize = 100;
@@ -61,7 +60,7 @@ impl Tool for Todo {
         Recall::LastOutput
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { todos, merge } = arguments(value)?;
         let kept: Vec<Item> =
             hands.previous.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();

@@ -4,10 +4,9 @@
 //! its results, so the transcript alone says what a prompt shows (rule 10), also after a
 //! crash.
 
-use crate::{Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::Value;
 use std::collections::BTreeSet;
 
 /// Tools that one search gives.
@@ -94,7 +93,7 @@ impl Tool for ToolSearch {
         r#"{"type":"object","properties":{"query":{"type":"string"}},"required":["query"],"additionalProperties":false}"#
     }
 
-    async fn run(&self, _: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { query } = arguments(value)?;
         if query.chars().count() > QUERY_CHARS_MAX {
             let what = format!("a query has at most {QUERY_CHARS_MAX} characters");

@@ -3,7 +3,7 @@
 use crate::output::Piece;
 use crate::web::Web;
 use crate::web::readable::{Readable, read};
-use crate::{Hands, Output, Tool, ToolError, Words, arguments};
+use crate::{Cleared, Hands, Output, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use serde::Deserialize;
@@ -54,7 +54,7 @@ impl Tool for WebExtract {
         Some(hosts.join(" ").chars().take(crate::SUBJECT_CHARS_MAX).collect())
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { urls, char_limit } = arguments(value)?;
         if urls.is_empty() || urls.len() > URLS_MAX {
             return Err(ToolError::Arguments(format!("`urls` takes 1 to {URLS_MAX} addresses")));

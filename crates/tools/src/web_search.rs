@@ -2,10 +2,9 @@
 
 use crate::output::Piece;
 use crate::web::search::{Found, question, results};
-use crate::{HandError, Hands, Output, Tool, ToolError, arguments};
+use crate::{Cleared, HandError, Hands, Output, Tool, ToolError, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::Value;
 
 /// Searches the web.
 pub struct WebSearch;
@@ -38,7 +37,7 @@ impl Tool for WebSearch {
         r#"{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer","minimum":1,"maximum":20}},"required":["query"],"additionalProperties":false}"#
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { query, limit } = arguments(value)?;
         let query = query.trim();
         if query.is_empty() || query.chars().count() > QUERY_CHARS_MAX {

@@ -1,7 +1,7 @@
 //! `write_file`: writes a whole file, new or one that was read before.
 
 use crate::files::{Act, Wish};
-use crate::{Hands, Output, Tool, ToolError, arguments, path_argument};
+use crate::{Cleared, Hands, Output, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,7 +34,7 @@ impl Tool for WriteFile {
         path_argument(arguments)
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let Arguments { path, content } = arguments(value)?;
         let wish = Wish { path, act: Act::Write(content.into_bytes()) };
         let report = hands.files()?.work(move |desk, _| desk.change(vec![wish])).await?;

@@ -6,7 +6,7 @@ use super::cast::{SERVER, WATCHED};
 use super::observe::Observed;
 use async_trait::async_trait;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer, chunk, event_stream, head};
-use insula_tools::{Hands, Output, Risk, Tool, ToolError};
+use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_world::World;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -242,7 +242,7 @@ impl Tool for Shell {
         Risk::Command(Cow::Borrowed(arguments["command"].as_str().unwrap_or_default()))
     }
 
-    async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         // What is too long for a model is kept in a file, whose path the model is told.
         let more = if arguments["command"] == LONG {
             "and so on\n".repeat(LONG_LINES)

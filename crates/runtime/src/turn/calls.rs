@@ -5,12 +5,11 @@ use crate::children::{Chat, Given, SessionShell};
 use crate::mcp::AgentServers;
 use crate::skills::AgentSkills;
 use crate::subagents::TurnDelegate;
-use crate::tokens::Verb;
-use crate::turn::current::{permits, runs_programs};
+use crate::turn::current::runs_programs;
 use crate::turn::desk::{ScopedHistory, last_output};
 use crate::turn::event::{TurnEnd, TurnEvent};
 use crate::turn::facts::InTurn;
-use crate::turn::gate::{Admitted, Beside, By, Denial, Examined, Walls, count, examine, judge};
+use crate::turn::gate::{self, Call, Denial, NotPassed};
 use crate::turn::history::unanswered;
 use crate::turn::remember::TurnMemory;
 use crate::turn::send::TurnOutbox;
@@ -18,8 +17,7 @@ use crate::turn::untrusted;
 use crate::web::SessionWeb;
 use insula_domain::tool::ToolSpec;
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
-use insula_tools::{Course, Hands, Output, Piece, Recall, Risk, ToolError};
-use std::sync::Arc;
+use insula_tools::{Cleared, Course, Hands, Output, Piece, Recall, ToolError};
 
 /// How often one refused call may come again before the turn is told to stop trying.
 const REFUSALS_MAX: usize = 3;
@@ -110,61 +108,19 @@ impl Turn<'_> {
         cx.live.voice.say(TurnEvent::ToolCall { name: name.to_owned() });
         // From before the first look, so that no change falls between two.
         let changes = self.shop.house.registry.changes();
-        self.still().await?;
-        if let Some(denial) = self.narrowed(name, history).await? {
-            return self.refuse(id, name, arguments, denial).await;
-        }
+        let permit = match gate::pass(self, Call { id, name, arguments, history }).await {
+            Ok(permit) => permit,
+            Err(NotPassed::Denied(denial)) => {
+                return self.refuse(id, name, arguments, denial).await;
+            }
+            Err(NotPassed::Broken(broken)) => return Err(broken),
+        };
+        let cleared = permit.cleared();
         let around = InTurn { house: &self.shop.house, cx, history };
-        let examined = match examine(self.shop.built, &cx.agent, name, arguments, &around) {
-            Ok(examined) => examined,
-            Err(denial) => return self.refuse(id, name, arguments, denial).await,
-        };
-        let wanted = match self.before_call(name, &examined.arguments).await {
-            Ok(wanted) => wanted,
-            Err(denial) => return self.refuse(id, name, arguments, denial).await,
-        };
-        let children = &self.shop.house.children;
-        let home = self.shop.house.home.real_root();
-        let key = (cx.agent.id.clone(), cx.session);
-        let ground = children.ground(&key, &examined.arguments, &cx.files).await;
-        let risk = examined.tool.risk(&examined.arguments);
-        let reader = match &risk {
-            Risk::Input { process, .. } => children.reader(&key, process),
-            _ => None,
-        };
-        let (by, walls) = match risk {
-            Risk::None | Risk::ChangeSelf(_) => (By::Others, Walls::Partial),
-            _ => (self.by(history), self.walls().await),
-        };
-        let (ground, reader) = (ground.as_ref(), reader.as_ref());
-        let beside = Beside { reader, ground, home: &home, by, walls };
-        let mut admitted = match self.judge_now(examined, &beside, &around) {
-            Ok(admitted) => admitted,
-            Err(denial) => return self.refuse(id, name, arguments, denial).await,
-        };
-        admitted.concern = admitted.concern.or(wanted);
-        if let Some(finding) = &admitted.concern
-            && !self.is_admins_own(finding, history)
-            && let Err(denial) = self.approve(id, (name, arguments), &admitted, finding).await?
-        {
-            return self.refuse(id, name, arguments, denial).await;
-        }
-        let everywhere = self.admit_everywhere(id, (name, arguments), &admitted, history).await?;
-        let approved_by = match everywhere {
-            Ok(approved_by) => approved_by,
-            Err(denial) => return self.refuse(id, name, arguments, denial).await,
-        };
-        // Whoever answered may have taken their time, and what holds may be something else.
-        if let Err(denial) = self.holds_still(&admitted, &beside, &around).await? {
-            return self.refuse(id, name, arguments, denial).await;
-        }
-        if let Err(denial) = count(&cx.agent, name, &admitted.arguments, &around) {
-            return self.refuse(id, name, arguments, denial).await;
-        }
         let step = self.begin(id, name).await?;
         let scoped = ScopedHistory::new(&self.shop.house, cx);
-        let memory = TurnMemory::new(&self.shop.house, cx, id, approved_by);
-        let previous = match admitted.tool.recall() {
+        let memory = TurnMemory::new(&self.shop.house, cx, id, permit.approved_by());
+        let previous = match cleared.tool().recall() {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
         };
@@ -172,14 +128,14 @@ impl Turn<'_> {
         let house = &self.shop.house;
         let variables = self.variables_in_use(history);
         // Before anything is given to it.
-        let given = match runs_programs(&admitted.tool) {
+        let given = match runs_programs(cleared.tool()) {
             true => Some(Given::now(&cx.agent, &variables).await),
             false => None,
         };
         let shell = SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
             .with_variables(variables.clone())
-            .at(admitted.ground.clone())
-            .read_by(admitted.reader.clone());
+            .at(permit.ground())
+            .read_by(permit.reader());
         let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
         let skills = AgentSkills::new(&self.shop.house, cx.occasion());
         let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };
@@ -197,23 +153,23 @@ impl Turn<'_> {
             memory: memory.as_ref().map(|it| it as _),
             outbox: Some(&outbox),
         };
-        let is_dropped = admitted.tool.course() != Course::Journalled;
+        let is_dropped = cleared.tool().course() != Course::Journalled;
         let outcome = tokio::select! {
             biased;
             () = cx.live.cancel.cancelled(), if is_dropped => {
-                self.note_stopped(name, &admitted).await?;
+                self.note_stopped(name, cleared).await?;
                 return Err(Broken::Stopped(None, Usage::default()));
             }
             // What it had running ends with it.
-            denial = self.taken_away(changes, (&admitted.tool, &admitted.arguments), (given, &variables), &around), if is_dropped => {
-                self.note_stopped(name, &admitted).await?;
+            denial = self.taken_away(changes, (cleared.tool(), cleared), (given, &variables), &around), if is_dropped => {
+                self.note_stopped(name, cleared).await?;
                 return self.refuse(id, name, arguments, denial).await;
             }
-            outcome = admitted.tool.run(&hands, &admitted.arguments) => outcome,
+            outcome = cleared.run(&hands) => outcome,
         };
         self.spent += delegate.spent();
         if !is_dropped && let Err(broken) = self.go_on() {
-            self.note_stopped(name, &admitted).await?;
+            self.note_stopped(name, cleared).await?;
             return Err(broken);
         }
         // The boundary has its say where the handle is: only there is it known what a path is.
@@ -237,8 +193,7 @@ impl Turn<'_> {
         let text = match &ask {
             Some(_) => text,
             None => {
-                let (after, error) =
-                    self.after_call(name, &admitted.arguments, text.clone(), is_error).await;
+                let (after, error) = self.after_call(name, cleared, text.clone(), is_error).await;
                 is_error = error;
                 // What a hook made of something foreign is as foreign.
                 if after != text {
@@ -260,7 +215,7 @@ impl Turn<'_> {
             (None, true) => "failed",
             (None, false) => "done",
         };
-        let subject = admitted.tool.subject(&admitted.arguments);
+        let subject = cleared.tool().subject(cleared);
         let audit = self.audit_about(name, verdict, rule, subject);
         let mut result = self.result(id, text, is_error);
         if foreign.is_some() {
@@ -276,77 +231,9 @@ impl Turn<'_> {
         Ok(Called::Result(seq, result))
     }
 
-    /// Whose word a call is by that may run something.
-    fn by(&self, history: &[Message]) -> By {
-        match self.is_all_of_admins(history, Verb::Approve) {
-            true => By::Admins,
-            false => By::Others,
-        }
-    }
-
-    /// Whether this machine gives every layer that the agent's programs could do without, by
-    /// the generation of the turn and by the one that holds now. All others have to be there.
-    async fn walls(&self) -> Walls {
-        let (children, own) = (&self.shop.house.children, &self.cx.agent);
-        for agent in [Some(own), self.now.as_ref()].into_iter().flatten() {
-            if !children.has_all(&agent.programs.optional).await {
-                return Walls::Partial;
-            }
-        }
-        Walls::Full
-    }
-
-    /// Has a call judged by the generation of the turn and by the one that holds now.
-    fn judge_now(
-        &self,
-        examined: Examined,
-        beside: &Beside<'_>,
-        around: &InTurn<'_>,
-    ) -> Result<Admitted, Denial> {
-        let own = &self.cx.agent;
-        let Some(now) = &self.now else { return judge(own, examined, beside) };
-        permits(own, now, (&examined.tool, &examined.arguments), around)?;
-        let concern = judge(now, examined.clone(), beside)?.concern;
-        let mut admitted = judge(own, examined, beside)?;
-        admitted.concern = admitted.concern.or(concern);
-        Ok(admitted)
-    }
-
-    /// Whether a call that was judged a while ago is still allowed. What would need an approval
-    /// by now that it did not need then has none.
-    async fn holds_still(
-        &mut self,
-        admitted: &Admitted,
-        beside: &Beside<'_>,
-        around: &InTurn<'_>,
-    ) -> Result<Result<(), Denial>, Broken> {
-        let before = self.now.clone();
-        self.still().await?;
-        let is_same = match (&before, &self.now) {
-            (None, None) => true,
-            (Some(before), Some(now)) => Arc::ptr_eq(before, now),
-            _ => false,
-        };
-        if is_same {
-            return Ok(Ok(()));
-        }
-        let (tool, arguments) = (admitted.tool.clone(), admitted.arguments.clone());
-        let name = tool.name().to_owned();
-        let (by, walls) = (self.by(around.history), self.walls().await);
-        let beside = Beside { by, walls, ..*beside };
-        let again = self.judge_now(Examined { tool, arguments }, &beside, around);
-        Ok(match again {
-            Ok(again) if again.concern.is_some() && admitted.concern.is_none() => {
-                Err(Denial::Changed { name, what: "approvals" })
-            }
-            Ok(_) => Ok(()),
-            Err(denial) => Err(denial),
-        })
-    }
-
     /// Writes down that a call was stopped: what it had done by then is done.
-    async fn note_stopped(&self, name: &str, admitted: &Admitted) -> Result<(), Broken> {
-        let subject = admitted.tool.subject(&admitted.arguments);
+    async fn note_stopped(&self, name: &str, call: &Cleared) -> Result<(), Broken> {
+        let subject = call.tool().subject(call);
         let audit = self.audit_about(name, "stopped", None, subject);
         self.commit(vec![audit]).await.map(drop)
     }

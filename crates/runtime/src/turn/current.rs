@@ -66,13 +66,13 @@ impl From<Lost> for Broken {
     }
 }
 
-/// As of when it is known that who began a turn may talk to its agent.
 /// Whether somebody came by a chat that is led to an agent. Who comes by a token or the command line
 /// names the agent.
 pub(crate) fn is_led(principal: &str) -> bool {
     !principal.starts_with(BEARER) && *principal != *Actor::CommandLine.to_string()
 }
 
+/// As of when it is known that who began a turn may talk to its agent.
 #[derive(Default)]
 pub(crate) struct Admitted(Mutex<Option<As>>);
 

@@ -100,23 +100,6 @@ pub(crate) trait Surroundings {
     fn made(&self) -> Vec<Arc<Made>>;
 }
 
-/// No turn at all: nobody said anything, and nothing was called.
-pub(crate) struct Nowhere;
-
-impl Surroundings for Nowhere {
-    fn turn(&self) -> Value {
-        Record::new().build()
-    }
-
-    fn said(&self) -> String {
-        String::new()
-    }
-
-    fn made(&self) -> Vec<Arc<Made>> {
-        Vec::new()
-    }
-}
-
 /// A turn, and what was said in its conversation.
 pub(crate) struct InTurn<'t> {
     pub(crate) house: &'t House,

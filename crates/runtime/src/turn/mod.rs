@@ -1,7 +1,6 @@
 //! Turns: a message in, model and tools, a reply out, under one context generation.
 
 mod amend;
-mod approve;
 mod ask;
 mod calls;
 mod compress;

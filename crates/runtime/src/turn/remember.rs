@@ -1,28 +1,20 @@
-//! Memory in a turn: what the model is shown of it, frozen with the session; the hand that the
-//! tools get; and whether a write that every conversation could read is allowed.
+//! Memory in a turn: what the model is shown of it, frozen with the session; and the hand that
+//! the tools get.
 
 use super::run::{Broken, Turn, TurnContext};
-use crate::approvals::{Question, Reach, showing};
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::memory::{Act, Resolved};
-use crate::tokens::Verb;
-use crate::turn::gate::{Admitted, Denial, Unapproved};
 use crate::turn::one_off;
 use crate::turn::seen::text_of;
 use async_trait::async_trait;
-use insula_config::agent::GlobalWrites;
-use insula_domain::question::Folder;
 use insula_domain::{Label, MemoryOperation, Scope};
 use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
 use insula_models::{CacheHint, SystemBlock};
-use insula_store::{AgentCommand, Frozen, Message, Origin, Source};
+use insula_store::{AgentCommand, Frozen, Origin, Source};
 use insula_tools::hands::HandError;
 use insula_tools::memory::Place;
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// The rule under which a global write waits for an admin.
-const GLOBAL_WRITE: &str = "global_memory";
 
 /// What a session is shown of memory, and what is still to be written about that.
 #[derive(Default)]
@@ -123,72 +115,6 @@ impl Turn<'_> {
         let TurnContext { agent, from, key, .. } = self.cx;
         let resolved = self.shop.house.memory_scope(agent, from, key, operation).await.ok()?;
         Some(memory.keeper.scoped(resolved.reads, resolved.writes))
-    }
-
-    /// Whether a call may write what every conversation can read; who confirmed it, where
-    /// somebody had to.
-    pub(super) async fn admit_everywhere(
-        &mut self,
-        id: &str,
-        (name, arguments): (&str, &str),
-        admitted: &Admitted,
-        history: &[Message],
-    ) -> Result<Result<Option<Box<str>>, Denial>, Broken> {
-        let (cx, house) = (self.cx, &self.shop.house);
-        let Some(memory) = &cx.agent.memory else { return Ok(Ok(None)) };
-        if !admitted.tool.reaches_everywhere(&admitted.arguments) {
-            return Ok(Ok(None));
-        }
-        // Where all of the agent's memory is one, there is nothing to confirm.
-        let TurnContext { agent, from, key, .. } = cx;
-        let here = house.memory_scope(agent, from, key, MemoryOperation::Write).await;
-        if here.is_ok_and(|resolved| resolved.writes == Scope::Global) {
-            return Ok(Ok(None));
-        }
-        let deny = |why| Ok(Err(Denial::Everywhere { name: name.to_owned(), why }));
-        match memory.global_writes {
-            GlobalWrites::Deny => return deny(None),
-            // An admin's own word is one, asked for or not, where nobody else had one.
-            GlobalWrites::Allow | GlobalWrites::Approve
-                if self.is_all_of_admins(history, Verb::Approve) =>
-            {
-                return Ok(Ok(Some((*cx.principal).into())));
-            }
-            GlobalWrites::Allow => return Ok(Ok(None)),
-            GlobalWrites::Approve => {}
-        }
-        // Nobody is asked twice for what they refused.
-        if self.refused.contains_key(&(name.to_owned(), arguments.to_owned())) {
-            return Ok(Err(Denial::Repeated { name: name.to_owned() }));
-        }
-        let redaction = self.redaction();
-        let told = |text| redaction.told(text);
-        let shown = showing::shown(&admitted.arguments, (Folder::Nowhere, None), None, told);
-        let what = shown.as_deref().unwrap_or_default();
-        let question = Question {
-            agent: &cx.agent,
-            session: cx.session,
-            turn: cx.turn,
-            call: id,
-            tool: name,
-            arguments: &admitted.arguments,
-            place: None,
-            widest: Reach::Always,
-            rule: GLOBAL_WRITE,
-            what,
-            principal: &cx.principal,
-        };
-        if let Some(grant) = self.shop.approvals.allowed(&question).await? {
-            return Ok(Ok(Some(grant.by)));
-        }
-        if let Err(why) = shown {
-            return deny(Some(Unapproved::TooLong(why)));
-        }
-        // An admin, whatever else the agent may do without one.
-        match self.ask_admin(&question).await? {
-            Ok(by) => Ok(Ok(Some(by))),
-            Err(why) => deny(Some(why)),
-        }
     }
 }
 

@@ -7,7 +7,7 @@ pub mod fuzzing;
 mod parse;
 
 use crate::files::{Act, Wish};
-use crate::{Hands, Output, SUBJECT_CHARS_MAX, Tool, ToolError, arguments, path_argument};
+use crate::{Cleared, Hands, Output, SUBJECT_CHARS_MAX, Tool, ToolError, arguments, path_argument};
 use apply::Occurrences;
 use async_trait::async_trait;
 use parse::FilePatch;
@@ -58,7 +58,7 @@ impl Tool for Patch {
         })
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let wishes = wishes(arguments(value)?)?;
         let report = hands.files()?.work(move |desk, _| desk.change(wishes)).await?;
         let lines = report.done.into_iter().chain(report.notes);

@@ -4,7 +4,7 @@ mod walk;
 
 use crate::files::{Desk, Patience};
 use crate::workspace::FileError;
-use crate::{Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
+use crate::{Cleared, Hands, Output, Piece, Tool, ToolError, arguments, path_argument};
 use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
@@ -86,7 +86,7 @@ impl Tool for SearchFiles {
         path_argument(arguments)
     }
 
-    async fn run(&self, hands: &Hands<'_>, value: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, value: &Cleared) -> Result<Output, ToolError> {
         let asked: Arguments = arguments(value)?;
         let query = Query::new(&asked)?;
         let path = asked.path.unwrap_or_else(|| ".".to_owned());

@@ -2,10 +2,9 @@
 
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
-use crate::{Tool, arguments};
+use crate::{Cleared, Tool, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
-use serde_json::Value;
 
 /// Lists skills.
 pub struct SkillsList;
@@ -35,7 +34,7 @@ impl Tool for SkillsList {
         r#"{"type":"object","properties":{"category":{"type":"string"}},"additionalProperties":false}"#
     }
 
-    async fn run(&self, hands: &Hands<'_>, values: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, values: &Cleared) -> Result<Output, ToolError> {
         let Arguments { category } = arguments(values)?;
         let mut text = String::new();
         let all = hands.skills()?.list();

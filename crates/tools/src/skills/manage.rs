@@ -4,7 +4,7 @@
 use super::Change;
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
-use crate::{Risk, Tool, arguments};
+use crate::{Cleared, Risk, Tool, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -61,7 +61,7 @@ impl Tool for SkillManage {
         Risk::ChangeSelf(format!("{action} skill {name}").into())
     }
 
-    async fn run(&self, hands: &Hands<'_>, values: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, values: &Cleared) -> Result<Output, ToolError> {
         let given: Arguments = arguments(values)?;
         let (name, change) = change(given)?;
         hands.skills()?.change(&name, change).await.map(Output::Text)

@@ -2,7 +2,7 @@
 
 use crate::hands::Hands;
 use crate::output::{Output, ToolError};
-use crate::{Tool, arguments};
+use crate::{Cleared, Tool, arguments};
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::Value;
@@ -35,7 +35,7 @@ impl Tool for SkillView {
         crate::skill_argument(arguments)
     }
 
-    async fn run(&self, hands: &Hands<'_>, values: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, hands: &Hands<'_>, values: &Cleared) -> Result<Output, ToolError> {
         let Arguments { name, file_path } = arguments(values)?;
         let text = hands.skills()?.view(&name, file_path.as_deref()).await?;
         Ok(Output::Text(text))

@@ -9,7 +9,7 @@
 use crate::support::{Desk, Silence};
 use insula_tools::workspace::states::Reader;
 use insula_tools::workspace::{Absent, Granted, Place, Site};
-use insula_tools::{Files, Hands, Output, Piece, Words, find};
+use insula_tools::{Cleared, Files, Hands, Output, Piece, ToolRef, Words, find};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -27,7 +27,8 @@ fn files(desk: &Desk) -> Files {
 
 async fn call(files: &Files, tool: &str, arguments: Value) -> Output {
     let hands = Hands { files: Some(files), ..Hands::bare(&Silence) };
-    find(tool).unwrap().run(&hands, &arguments).await.unwrap()
+    let call = Cleared::by_the_gate(ToolRef::BuiltIn(find(tool).unwrap()), arguments);
+    call.run(&hands).await.unwrap()
 }
 
 #[tokio::test]

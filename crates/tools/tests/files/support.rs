@@ -12,7 +12,7 @@ use insula_testkit::Home;
 use insula_tools::hands::{HandError, History, Hit, Search};
 use insula_tools::workspace::states::{FileStates, Reader};
 use insula_tools::workspace::{Absent, Granted, Place, Site};
-use insula_tools::{Files, Hands, Output, ToolError, find};
+use insula_tools::{Cleared, Files, Hands, Output, ToolError, ToolRef, find};
 use insula_world::World;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,8 @@ impl Desk {
 
 pub async fn call(files: &Files, tool: &str, arguments: Value) -> Result<String, ToolError> {
     let hands = Hands { files: Some(files), ..Hands::bare(&Silence) };
-    match find(tool).unwrap().run(&hands, &arguments).await? {
+    let call = Cleared::by_the_gate(ToolRef::BuiltIn(find(tool).unwrap()), arguments);
+    match call.run(&hands).await? {
         Output::Text(text) => Ok(text),
         other => panic!("{other:?}"),
     }

@@ -6,7 +6,7 @@ use insula_domain::{Source, Words};
 use insula_gateway::{Happening, Message, MessageId, Quoted};
 use insula_store::DeliveryState;
 use insula_testkit::upstream::{Seen, Step};
-use insula_tools::{Hands, Output, Risk, Tool, ToolError};
+use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -32,7 +32,7 @@ impl Tool for Shell {
         Risk::Command(Cow::Borrowed(arguments["command"].as_str().unwrap_or_default()))
     }
 
-    async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         Ok(Output::Text(format!("ran {}", arguments["command"])))
     }
 }

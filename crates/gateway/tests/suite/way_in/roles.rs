@@ -3,7 +3,7 @@
 use crate::way_in::support::{Fixture, From, calls, group, says, shown, with};
 use async_trait::async_trait;
 use insula_testkit::upstream::{Seen, Step};
-use insula_tools::{Hands, Output, Risk, Tool, ToolError};
+use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
@@ -28,7 +28,7 @@ impl Tool for Shell {
         Risk::Command(Cow::Borrowed(arguments["command"].as_str().unwrap_or_default()))
     }
 
-    async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         Ok(Output::Text(format!("ran {}", arguments["command"])))
     }
 }

@@ -7,7 +7,7 @@ use insula_domain::UserId;
 use insula_gateway::{BUTTON_DATA_BYTES_MAX, Choice, Features};
 use insula_runtime::Actor;
 use insula_runtime::approvals::{Answer, AnswerError, Reach};
-use insula_tools::{Hands, Output, Risk, Tool, ToolError};
+use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -32,7 +32,7 @@ impl Tool for Shell {
         Risk::Command(Cow::Borrowed(arguments["command"].as_str().unwrap_or_default()))
     }
 
-    async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         Ok(Output::Text(format!("ran {}", arguments["command"].as_str().unwrap_or_default())))
     }
 }

@@ -8,7 +8,7 @@ use insula_runtime::approvals::{Answer, AnswerError, Reach, grants};
 use insula_runtime::tokens::Verb;
 use insula_runtime::turn::{ApprovalOutcome, TurnEnd, TurnEvent, TurnHandle};
 use insula_runtime::{Actor, AgentContext};
-use insula_tools::{Hands, Output, Risk, Tool, ToolError};
+use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -36,7 +36,7 @@ impl Tool for Shell {
         Risk::Command(Cow::Borrowed(arguments["command"].as_str().unwrap_or_default()))
     }
 
-    async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         Ok(Output::Text(format!("ran {}", arguments["command"])))
     }
 }

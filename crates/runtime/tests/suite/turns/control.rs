@@ -7,7 +7,7 @@ use insula_runtime::events::AgentEvent;
 use insula_runtime::turn::{Mode, SubmitError, TurnEnd, TurnEvent};
 use insula_store::{Part, Role, SessionRef, SessionState, TurnStatus};
 use insula_testkit::upstream::{Seen, Step};
-use insula_tools::{Hands, Output, Tool, ToolError};
+use insula_tools::{Cleared, Hands, Output, Tool, ToolError};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
@@ -315,7 +315,7 @@ impl Tool for Endless {
         r#"{"type":"object"}"#
     }
 
-    async fn run(&self, _: &Hands<'_>, _: &serde_json::Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, _: &Cleared) -> Result<Output, ToolError> {
         BEGUN.notify_one();
         std::future::pending().await
     }

@@ -7,7 +7,7 @@ use insula_domain::AgentId;
 use insula_runtime::turn::TurnEnd;
 use insula_runtime::{Actor, tokens::Verb};
 use insula_testkit::upstream::{Seen, Step};
-use insula_tools::{Hands, Output, Tool, ToolError};
+use insula_tools::{Cleared, Hands, Output, Tool, ToolError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokio::sync::Notify;
@@ -193,7 +193,7 @@ impl Tool for Running {
         r#"{"type":"object"}"#
     }
 
-    async fn run(&self, _: &Hands<'_>, _: &serde_json::Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, _: &Cleared) -> Result<Output, ToolError> {
         let _ended = Ended;
         BEGUN.notify_one();
         std::future::pending().await

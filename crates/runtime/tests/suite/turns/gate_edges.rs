@@ -7,11 +7,11 @@ use async_trait::async_trait;
 use insula_domain::AgentId;
 use insula_runtime::approvals::{Answer, Reach};
 use insula_runtime::events::AgentEvent;
-use insula_runtime::turn::gate::{ARGUMENTS_BYTES_MAX, Denial, Tools, admit};
+use insula_runtime::turn::gate::{Denial, Tools};
 use insula_runtime::turn::{TurnEnd, TurnEvent};
 use insula_runtime::{Actor, AgentContext};
 use insula_testkit::upstream::{Seen, Step};
-use insula_tools::{BUILT_IN, Hands, Output, Risk, Tool, ToolError};
+use insula_tools::{BUILT_IN, Cleared, Hands, Output, Risk, Tool, ToolError};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -38,7 +38,7 @@ impl Tool for Shell {
         Risk::Command(Cow::Borrowed(arguments["command"].as_str().unwrap_or_default()))
     }
 
-    async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
         if arguments["command"] == "hang" {
             std::future::pending::<()>().await;
         }
@@ -187,23 +187,6 @@ agents:
     // Written so that the name does not stand in the message.
     let told = house.say("a", "one", &acts("notes").replace("notes", "n\\u006ftes")).await;
     assert_eq!(told.matches("refused: ").count(), 2, "{told}");
-    // Where there is no turn nothing was said.
-    for said in ["xyzzy", "notes"] {
-        let denial = admit(&context(&house), "read_file", &json!({ "path": said }).to_string());
-        assert_eq!(denial.err().unwrap().rule(), "argument_rule");
-    }
-}
-
-#[tokio::test]
-async fn arguments_have_a_length_at_which_they_end() {
-    let house = house("agents:\n  a: {tools: [todo]}\n").await;
-    assert_eq!(ARGUMENTS_BYTES_MAX, 524_288);
-    let agent = context(&house);
-    assert!(admit(&agent, "todo", &" ".repeat(ARGUMENTS_BYTES_MAX)).is_ok());
-    for more in [1, 2] {
-        let denial = admit(&agent, "todo", &" ".repeat(ARGUMENTS_BYTES_MAX + more)).err().unwrap();
-        assert_eq!(denial.rule(), "arguments");
-    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::turns::support::{Fixture, calls, end, reply, says, scripted, with_too
 use async_trait::async_trait;
 use insula_runtime::turn::{TurnEnd, TurnEvent};
 use insula_store::{Message, Role, StepKind, TurnId};
-use insula_tools::{Course, Hands, Output, Tool, ToolError};
+use insula_tools::{Cleared, Course, Hands, Output, Tool, ToolError};
 
 const READ: &str = r#"{"path":"note.txt"}"#;
 
@@ -87,7 +87,7 @@ impl Tool for Stares {
         Course::Glance
     }
 
-    async fn run(&self, _: &Hands<'_>, _: &serde_json::Value) -> Result<Output, ToolError> {
+    async fn run(&self, _: &Hands<'_>, _: &Cleared) -> Result<Output, ToolError> {
         std::future::pending().await
     }
 }

@@ -6,8 +6,7 @@ use async_trait::async_trait;
 use insula_domain::AgentId;
 use insula_runtime::turn::TurnEnd;
 use insula_testkit::upstream::{Seen, Step};
-use insula_tools::{Hands, Output, Tool, ToolError};
-use serde_json::Value;
+use insula_tools::{Cleared, Hands, Output, Tool, ToolError};
 
 /// A tool that does nothing and says so.
 struct Pretends(&'static str);
@@ -26,8 +25,8 @@ impl Tool for Pretends {
         r#"{"type":"object"}"#
     }
 
-    async fn run(&self, _: &Hands<'_>, arguments: &Value) -> Result<Output, ToolError> {
-        Ok(Output::Text(format!("ran with {arguments}")))
+    async fn run(&self, _: &Hands<'_>, arguments: &Cleared) -> Result<Output, ToolError> {
+        Ok(Output::Text(format!("ran with {}", **arguments)))
     }
 }
 
