@@ -11,7 +11,7 @@ use crate::way_out::WayOut;
 use async_trait::async_trait;
 use insula_domain::{AccountId, Platform};
 use insula_runtime::House;
-use insula_runtime::turn::Engine;
+use insula_turns::Engine;
 use std::collections::HashSet;
 use std::sync::Arc;
 use tokio_util::sync::CancellationToken;

@@ -11,8 +11,8 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
 use insula_runtime::AgentContext;
-use insula_runtime::approvals::{Answer, AnswerError, Reach};
 use insula_store::Approval;
+use insula_turns::approvals::{Answer, AnswerError, Reach};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 

@@ -14,10 +14,10 @@ use insula_adapters::webchat::{FRAME_BYTES_MAX, Hearing, Hub, May, Past, Said, S
 use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
 use insula_gateway::{Owner, SILENT, without_notes};
 use insula_runtime::tokens::{Token, Verb};
-use insula_runtime::turn::Engine;
-use insula_runtime::turn::desk::text_of;
 use insula_runtime::{House, State as Serving};
 use insula_store::{Counted, Message as Kept, Part, Role, SessionRef, StoreError, Window};
+use insula_turns::Engine;
+use insula_turns::desk::text_of;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;

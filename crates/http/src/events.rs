@@ -15,7 +15,7 @@ use futures_util::stream;
 use insula_domain::AgentId;
 use insula_runtime::events::AgentEvent;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::TurnEvent;
+use insula_turns::TurnEvent;
 use serde_json::json;
 use std::convert::Infallible;
 use std::time::Duration;

@@ -10,8 +10,8 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
-use insula_runtime::approvals::grants;
 use insula_store::Grant;
+use insula_turns::approvals::grants;
 use serde::Serialize;
 use utoipa::ToSchema;
 

@@ -50,7 +50,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use handler::{delete, get, post, put};
 use insula_runtime::House;
-use insula_runtime::turn::Engine;
+use insula_turns::Engine;
 use std::sync::Arc;
 
 /// What every handler works with.

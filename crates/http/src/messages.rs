@@ -17,10 +17,10 @@ use futures_util::stream;
 use insula_domain::{Audience, Label, SessionKey};
 use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{
+use insula_store::{IdempotencyKey, Part};
+use insula_turns::{
     Acknowledge, Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle, one_off,
 };
-use insula_store::{IdempotencyKey, Part};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use utoipa::ToSchema;

@@ -10,10 +10,10 @@ use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use insula_runtime::AgentContext;
-use insula_runtime::turn::desk::text_of;
 use insula_store::{
     Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
 };
+use insula_turns::desk::text_of;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Hands a message to the engine.
 
 use insula_domain::AgentId;
-use insula_runtime::turn::{Engine, Inbound, SubmitError, TurnHandle};
 use insula_store::StoreError;
+use insula_turns::{Engine, Inbound, SubmitError, TurnHandle};
 
 /// What becomes of the conversation after the turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

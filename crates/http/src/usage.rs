@@ -7,8 +7,8 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use insula_domain::{AgentId, BudgetLimits};
-use insula_runtime::budget::report::{AgentUsage, DAYS_MAX, Left};
 use insula_store::Totals;
+use insula_turns::budget::report::{AgentUsage, DAYS_MAX, Left};
 use insula_world::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ pub async fn all(
     State(surface): State<Surface>,
     days: Result<Query<Days>, QueryRejection>,
 ) -> Result<Json<UsageView>, ApiError> {
-    let used = surface.house.usage(days?.count()?).await?;
+    let used = insula_turns::budget::report::usage(&surface.house, days?.count()?).await?;
     Ok(Json(UsageView {
         since: date(used.since),
         total: Sums::of(&used.total),
@@ -163,12 +163,12 @@ pub async fn agent(
 ) -> Result<Json<AgentUsageView>, ApiError> {
     let days = days?.count()?;
     let id = AgentId::new(&id).map_err(|_| ApiError::no_agent(&id))?;
-    let (used, report) = surface.house.usage_of(&id, days).await?;
+    let (used, report) = insula_turns::budget::report::usage_of(&surface.house, &id, days).await?;
     let parts = |all: &[(Box<str>, Totals)]| {
         all.iter().map(|(name, totals)| Part::of(&**name, totals)).collect()
     };
     Ok(Json(AgentUsageView {
-        since: date(surface.house.days_ago(days)),
+        since: date(insula_turns::budget::report::days_ago(&surface.house, days)),
         row: AgentRow::of(&id, &used),
         days: report.days.iter().map(|(day, totals)| Part::of(date(*day), totals)).collect(),
         principals: parts(&report.principals),

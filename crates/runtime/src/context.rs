@@ -28,6 +28,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// What names of conversations begin with that have no other.
+pub const ONE_OFF: &str = "once-";
+
 /// Which version of an agent this is: higher whenever anything about it changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Generation(pub u64);
@@ -250,12 +253,7 @@ impl AgentContext {
     /// The context of a child, under the same generation: a boundary that its parent's gave
     /// out ([`Boundary::child`]), who it is and what it runs on. It remembers nothing, and
     /// there is nothing else in which it could differ from its parent.
-    pub(crate) fn child(
-        self: &Arc<Self>,
-        boundary: Boundary,
-        soul: Soul,
-        models: Vec<ModelRef>,
-    ) -> Self {
+    pub fn child(self: &Arc<Self>, boundary: Boundary, soul: Soul, models: Vec<ModelRef>) -> Self {
         Self(Whole::new(Parts {
             id: self.id.clone(),
             generation: self.generation,
@@ -304,7 +302,7 @@ impl AgentContext {
     }
 
     /// The context as the registry made it, of which this one may be a child's.
-    pub(crate) fn root(&self) -> &Self {
+    pub fn root(&self) -> &Self {
         let mut root = self;
         while let Some(origin) = &root.origin {
             root = origin;
@@ -314,7 +312,7 @@ impl AgentContext {
 
     /// Whether a turn that runs under another generation of this agent may still use a model of
     /// that generation.
-    pub(crate) fn leaves(&self, other: &Self, model: &ModelRef) -> bool {
+    pub fn leaves(&self, other: &Self, model: &ModelRef) -> bool {
         let ModelChain { models, children } = &self.models;
         let is_child = other.origin.is_some();
         let in_children = || {
@@ -344,7 +342,7 @@ impl AgentContext {
         let number = self.one_off.fetch_add(1, Ordering::Relaxed).to_string();
         let at = world.clock.now().as_millis().to_string();
         let purpose = ["one-off", self.id.as_str(), &self.generation.to_string(), &at, &number];
-        format!("{}{}", crate::turn::one_off::PREFIX, world.random.stream(&purpose).id())
+        format!("{}{}", ONE_OFF, world.random.stream(&purpose).id())
     }
 
     /// Somebody on a platform, as this agent sees them now.

@@ -23,7 +23,7 @@ impl Forgotten {
     }
 
     /// Notes that an agent forgot a conversation.
-    pub(crate) fn note(&self, agent: &AgentContext) {
+    pub fn note(&self, agent: &AgentContext) {
         let life = agent.store.incarnation();
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let known = counts.entry(agent.id.clone()).or_insert((life, 0));

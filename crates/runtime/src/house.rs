@@ -122,7 +122,7 @@ pub struct Parts {
     /// How often agents had to forget a conversation.
     pub forgotten: Forgotten,
     /// Whom people let in.
-    pub(crate) rosters: Arc<Rosters>,
+    pub rosters: Arc<Rosters>,
     /// What keeps all of these up with the store.
     pub(crate) _subscriptions: Vec<Subscription>,
     pub(crate) env: BTreeMap<String, String>,

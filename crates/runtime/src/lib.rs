@@ -9,12 +9,10 @@
 
 pub mod access;
 pub mod apply;
-pub mod approvals;
-pub mod budget;
 pub mod children;
 pub mod context;
 pub mod doctor;
-mod error;
+pub mod error;
 pub mod events;
 pub mod forgotten;
 pub mod home;
@@ -32,13 +30,11 @@ mod removal;
 pub mod routing;
 pub mod secrets;
 pub mod skills;
-pub mod subagents;
 pub mod tokens;
 pub mod toolbox;
-pub mod turn;
 pub mod watch;
-mod web;
-mod whole;
+pub mod web;
+pub mod whole;
 pub mod workspace;
 
 pub use context::{AgentContext, Generation};

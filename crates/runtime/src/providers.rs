@@ -15,18 +15,18 @@ use std::collections::BTreeMap;
 const WITHOUT_KEY: [(&str, Kind); 1] = [("ollama", Kind::Ollama)];
 
 /// The providers there are, and why others are not.
-pub(crate) struct Built {
+pub struct Built {
     /// Those that can be used.
-    pub(crate) providers: Providers,
+    pub providers: Providers,
     /// What to do about those that can't, by name.
-    pub(crate) unusable: BTreeMap<Box<str>, String>,
+    pub unusable: BTreeMap<Box<str>, String>,
 }
 
 impl House {
     /// Builds the providers there are. One that can't be built is left out; agents that name
     /// it fail their turns with the reason. No request ever goes without the key that somebody
     /// wrote down for it.
-    pub(crate) fn providers(
+    pub fn providers(
         &self,
         daemon: &DaemonConfig,
         keys: &DaemonKeys,

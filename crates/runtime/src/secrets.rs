@@ -24,7 +24,7 @@ mod granted;
 mod known;
 
 pub use granted::GrantedSecrets;
-pub(crate) use known::DaemonKeys;
+pub use known::DaemonKeys;
 pub use known::Known;
 
 use crate::error::RuntimeError;

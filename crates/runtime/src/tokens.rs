@@ -156,7 +156,7 @@ impl Tokens {
     }
 
     /// How often something about any of them changed.
-    pub(crate) fn version(&self) -> u64 {
+    pub fn version(&self) -> u64 {
         self.version.load(Ordering::SeqCst)
     }
 

@@ -69,7 +69,7 @@ impl Toolbox {
 
     /// What the model is shown: what `table` exposes, of the `built_in` tools first and then
     /// of the agent's own, each by name.
-    pub(crate) fn shown(
+    pub fn shown(
         &self,
         table: &ToolTable,
         built_in: &BTreeMap<Box<str>, ToolSchema>,
@@ -89,7 +89,7 @@ impl Toolbox {
 
     /// The same with the tools that were found in a conversation, in the order in which they
     /// were: the beginning of a prompt stays what it was.
-    pub(crate) fn shown_with<'f>(
+    pub fn shown_with<'f>(
         &self,
         base: Arc<[ToolSchema]>,
         found: impl Iterator<Item = &'f str>,

@@ -34,7 +34,7 @@ const ACCEPT: &str =
     "text/html, application/xhtml+xml, application/pdf, application/json, text/*;q=0.9, */*;q=0.1";
 
 /// The web, for one conversation.
-pub(crate) struct SessionWeb<'c> {
+pub struct SessionWeb<'c> {
     house: &'c House,
     agent: &'c AgentContext,
     session: SessionId,
@@ -43,7 +43,7 @@ pub(crate) struct SessionWeb<'c> {
 
 impl<'c> SessionWeb<'c> {
     /// The hand for one call of a turn.
-    pub(crate) fn new(
+    pub fn new(
         house: &'c House,
         agent: &'c AgentContext,
         session: SessionId,

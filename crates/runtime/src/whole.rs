@@ -9,10 +9,10 @@ use std::ops::{Deref, DerefMut};
 /// the compiler shows it by going through all that is inside, again for each future and for each
 /// layer around it. That was half of what checking three crates took. Here it is shown once,
 /// where the value is made.
-pub(crate) struct Whole<T>(Box<dyn BorrowMut<T> + Send + Sync>);
+pub struct Whole<T>(Box<dyn BorrowMut<T> + Send + Sync>);
 
 impl<T: Send + Sync + 'static> Whole<T> {
-    pub(crate) fn new(value: T) -> Self {
+    pub fn new(value: T) -> Self {
         Self(Box::new(value))
     }
 }

@@ -80,7 +80,7 @@ impl Workspace {
     }
 
     /// Whether a folder is the agent's own, in common or of one conversation, in this home.
-    pub(crate) fn holds(&self, home: &Path, folder: &Path) -> bool {
+    pub fn holds(&self, home: &Path, folder: &Path) -> bool {
         folder.starts_with(&self.path) || folder.starts_with(home.join(&self.folder))
     }
 
@@ -140,7 +140,7 @@ impl Workspace {
 
     /// The hand of a child that works on the files of `parent`, as far as this place reaches;
     /// `name` is one that no other reader of the agent has.
-    pub(crate) fn child_files(&self, parent: &Files, name: &str) -> Files {
+    pub fn child_files(&self, parent: &Files, name: &str) -> Files {
         parent.for_child(self.place.clone(), self.mode, Reader::new(name))
     }
 

@@ -6,9 +6,10 @@ use super::commands::{self, Command, For, Typed};
 use super::{Visitor, WayIn};
 use insula_domain::{Address, Asker, ChatId, TopicId};
 use insula_runtime::AgentContext;
-use insula_runtime::approvals::{Answer, Reach, may_answer};
+use insula_runtime::access::may_answer;
 use insula_runtime::memory::{Asking, Forgot, Remembered};
 use insula_store::Target as List;
+use insula_turns::approvals::{Answer, Reach};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 

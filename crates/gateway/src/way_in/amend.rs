@@ -8,8 +8,8 @@ use super::{Visitor, WayIn, bounded, words};
 use crate::adapter::NotTaken;
 use crate::envelope::MessageId;
 use insula_domain::{Address, AgentId};
-use insula_runtime::turn::{Around, SubmitError};
 use insula_store::StoreError;
+use insula_turns::{Around, SubmitError};
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 

@@ -10,8 +10,9 @@ use crate::adapter::NotTaken;
 use crate::envelope::{Happening, Message};
 use crate::way_out::{Because, Place, Showing, Shown};
 use insula_domain::{ChatType, Heed};
-use insula_runtime::approvals::{Answer, AnswerError, Reach, may_answer};
+use insula_runtime::access::may_answer;
 use insula_store::{Approval, StoreError};
+use insula_turns::approvals::{Answer, AnswerError, Reach};
 use std::time::Duration;
 
 /// How long it is waited until it is written down that a question was sent: whoever answers it at

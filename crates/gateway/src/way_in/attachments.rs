@@ -12,8 +12,8 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use insula_domain::SessionKey;
 use insula_runtime::AgentContext;
-use insula_runtime::turn::Inbound;
 use insula_store::{Part, StoreError};
+use insula_turns::Inbound;
 use std::sync::Arc;
 use std::time::Duration;
 

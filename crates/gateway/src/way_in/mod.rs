@@ -36,13 +36,13 @@ use dispatch::Dispatched;
 use insula_domain::{AgentId, Asker, Heed};
 use insula_runtime::access::{Guest, Visit};
 use insula_runtime::routing::{Answering, Refusal};
-use insula_runtime::turn::Engine;
 use insula_runtime::{AgentContext, House, Snapshot, State};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{
     AccountLease, AgentCommand, DaemonCommand, Enqueue, EventName, OutboxCommand, Reserved,
     StoreError,
 };
+use insula_turns::Engine;
 use insula_world::Timestamp;
 use lately::Lately;
 use queue::{Chat, Chats, Spot};

@@ -9,8 +9,8 @@ use crate::envelope::{AttachmentKind, Message};
 use insula_domain::{Address, Audience, ChatType, Heed};
 use insula_runtime::AgentContext;
 use insula_runtime::access::Visit;
-use insula_runtime::approvals::{Answer, Settled};
 use insula_store::{AgentCommand, Approval, DoorCommand, NewInbox, SessionRef, StoreError};
+use insula_turns::approvals::{Answer, Settled};
 use std::sync::Arc;
 
 /// What becomes of a message of somebody who may talk: whether the agent was addressed decides,

@@ -11,11 +11,11 @@ use crate::way_out::Place;
 use insula_config::agent::Busy;
 use insula_domain::{Address, Asker, Audience, ChatType, Label, SessionKey, UserId};
 use insula_runtime::access::Visit;
-use insula_runtime::turn::{Acknowledge, Around, Inbound, Mode, SubmitError};
 use insula_runtime::{AgentContext, State};
 use insula_store::{
     AgentCommand, DoorCommand, EventName, IdempotencyKey, InboxRow, Part, StoreError,
 };
+use insula_turns::{Acknowledge, Around, Inbound, Mode, SubmitError};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 

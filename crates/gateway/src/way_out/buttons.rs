@@ -10,12 +10,12 @@ use super::split;
 use crate::envelope::MessageId;
 use crate::post::{Body, PostError};
 use insula_runtime::AgentContext;
-use insula_runtime::approvals::{Answer, Reach};
-use insula_runtime::turn::ApprovalOutcome;
 use insula_store::{
     AgentCommand, Approval, Content, Delivery, DeliveryId, DeliveryState, Enqueue, NewButton,
     OutboxCommand, SessionId, SessionRef, SessionState, StoreError, TurnId,
 };
+use insula_turns::ApprovalOutcome;
+use insula_turns::approvals::{Answer, Reach};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::Duration;

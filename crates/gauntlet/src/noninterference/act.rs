@@ -12,12 +12,12 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
 use insula_gateway::{Envelope, EventId, Happening, Message, MessageId, Sender};
-use insula_runtime::approvals::{Answer, Reach};
 use insula_runtime::lifecycle::NewAgent;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{Acknowledge, Inbound, Mode, TurnHandle};
 use insula_runtime::{AgentContext, State};
 use insula_store::{Part, SessionRef};
+use insula_turns::approvals::{Answer, Reach};
+use insula_turns::{Acknowledge, Inbound, Mode, TurnHandle};
 use insula_vault::{Owner, Secret, SecretName};
 use insula_world::Timestamp;
 use serde_json::{Value, json};

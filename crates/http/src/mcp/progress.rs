@@ -1,6 +1,6 @@
 //! Progress of a turn, for clients that asked to hear of it.
 
-use insula_runtime::turn::TurnEvent;
+use insula_turns::TurnEvent;
 use serde_json::{Map, Value, json};
 
 /// Notifications of one call: a turn that goes on for ever says no more.

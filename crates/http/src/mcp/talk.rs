@@ -13,8 +13,8 @@ use crate::submit::apart;
 use futures_util::{StreamExt as _, stream};
 use insula_domain::SessionKey;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{Engine, TurnEnd, TurnEvent, TurnHandle};
 use insula_store::{Part, TurnId};
+use insula_turns::{Engine, TurnEnd, TurnEvent, TurnHandle};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -13,8 +13,8 @@ use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse as _, Response};
-use insula_runtime::turn::{TurnEnd, TurnEvent};
 use insula_store::{Cut, Usage};
+use insula_turns::{TurnEnd, TurnEvent};
 use serde_json::{Value, json};
 use std::convert::Infallible;
 

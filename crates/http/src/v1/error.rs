@@ -5,9 +5,9 @@ use crate::error::ApiError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use insula_runtime::budget::Refusal;
-use insula_runtime::turn::SubmitError;
 use insula_store::StoreError;
+use insula_turns::SubmitError;
+use insula_turns::budget::Refusal;
 use serde_json::{Value, json};
 
 /// An error on its way to an OpenAI client.

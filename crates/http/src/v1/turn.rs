@@ -9,10 +9,10 @@ use axum::http::HeaderMap;
 use insula_domain::{Audience, Label, SessionKey};
 use insula_runtime::AgentContext;
 use insula_runtime::tokens::Verb;
-use insula_runtime::turn::{
+use insula_store::{Cut, IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
+use insula_turns::{
     Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, one_off,
 };
-use insula_store::{Cut, IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
 use std::sync::Arc;
 
 /// Names the session to continue; without it a request carries its own history.

@@ -16,6 +16,7 @@ pub use visits::{Visit, Visits};
 
 use crate::context::AgentContext;
 use crate::house::{Actor, House};
+use crate::tokens::Verb;
 use insula_domain::{
     AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
     Principal, Roster, Standing, UserId,
@@ -29,7 +30,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Whom people let in, by agent, as far as somebody asked.
 #[derive(Default)]
-pub(crate) struct Rosters {
+pub struct Rosters {
     known: Mutex<HashMap<AgentId, (u64, Arc<Roster>)>>,
     /// Counts changes: what was read before one is not kept after it.
     changes: Mutex<u64>,
@@ -39,7 +40,7 @@ pub(crate) struct Rosters {
 const ROSTERS_MAX: usize = 4_096;
 
 impl Rosters {
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -279,6 +280,22 @@ impl House {
         self.end_what_lost_its_ground().await;
         done.map(drop)
     }
+}
+
+/// Whether somebody may answer what an agent asks, and take back what it was allowed: only
+/// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
+/// is no admin for having asked.
+pub fn may_answer(house: &House, agent: &AgentContext, actor: &Actor) -> bool {
+    house.is_admins(agent, actor, Verb::Approve)
+}
+
+/// What the name of somebody begins with who speaks by a token.
+pub const BEARER: &str = "api:";
+
+/// Whether somebody came by a chat that is led to an agent. Who comes by a token or the command line
+/// names the agent.
+pub fn is_led(principal: &str) -> bool {
+    !principal.starts_with(BEARER) && *principal != *Actor::CommandLine.to_string()
 }
 
 /// What decides who may talk to an agent.

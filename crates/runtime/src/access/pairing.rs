@@ -5,7 +5,7 @@
 //! since an admin's command line or token may be in other hands.
 
 use super::House;
-use crate::approvals::may_answer;
+use super::may_answer;
 use crate::context::AgentContext;
 use crate::house::Actor;
 use insula_domain::{AgentId, ChatType, Platform};

@@ -36,7 +36,7 @@ impl House {
     }
 
     /// Whether somebody who began something at `address` may still talk to an agent, judged now.
-    pub(crate) async fn may_talk(
+    pub async fn may_talk(
         &self,
         agent: &AgentContext,
         principal: &str,

@@ -23,7 +23,7 @@ const COMMAND_CHARS_MAX: usize = 200;
 /// What an agent's programs were given when a process started. A process whose agent is given
 /// something else by now is ended: it would keep what was taken away.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Rights {
+pub struct Rights {
     boundary: Boundary,
     programs: Programs,
 }
@@ -38,15 +38,15 @@ impl Rights {
 
 /// A process in the background, as what is written to it is judged and asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Reader {
+pub struct Reader {
     /// As it was started, all of it: by this it is judged what it does with its input.
-    pub(crate) command: String,
+    pub command: String,
     /// Where it began, if not where programs of its conversation begin anyway. It may have gone
     /// elsewhere since.
-    pub(crate) ground: Option<Ground>,
+    pub ground: Option<Ground>,
     /// What no other process has, of whatever conversation, agent or time: names of processes
     /// are counted anew in each conversation.
-    pub(crate) mark: Box<str>,
+    pub mark: Box<str>,
 }
 
 /// A process that was just started, and nobody watches yet. Dropping it ends it.

@@ -1,11 +1,11 @@
 //! Under what a process in the background was begun, and whether that still holds.
 
 use super::background::Background;
+use crate::access::is_led;
 use crate::context::AgentContext;
 use crate::house::House;
 use crate::registry::State;
 use crate::routing::Led;
-use crate::turn::current::is_led;
 use insula_domain::{Address, AgentId};
 use std::collections::BTreeSet;
 
@@ -35,12 +35,12 @@ impl Begun {
 
 /// Tells apart what programs of an agent were given of its secrets.
 #[derive(PartialEq, Eq)]
-pub(crate) struct Given([u8; 32]);
+pub struct Given([u8; 32]);
 
 impl Given {
     /// What a program of this agent is given now: in its environment, in these variables, and in
     /// the requests it makes.
-    pub(crate) async fn now(agent: &AgentContext, variables: &BTreeSet<Box<str>>) -> Self {
+    pub async fn now(agent: &AgentContext, variables: &BTreeSet<Box<str>>) -> Self {
         // A sub-agent is given nothing that its agent is not.
         let agent = agent.root();
         let credentials =

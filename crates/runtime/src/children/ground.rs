@@ -27,7 +27,7 @@ struct Identity {
 
 /// Where a program begins, where that is not where programs of the conversation begin anyway.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ground {
+pub struct Ground {
     path: String,
     state: State,
 }
@@ -44,12 +44,12 @@ enum State {
 
 impl Ground {
     /// Its path. Of a folder of the agent's it is the real one.
-    pub(crate) fn path(&self) -> &str {
+    pub fn path(&self) -> &str {
         &self.path
     }
 
     /// What it is known by: two folders that have this in common are one.
-    pub(crate) fn identity(&self) -> String {
+    pub fn identity(&self) -> String {
         match self.state {
             State::Known(Identity { device, inode, born }) => {
                 let (seconds, nanos) = born.unwrap_or_default();
@@ -118,14 +118,14 @@ fn look(path: &Path) -> Option<(PathBuf, Identity)> {
 }
 
 /// The real path of a folder.
-pub(crate) fn real(path: &Path) -> Option<PathBuf> {
+pub fn real(path: &Path) -> Option<PathBuf> {
     look(path).map(|(real, _)| real)
 }
 
 impl Children {
     /// Where a program of this call begins, if not where they begin anyway: where the call says,
     /// or where the last one of the conversation ended while that is the folder it was.
-    pub(crate) async fn ground(
+    pub async fn ground(
         &self,
         key: &(AgentId, SessionId),
         arguments: &Value,

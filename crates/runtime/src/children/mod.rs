@@ -19,16 +19,17 @@ mod start;
 mod watchdog;
 pub(crate) mod way_out;
 
-pub(crate) use background::{Reader, Rights};
-pub(crate) use begun::Given;
+pub use background::{Reader, Rights};
+pub use begun::Given;
 pub use granted::void_here;
-pub(crate) use ground::{Ground, real};
+pub use ground::{Ground, real};
 pub use here::refused_here;
 pub(crate) use here::starts_programs;
 pub(crate) use hint::hints;
 pub(crate) use hook::{HookProgram, post};
 pub(crate) use outfit::outfit;
-pub(crate) use shell::{SessionShell, watchdog};
+pub use shell::SessionShell;
+pub(crate) use shell::watchdog;
 pub(crate) use start::{Principal, spawn};
 
 use crate::error::RuntimeError;
@@ -102,11 +103,11 @@ pub(crate) struct Holder {
 
 /// One chat, whatever conversations it is cut into.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Chat(Platform, AccountId, ChatId);
+pub struct Chat(Platform, AccountId, ChatId);
 
 impl Chat {
     /// The chat that a conversation takes place in.
-    pub(crate) fn of(key: &SessionKey) -> Self {
+    pub fn of(key: &SessionKey) -> Self {
         Self(key.platform, key.account.clone(), key.chat.clone())
     }
 }
@@ -157,7 +158,7 @@ impl Children {
     }
 
     /// Whether this machine gives every one of these layers.
-    pub(crate) async fn has_all(&self, layers: &BTreeSet<Box<str>>) -> bool {
+    pub async fn has_all(&self, layers: &BTreeSet<Box<str>>) -> bool {
         if layers.is_empty() {
             return true;
         }
@@ -194,7 +195,7 @@ impl Children {
     }
 
     /// Ends what a conversation has running, and forgets it.
-    pub(crate) fn end_session(&self, agent: &AgentId, session: SessionId) {
+    pub fn end_session(&self, agent: &AgentId, session: SessionId) {
         let ended = self.sessions().remove(&(agent.clone(), session));
         ended.into_iter().flat_map(|session| session.processes).for_each(|(_, it)| it.end());
     }
@@ -290,7 +291,7 @@ impl Children {
     }
 
     /// A process that a conversation has in the background, as its input is judged.
-    pub(crate) fn reader(&self, key: &(AgentId, SessionId), id: &str) -> Option<Reader> {
+    pub fn reader(&self, key: &(AgentId, SessionId), id: &str) -> Option<Reader> {
         Some(self.process(key, id)?.reader.clone())
     }
 
@@ -334,7 +335,7 @@ fn put_in<'s>(
 
 impl House {
     /// Ends the programs of a conversation that is forgotten, and removes what they printed.
-    pub(crate) async fn forget_programs(&self, agent: &AgentId, session: SessionId) {
+    pub async fn forget_programs(&self, agent: &AgentId, session: SessionId) {
         self.children.end_session(agent, session);
         let (home, id) = (self.home.clone(), agent.clone());
         let name = output_name(&self.store.agent(agent).seals(), session);

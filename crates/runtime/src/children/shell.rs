@@ -47,7 +47,7 @@ const PYTHON: &str = r#"exec 2>&1
 exec python3 -u -c "$2""#;
 
 /// The programs of one conversation.
-pub(crate) struct SessionShell<'c> {
+pub struct SessionShell<'c> {
     house: &'c House,
     agent: &'c AgentContext,
     principal: &'c str,
@@ -66,7 +66,7 @@ pub(crate) struct SessionShell<'c> {
 
 impl<'c> SessionShell<'c> {
     /// The hand for one call of a turn.
-    pub(crate) fn new(
+    pub fn new(
         house: &'c House,
         agent: &'c AgentContext,
         session: SessionId,
@@ -80,19 +80,19 @@ impl<'c> SessionShell<'c> {
     }
 
     /// Gives programs these secrets of the agent's as variables, those that are set.
-    pub(crate) fn with_variables(mut self, variables: BTreeSet<Box<str>>) -> Self {
+    pub fn with_variables(mut self, variables: BTreeSet<Box<str>>) -> Self {
         self.variables = variables;
         self
     }
 
     /// Has programs begin in the folder that their call was judged for, and in no other.
-    pub(crate) fn at(mut self, ground: Option<Ground>) -> Self {
+    pub fn at(mut self, ground: Option<Ground>) -> Self {
         self.ground = ground;
         self
     }
 
     /// Has what is written read by the process that it was judged for, and by no other.
-    pub(crate) fn read_by(mut self, reader: Option<Reader>) -> Self {
+    pub fn read_by(mut self, reader: Option<Reader>) -> Self {
         self.reader = reader;
         self
     }

@@ -1,6 +1,6 @@
 //! What a hook answered, in words that can be acted on. What can't be is a failure.
 
-use crate::turn::facts::expression_value;
+use super::expression_value;
 use insula_domain::CustomId;
 use insula_domain::expr::{self, Bindings, Value as Bound};
 use insula_domain::hook::{HookEvent, Part, VARIABLES};

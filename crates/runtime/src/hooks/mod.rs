@@ -6,6 +6,7 @@
 
 mod answer;
 mod crowd;
+mod value;
 mod way;
 
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod way;
 mod answer_tests;
 
 pub use answer::{Action, Answer, ScopeAnswer};
+pub use value::expression_value;
 
 use crate::access::Who;
 use crate::context::AgentContext;

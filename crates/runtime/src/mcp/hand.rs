@@ -11,9 +11,9 @@ use insula_tools::{HandError, Servers, ToolError, words_of};
 use serde_json::Value;
 
 /// The servers of one agent, for one call.
-pub(crate) struct AgentServers<'c> {
-    pub(crate) house: &'c House,
-    pub(crate) agent: &'c AgentContext,
+pub struct AgentServers<'c> {
+    pub house: &'c House,
+    pub agent: &'c AgentContext,
 }
 
 impl AgentServers<'_> {

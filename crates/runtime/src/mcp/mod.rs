@@ -11,9 +11,9 @@ mod report;
 mod settle;
 
 pub(crate) use connections::Connections;
-pub(crate) use hand::AgentServers;
+pub use hand::AgentServers;
 pub use report::{ServerReport, Tested, ToolReport};
-pub(crate) use settle::settle;
+pub use settle::settle;
 
 use insula_config::mcp::{McpServer, OnChange};
 use insula_mcp::{Pinned, Pins, PinsError, ServerPins, Standing, full_name};

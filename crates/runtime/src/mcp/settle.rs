@@ -23,7 +23,7 @@ const WAIT_MAX: Duration = Duration::from_secs(15);
 
 /// The agent as a turn should have it: with the tools of its servers, where those could be
 /// learnt. Costs nothing where nothing is to be learnt.
-pub(crate) async fn settle(
+pub async fn settle(
     house: &Arc<House>,
     agent: Arc<AgentContext>,
     stop: &CancellationToken,

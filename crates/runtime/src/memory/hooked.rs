@@ -13,27 +13,27 @@ use insula_store::{SessionId, SessionRef};
 use serde_json::{Value, json};
 
 /// What is about to be done with memory, as hooks are told.
-pub(crate) struct Act<'a> {
+pub struct Act<'a> {
     /// Where the message was said.
-    pub(crate) at: &'a Whereabouts,
+    pub at: &'a Whereabouts,
     /// What it may touch.
-    pub(crate) scoped: &'a Scoped,
+    pub scoped: &'a Scoped,
     /// The lists.
-    pub(crate) targets: Vec<&'static str>,
+    pub targets: Vec<&'static str>,
     /// What is done with each of them.
-    pub(crate) actions: Vec<&'static str>,
+    pub actions: Vec<&'static str>,
     /// The words that are looked for or written, without secrets.
-    pub(crate) text: Option<String>,
+    pub text: Option<String>,
 }
 
 impl<'a> Act<'a> {
     /// Something that is done with both lists.
-    pub(crate) fn of_both(at: &'a Whereabouts, scoped: &'a Scoped, action: &'static str) -> Self {
+    pub fn of_both(at: &'a Whereabouts, scoped: &'a Scoped, action: &'static str) -> Self {
         Self { at, scoped, targets: vec!["memory", "user"], actions: vec![action], text: None }
     }
 
     /// Some changes, whose words have no secrets in them.
-    pub(crate) fn writing(at: &'a Whereabouts, scoped: &'a Scoped, changes: &[Change]) -> Self {
+    pub fn writing(at: &'a Whereabouts, scoped: &'a Scoped, changes: &[Change]) -> Self {
         let mut act = Self { at, scoped, targets: Vec::new(), actions: Vec::new(), text: None };
         let mut texts: Vec<&str> = Vec::new();
         for Change { target, operation } in changes {
@@ -109,7 +109,7 @@ impl House {
     }
 
     /// Asks whether an operation on memory may be; why not, where a hook says so.
-    pub(crate) async fn ask_memory(
+    pub async fn ask_memory(
         &self,
         operation: MemoryOperation,
         occasion: Occasion<'_>,

@@ -5,7 +5,7 @@ mod hooked;
 mod people;
 mod scopes;
 
-pub(crate) use hooked::Act;
+pub use hooked::Act;
 pub use people::{AskError, Asking, Forgot, Remembered};
 pub use scopes::{Resolved, Whereabouts};
 

@@ -24,7 +24,7 @@ pub struct Whereabouts {
 impl Whereabouts {
     /// The whereabouts of the messages of a conversation, by its key and who spoke: all that
     /// is left of a message that a crash interrupted.
-    pub(crate) fn of_session(agent: &AgentContext, key: &SessionKey, principal: &str) -> Self {
+    pub fn of_session(agent: &AgentContext, key: &SessionKey, principal: &str) -> Self {
         let spoken = || UserId::new(principal.split_once(':')?.1).ok();
         let user = key.user.clone().or_else(spoken);
         agent.scope(&Address {
@@ -88,7 +88,7 @@ impl House {
 
     /// The scope that what is said is journalled under. Where none can be had that is the
     /// conversation's own, and memory is closed.
-    pub(crate) async fn written_scope(
+    pub async fn written_scope(
         &self,
         agent: &AgentContext,
         from: &Whereabouts,

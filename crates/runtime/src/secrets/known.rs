@@ -25,7 +25,7 @@ pub struct Known {
 /// What the daemon itself has. The same object as long as none of it changes, so that whoever
 /// made something of it can see that it still holds.
 #[derive(Default)]
-pub(crate) struct DaemonKeys {
+pub struct DaemonKeys {
     /// By name; why for one that does not open.
     values: BTreeMap<SecretName, Result<Secret, String>>,
     /// From elsewhere than the vault.
@@ -150,7 +150,7 @@ impl Known {
     }
 
     /// The daemon's secrets.
-    pub(crate) fn daemon(&self) -> &Arc<DaemonKeys> {
+    pub fn daemon(&self) -> &Arc<DaemonKeys> {
         &self.daemon
     }
 

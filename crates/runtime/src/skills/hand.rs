@@ -20,7 +20,7 @@ use std::path::PathBuf;
 const SHOWN_BYTES_MAX: usize = 48 * 1024;
 
 /// The skills of one agent, as its generation has them.
-pub(crate) struct AgentSkills<'c> {
+pub struct AgentSkills<'c> {
     house: &'c House,
     agent: &'c AgentContext,
     /// Where its hooks are asked.
@@ -29,7 +29,7 @@ pub(crate) struct AgentSkills<'c> {
 
 impl<'c> AgentSkills<'c> {
     /// The hand for one call.
-    pub(crate) fn new(house: &'c House, occasion: Occasion<'c>) -> Self {
+    pub fn new(house: &'c House, occasion: Occasion<'c>) -> Self {
         Self { house, agent: occasion.agent, occasion }
     }
 

@@ -16,6 +16,6 @@ pub mod source;
 #[cfg(test)]
 mod skills_tests;
 
-pub(crate) use hand::AgentSkills;
+pub use hand::AgentSkills;
 pub use install::{Installed, SkillState, SkillView, Verified};
 pub use package::{Package, PackageError};

@@ -1,4 +1,4 @@
-//! The runtime from outside: turns, budgets, generations, secrets.
+//! The registry from outside: generations and secrets.
 //!
 //! One program for all of them: a link a crate is what two cores have time for.
 #![allow(
@@ -9,9 +9,5 @@
     reason = "tests touch files, processes and clocks, and fail by panicking"
 )]
 
-mod budgets;
 mod generations;
-mod one_off;
-mod people;
 mod secrets;
-mod turns;

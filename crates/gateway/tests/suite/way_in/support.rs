@@ -12,12 +12,12 @@ use insula_gateway::{
 };
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
-use insula_runtime::turn::Engine;
-use insula_runtime::turn::gate::Tools;
 use insula_runtime::{AgentContext, Home, House};
 use insula_store::{AccountLease, Message as Stored, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::{Handles, world};
+use insula_turns::Engine;
+use insula_turns::gate::Tools;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

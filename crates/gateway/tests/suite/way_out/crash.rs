@@ -4,8 +4,8 @@
 use crate::way_out::platform::{Fake, Seen, forgetful, mindful};
 use crate::way_out::support::{Life, home, in_a_life, long_reply, reply};
 use insula_gateway::{Features, split};
-use insula_runtime::turn::SubmitError;
 use insula_store::TurnStatus;
+use insula_turns::SubmitError;
 use proptest::prelude::*;
 use std::sync::Arc;
 

@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use insula_domain::UserId;
 use insula_gateway::{BUTTON_DATA_BYTES_MAX, Choice, Features};
 use insula_runtime::Actor;
-use insula_runtime::approvals::{Answer, AnswerError, Reach};
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
+use insula_turns::approvals::{Answer, AnswerError, Reach};
 use serde_json::Value;
 use std::borrow::Cow;
 
@@ -37,7 +37,7 @@ impl Tool for Shell {
     }
 }
 
-const TOOLS: insula_runtime::turn::gate::Tools = &[&Shell];
+const TOOLS: insula_turns::gate::Tools = &[&Shell];
 
 const AGENTS: &str = "
 agents:

@@ -7,10 +7,10 @@ use insula_domain::{
 use insula_gateway::{MessageId, Place, WayOut};
 use insula_models::Transport;
 use insula_runtime::house::Purpose;
-use insula_runtime::turn::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
 use insula_runtime::{AgentContext, Home, House};
 use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
+use insula_turns::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -58,7 +58,7 @@ impl Life {
         files: &insula_testkit::Home,
         fake: &Arc<Fake>,
         agents: &str,
-        tools: Option<insula_runtime::turn::gate::Tools>,
+        tools: Option<insula_turns::gate::Tools>,
     ) -> Self {
         let (world, _) = insula_testkit::auto_world(7);
         let tick = Arc::new(Notify::new());

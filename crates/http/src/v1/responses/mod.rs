@@ -19,9 +19,9 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use body::{About, Item, Status};
 use insula_domain::{AgentId, SessionKey};
-use insula_runtime::turn::{SubmitError, TurnEnd, TurnEvent, one_off};
 use insula_runtime::{AgentContext, State as Standing};
 use insula_store::{SessionRef, SessionState, StoreError, TurnId};
+use insula_turns::{SubmitError, TurnEnd, TurnEvent, one_off};
 use request::{Place, ResponseRequest};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@ use super::super::error::OpenAiError;
 use super::super::turn::{Heard, Listening};
 use super::body::{About, Item, Status, part};
 use axum::response::Response;
-use insula_runtime::turn::{TurnEnd, TurnEvent};
 use insula_store::{Cut, Usage};
+use insula_turns::{TurnEnd, TurnEvent};
 use serde_json::{Value, json};
 
 /// The response as it comes. Whoever goes away misses the rest; the turn goes on.

@@ -61,7 +61,7 @@ const STATICS: &[(&str, &str)] = &[
     ("adapters/src/workshop.rs", "no static: a cell of one gateway's, filled once it has accounts"),
     ("domain/src/expr/mod.rs", "the functions of expressions: made once, the same for everybody"),
     ("domain/src/scan/words.rs", "the phrases of the scanner, taken apart once"),
-    ("runtime/src/turn/facts.rs", "no static: what the rules about one call ask for, made once"),
+    ("turns/src/facts.rs", "no static: what the rules about one call ask for, made once"),
     ("testkit/src/synapse/server.rs", "which ports the homeservers of one test run have had"),
 ];
 
@@ -208,7 +208,7 @@ fn rule_06_only_the_gate_clears_a_call() {
     let clears = |it: &&Source| !it.is_test() && it.code.contains("Cleared::by_the_gate(");
     let sources = sources();
     let files: Vec<&str> = sources.iter().filter(clears).map(|source| &*source.path).collect();
-    assert_eq!(files, ["runtime/src/turn/gate/mod.rs"]);
+    assert_eq!(files, ["turns/src/gate/mod.rs"]);
 }
 
 #[test]

@@ -1,0 +1,150 @@
+//! Why a budget does not allow something: which level, which dimension, until when.
+
+use insula_world::Timestamp;
+use std::fmt;
+use std::time::Duration;
+
+/// Whose budget it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Level {
+    /// That of all agents together.
+    Daemon,
+    /// The agent's.
+    Agent,
+    /// That of whoever talks.
+    Principal,
+    /// That of the scope.
+    Context,
+}
+
+impl Level {
+    /// Every level.
+    pub const ALL: [Self; 4] = [Self::Daemon, Self::Agent, Self::Principal, Self::Context];
+
+    /// Its name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Daemon => "daemon",
+            Self::Agent => "agent",
+            Self::Principal => "principal",
+            Self::Context => "context",
+        }
+    }
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Dimension {
+    /// Money in a day.
+    UsdPerDay,
+    /// Tokens in a day.
+    TokensPerDay,
+    /// Turns in a minute.
+    TurnsPerMinute,
+}
+
+impl Dimension {
+    /// Every dimension.
+    pub const ALL: [Self; 3] = [Self::UsdPerDay, Self::TokensPerDay, Self::TurnsPerMinute];
+
+    /// Its name, as the configuration has it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UsdPerDay => "usd_per_day",
+            Self::TokensPerDay => "tokens_per_day",
+            Self::TurnsPerMinute => "turns_per_minute",
+        }
+    }
+}
+
+/// A budget does not allow it.
+///
+/// Its text names the limit and not what was used: others may have used it, and what they do
+/// is not for everybody who is refused.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Whose budget.
+    pub level: Level,
+    /// Which part of it.
+    pub dimension: Dimension,
+    /// The limit: tokens, turns, or millionths of a dollar.
+    pub limit: u64,
+    /// What was used or reserved, in the same unit.
+    pub used: u64,
+    /// When there will be room again; `None` where there never will.
+    pub resets: Option<Timestamp>,
+    /// When it was refused.
+    pub now: Timestamp,
+}
+
+impl Refusal {
+    /// How long to wait before trying again; `None` where that does not help.
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.resets.filter(|_| self.limit > 0).map(|then| until(self.now, then))
+    }
+
+    /// The same in whole seconds, at least one.
+    pub fn retry_seconds(&self) -> Option<u64> {
+        let wait = self.retry_after()?.as_millis().div_ceil(1_000).max(1);
+        Some(u64::try_from(wait).unwrap_or(u64::MAX))
+    }
+
+    /// Whether it holds until the day is over, so that asking again soon is no use.
+    pub fn is_of_the_day(&self) -> bool {
+        self.dimension != Dimension::TurnsPerMinute
+    }
+}
+
+/// Stands in the text of every refusal, and in no other.
+const NO_ROOM: &str = "budget leaves no room for this";
+/// Stands in the text of one that holds until the day is over.
+const UNTIL_MIDNIGHT: &str = "; the day begins anew at midnight UTC";
+
+impl Refusal {
+    /// What people in a chat are told: that there is a limit and how long it holds. How much it
+    /// is, and whose, is the operator's business.
+    pub fn to_people(&self) -> String {
+        match self.retry_seconds() {
+            Some(seconds) if !self.is_of_the_day() => {
+                format!("That is more than I may answer in a minute; ask again in {seconds} s.")
+            }
+            Some(_) => format!("I can't answer this: {USED_UP}."),
+            None => format!("I can't answer this: {NOTHING_LEFT}."),
+        }
+    }
+
+    /// What people are told of a turn that ended with this error, where a budget ended it.
+    pub fn in_error(error: &str) -> Option<String> {
+        error.contains(NO_ROOM).then(|| {
+            let why = if error.contains(UNTIL_MIDNIGHT) { USED_UP } else { NOTHING_LEFT };
+            format!("I could not finish this: {why}.")
+        })
+    }
+}
+
+const USED_UP: &str = "the budget for today is used up; I can go on after midnight UTC";
+const NOTHING_LEFT: &str = "my budget does not allow it; whoever runs me can change that";
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (level, dimension) = (self.level.as_str(), self.dimension.as_str());
+        write!(f, "the {level}'s {NO_ROOM}: `{dimension}` is ")?;
+        match self.dimension {
+            Dimension::UsdPerDay => write!(f, "{}", self.limit as f64 / 1e6)?,
+            Dimension::TokensPerDay | Dimension::TurnsPerMinute => write!(f, "{}", self.limit)?,
+        }
+        match self.retry_seconds() {
+            None => Ok(()),
+            Some(_) if self.is_of_the_day() => f.write_str(UNTIL_MIDNIGHT),
+            Some(seconds) => write!(f, "; try again in {seconds} s"),
+        }
+    }
+}
+
+impl std::error::Error for Refusal {}
+
+/// How long until then.
+pub fn until(now: Timestamp, then: Timestamp) -> Duration {
+    let millis = then.as_millis().saturating_sub(now.as_millis());
+    Duration::from_millis(u64::try_from(millis).unwrap_or(0))
+}

@@ -1,0 +1,94 @@
+//! The text form of events: a name and its data. Streams of the API and recorded runs show
+//! events like this, so it changes only together with the API.
+
+use super::AgentEvent;
+use super::turn::{ChildAct, TurnEnd, TurnEvent};
+use insula_store::{Cut, Usage};
+use serde_json::{Value, json};
+use std::fmt;
+
+impl TurnEvent {
+    /// Its name and its data.
+    pub fn described(&self) -> (&'static str, Value) {
+        match self {
+            Self::Accepted { principal } => ("turn.accepted", json!({ "principal": &**principal })),
+            Self::Joined { principal } => ("turn.joined", json!({ "principal": &**principal })),
+            Self::Text(text) => ("text.delta", json!({ "text": text })),
+            Self::Reasoning(text) => ("reasoning.delta", json!({ "text": text })),
+            Self::ToolCall { name } => ("tool.call", json!({ "name": name })),
+            Self::ToolDone { name, is_error } => {
+                ("tool.done", json!({ "name": name, "is_error": is_error }))
+            }
+            Self::Approval { id, tool, what, rule } => {
+                let data = json!({ "id": id, "tool": tool, "what": what, "rule": rule });
+                ("approval.asked", data)
+            }
+            Self::ApprovalDone { id, tool, outcome, .. } => {
+                let data = json!({ "id": id, "tool": tool, "outcome": outcome.as_str() });
+                ("approval.done", data)
+            }
+            Self::Child { child, act } => of_child(child, act),
+            Self::Void => ("text.reset", json!({})),
+            Self::Compressed => ("session.compressed", json!({})),
+            Self::Ended(end) => ("turn.ended", ended(end)),
+        }
+    }
+}
+
+impl fmt::Display for TurnEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (kind, data) = self.described();
+        write!(f, "{kind} {data}")
+    }
+}
+
+impl fmt::Display for AgentEvent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Turn { session, turn, event } => write!(f, "{session} {turn} {event}"),
+            Self::Health { state, generation, reason } => {
+                let data = json!({ "state": state, "generation": generation, "reason": reason });
+                write!(f, "health {data}")
+            }
+        }
+    }
+}
+
+fn of_child(child: &str, act: &ChildAct) -> (&'static str, Value) {
+    match act {
+        ChildAct::Started { role, goal } => {
+            ("child.started", json!({ "child": child, "role": role.as_str(), "goal": goal }))
+        }
+        ChildAct::ToolCall { name } => ("child.tool.call", json!({ "child": child, "name": name })),
+        ChildAct::ToolDone { name, is_error } => {
+            ("child.tool.done", json!({ "child": child, "name": name, "is_error": is_error }))
+        }
+        ChildAct::Ended { outcome } => {
+            ("child.ended", json!({ "child": child, "outcome": outcome.as_str() }))
+        }
+    }
+}
+
+fn ended(end: &TurnEnd) -> Value {
+    match end {
+        TurnEnd::Replied { text, usage, cut } => {
+            let cut = cut.map(Cut::as_str);
+            json!({ "status": "replied", "text": text, "usage": spent(usage), "cut": cut })
+        }
+        TurnEnd::Failed { error } => json!({ "status": "failed", "error": error }),
+        TurnEnd::OverBudget(refusal) => {
+            json!({ "status": "failed", "error": refusal.to_string(), "code": "budget_exceeded" })
+        }
+        TurnEnd::Stopped => json!({ "status": "stopped" }),
+    }
+}
+
+fn spent(usage: &Usage) -> Value {
+    json!({
+        "input": usage.input,
+        "output": usage.output,
+        "cached": usage.cached,
+        "reasoning": usage.reasoning,
+        "cost_micros": usage.cost_micros,
+    })
+}

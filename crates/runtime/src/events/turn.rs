@@ -1,0 +1,174 @@
+//! What happens in a turn, as it happens.
+
+use super::refusal::Refusal;
+use insula_domain::Role;
+use insula_store::{Cut, Usage};
+use std::sync::Arc;
+
+/// One thing that happened. Deltas are provisional: what counts is the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEvent {
+    /// Its message is durable.
+    Accepted {
+        /// Who said it.
+        principal: Arc<str>,
+    },
+    /// A message joined the turn.
+    Joined {
+        /// Who said it.
+        principal: Arc<str>,
+    },
+    /// More of the reply.
+    Text(String),
+    /// More of what the model thinks.
+    Reasoning(String),
+    /// A tool was called.
+    ToolCall {
+        /// The tool.
+        name: String,
+    },
+    /// A tool came back, or was refused.
+    ToolDone {
+        /// The tool.
+        name: String,
+        /// Whether that is a failure.
+        is_error: bool,
+    },
+    /// A call waits for somebody's approval.
+    Approval {
+        /// By which it is answered.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// What it would do.
+        what: String,
+        /// The rule by which it needs approval.
+        rule: String,
+    },
+    /// A call waits no longer.
+    ApprovalDone {
+        /// By which it could be answered.
+        id: String,
+        /// The tool.
+        tool: String,
+        /// What became of it.
+        outcome: ApprovalOutcome,
+        /// Who answered, if anybody did.
+        by: Option<Box<str>>,
+    },
+    /// Something happened to a child.
+    Child {
+        /// Which one: its number, after those of the children above it, as `2.1`.
+        child: Arc<str>,
+        /// What.
+        act: ChildAct,
+    },
+    /// What was said of the reply so far does not count: more was asked meanwhile.
+    Void,
+    /// Older parts of the conversation were replaced by a summary.
+    Compressed,
+    /// It is over. Always the last.
+    Ended(TurnEnd),
+}
+
+/// What happens to a child.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChildAct {
+    /// It begins, or goes on after a crash.
+    Started {
+        /// What it is for.
+        role: Role,
+        /// What it is to do, the beginning of it.
+        goal: String,
+    },
+    /// It calls a tool.
+    ToolCall {
+        /// The tool.
+        name: String,
+    },
+    /// A tool came back, or was refused.
+    ToolDone {
+        /// The tool.
+        name: String,
+        /// Whether that is a failure.
+        is_error: bool,
+    },
+    /// It is over.
+    Ended {
+        /// How.
+        outcome: ChildOutcome,
+    },
+}
+
+/// How a child ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChildOutcome {
+    /// With a report.
+    Finished,
+    /// With an error.
+    Failed,
+    /// With its parent.
+    Stopped,
+    /// Because it took too long.
+    TimedOut,
+}
+
+impl ChildOutcome {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Finished => "finished",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+            Self::TimedOut => "timed_out",
+        }
+    }
+}
+
+/// What became of a call that waited for approval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApprovalOutcome {
+    /// Somebody said yes.
+    Approved,
+    /// Somebody said no.
+    Denied,
+    /// Nobody said anything in time.
+    TimedOut,
+    /// The turn was stopped.
+    Stopped,
+}
+
+impl ApprovalOutcome {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::TimedOut => "timed_out",
+            Self::Stopped => "stopped",
+        }
+    }
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// With a reply.
+    Replied {
+        /// The reply.
+        text: String,
+        /// What it took.
+        usage: Usage,
+        /// Why it is not all that the model would have said.
+        cut: Option<Cut>,
+    },
+    /// With an error.
+    Failed {
+        /// What went wrong, for people.
+        error: String,
+    },
+    /// Because a budget left no room for it.
+    OverBudget(Refusal),
+    /// Because somebody said stop.
+    Stopped,
+}

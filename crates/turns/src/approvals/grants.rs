@@ -1,0 +1,52 @@
+//! What was allowed for longer than once: looking at it, and taking it back.
+//!
+//! Works on the store alone, so that a right can also be taken back while no daemon runs.
+
+use super::{AnswerError, Reach, cut, invocation};
+use insula_runtime::access::may_answer;
+use insula_runtime::context::AgentContext;
+use insula_runtime::house::{Actor, House};
+use insula_store::{AgentCommand, AuditEntry, Grant, StoreError};
+use serde_json::json;
+
+/// For how long a grant holds.
+pub fn reach(grant: &Grant) -> Reach {
+    if grant.session.is_some() { Reach::Session } else { Reach::Always }
+}
+
+/// What an agent was allowed for longer than once, the newest first.
+pub async fn list(agent: &AgentContext) -> Result<Vec<Grant>, StoreError> {
+    agent.store.grants().await
+}
+
+/// Takes a grant back. A call that has begun goes on; the next one asks again.
+pub async fn revoke(
+    house: &House,
+    agent: &AgentContext,
+    id: &str,
+    actor: &Actor,
+) -> Result<Grant, AnswerError> {
+    if !may_answer(house, agent, actor) {
+        return Err(AnswerError::NotAdmin(agent.id.clone()));
+    }
+    let found = list(agent).await?.into_iter().find(|grant| *grant.id == *id);
+    let grant = found.ok_or_else(|| AnswerError::NoGrant(cut(id, 80).into()))?;
+    let content = json!({
+        "grant": &*grant.id,
+        "tool": &*grant.tool,
+        "rule": &*grant.rule,
+        "scope": reach(&grant).as_str(),
+        "invocation": invocation::text(&grant.invocation),
+        "granted_by": &*grant.by,
+    });
+    let audit = AgentCommand::Audit(AuditEntry {
+        at: house.world.clock.now(),
+        actor: actor.to_string().into(),
+        kind: "approval.revoked".into(),
+        generation: agent.generation.0,
+        content: house.secrets.known().redact_record_of(&agent.id, content).to_string(),
+    });
+    let revoke = AgentCommand::RevokeGrant { id: grant.id.clone() };
+    agent.store.commit(vec![revoke, audit]).await?;
+    Ok(grant)
+}

@@ -1,0 +1,256 @@
+//! Budgets: what the daemon, an agent, a principal and a scope may spend.
+//!
+//! Before a model is called, an estimate is reserved at every level that has a limit; after,
+//! what was really used takes its place; whatever ends otherwise gives it back. The journal
+//! is what counts: an account begins with what the store has of the day, so a restart forgets
+//! nothing. Levels without a limit cost nothing and depend on nobody.
+//!
+//! Turns in a minute are counted when a message is taken, before anything is written, and
+//! only in memory: a restart begins a new minute.
+
+pub mod estimate;
+pub mod ledger;
+pub mod report;
+
+#[cfg(test)]
+mod ledger_tests;
+
+pub use insula_runtime::events::{Dimension, Level, Refusal};
+
+use insula_config::DaemonConfig;
+use insula_domain::{AgentId, Budget, BudgetLimits};
+use insula_models::{Answer, Chain, Link, Request};
+use insula_runtime::context::AgentContext;
+use insula_runtime::house::House;
+use insula_store::{StoreError, Totals, Usage, UsageOf};
+use insula_world::Timestamp;
+use ledger::{Admission, Amounts, Estimate, Hold, Key, Ledger, midnight};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// For whom something is spent.
+#[derive(Clone, Copy)]
+pub struct Payer<'p> {
+    /// The agent.
+    pub agent: &'p AgentContext,
+    /// Who talks, as records name them.
+    pub principal: &'p str,
+    /// The scope, as records name it.
+    pub scope: &'p str,
+    /// What the agent may spend.
+    pub budget: Budget,
+}
+
+/// Why a call is not made.
+#[derive(Debug, thiserror::Error)]
+pub enum BudgetError {
+    /// A budget does not allow it.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Money is limited and nobody knows what the model costs.
+    #[error(
+        "`usd_per_day` limits what is spent here, and model `{model}` has no price; give it one under `prices` in config.yaml"
+    )]
+    NoPrice {
+        /// The model.
+        model: String,
+    },
+    /// What was used before can't be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Keeps the budgets of a house.
+pub struct Budgets {
+    house: Arc<House>,
+    ledger: Ledger,
+    /// One at a time adds up what all agents used: the others then find it done.
+    adding_up: tokio::sync::Mutex<()>,
+    refusals: [[AtomicU64; Dimension::ALL.len()]; Level::ALL.len()],
+}
+
+impl Budgets {
+    /// Nothing is counted yet.
+    pub fn new(house: Arc<House>) -> Self {
+        Self {
+            house,
+            ledger: Ledger::default(),
+            adding_up: tokio::sync::Mutex::default(),
+            refusals: Default::default(),
+        }
+    }
+
+    /// Counts a turn, or says which budget has no room for it.
+    pub fn admit(&self, payer: Payer<'_>) -> Result<Admission, Refusal> {
+        let mut claims = claims(&self.house.snapshot().daemon, payer);
+        let now = self.house.world.clock.now();
+        // A turn that no model call could follow must not use up the minute of others.
+        let mut days = claims.clone();
+        days.retain(|(key, limits)| {
+            let is_limited = limits.usd_micros_per_day.is_some() || limits.tokens_per_day.is_some();
+            is_limited && self.ledger.knows(key)
+        });
+        let one = Amounts { micros: 1, tokens: 1 };
+        let room = self.ledger.reserve(&days, Estimate { least: one, usual: one }, now);
+        claims.retain(|(_, limits)| limits.turns_per_minute.is_some());
+        let admitted = room.and_then(|_given_back| self.ledger.admit(&claims, now));
+        admitted.inspect_err(|refusal| self.count(payer.agent, refusal))
+    }
+
+    /// Reserves what a call may take at every level that has a limit.
+    pub async fn reserve(
+        &self,
+        payer: Payer<'_>,
+        chain: &Chain,
+        request: &Request,
+    ) -> Result<Reservation<'_>, BudgetError> {
+        let daemon = self.house.snapshot().daemon.clone();
+        let (estimate, without_price) = estimate::estimate(&daemon, chain.links(), request);
+        let mut held = Vec::new();
+        for (key, limits) in claims(&daemon, payer) {
+            if limits.usd_micros_per_day.is_some()
+                && let Some(model) = without_price
+            {
+                return Err(BudgetError::NoPrice { model });
+            }
+            if limits.usd_micros_per_day.is_none() && limits.tokens_per_day.is_none() {
+                self.ledger.close(&key);
+                continue;
+            }
+            self.open(&key, payer.agent).await?;
+            held.push((key, limits));
+        }
+        let hold = self.ledger.reserve(&held, estimate, self.house.world.clock.now());
+        let hold = hold.inspect_err(|refusal| self.count(payer.agent, refusal))?;
+        let prompt = estimate.least.tokens.saturating_sub(1);
+        Ok(Reservation { budgets: self, daemon, prompt, hold })
+    }
+
+    /// Opens an account with what the store has of today.
+    async fn open(&self, key: &Key, agent: &AgentContext) -> Result<(), StoreError> {
+        if self.ledger.knows(key) {
+            return Ok(());
+        }
+        let shared = matches!(key, Key::Daemon | Key::Person(_));
+        let _alone = if shared { Some(self.adding_up.lock().await) } else { None };
+        if self.ledger.knows(key) {
+            return Ok(());
+        }
+        let now = self.house.world.clock.now();
+        let of = match key {
+            Key::Daemon => {
+                let used = used_by_all(&self.house, now).await?;
+                self.ledger.open(Key::Daemon, used.values().sum_up(), now);
+                return Ok(());
+            }
+            Key::Person(who) => {
+                let mut used = Amounts::default();
+                for id in used_by_all(&self.house, now).await?.keys() {
+                    let of = UsageOf::Principal(who.clone());
+                    let totals = self.house.store.agent(id).usage_of(of, midnight(now)).await?;
+                    used = [used, amounts(totals.usage)].iter().sum_up();
+                }
+                self.ledger.open(key.clone(), used, now);
+                return Ok(());
+            }
+            Key::Agent(_) => UsageOf::Agent,
+            Key::Principal(_, who) => UsageOf::Principal(who.clone()),
+            Key::Context(_, scope) => UsageOf::Scope(scope.clone()),
+        };
+        let totals = agent.store.usage_of(of, midnight(now)).await?;
+        self.ledger.open(key.clone(), amounts(totals.usage), now);
+        Ok(())
+    }
+
+    fn count(&self, agent: &AgentContext, refusal: &Refusal) {
+        let (level, dimension) = (refusal.level.as_str(), refusal.dimension.as_str());
+        tracing::info!(agent = %agent.id, level, dimension, limit = refusal.limit, used = refusal.used, "refused by a budget");
+        self.refusals[refusal.level as usize][refusal.dimension as usize]
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How often each level and dimension refused since the start.
+    pub fn refusals(&self) -> impl Iterator<Item = (Level, Dimension, u64)> {
+        Level::ALL.into_iter().flat_map(move |level| {
+            Dimension::ALL.into_iter().map(move |dimension| {
+                let count = &self.refusals[level as usize][dimension as usize];
+                (level, dimension, count.load(Ordering::Relaxed))
+            })
+        })
+    }
+}
+
+/// What is reserved for one call. Dropped, it is given back.
+#[must_use]
+pub struct Reservation<'b> {
+    budgets: &'b Budgets,
+    daemon: Arc<DaemonConfig>,
+    prompt: u64,
+    hold: Hold,
+}
+
+impl Reservation<'_> {
+    /// The call is over: counts what it took, and says so in the words of the journal.
+    pub fn settle(self, link: &Link, answer: &Answer) -> Usage {
+        let usage = estimate::usage(&self.daemon, link, self.prompt, answer);
+        self.hold.settle(amounts(usage), self.budgets.house.world.clock.now());
+        usage
+    }
+}
+
+/// Every account something is paid from, with the limits that hold for it now.
+fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
+    let Payer { agent, principal, scope, budget: own } = payer;
+    let tenant = (agent.id.clone(), agent.store.incarnation());
+    let whose = tenant.clone();
+    // The narrowest first: who is refused by their own limit is told of that one.
+    vec![
+        (Key::Context(tenant.clone(), scope.into()), own.per_context),
+        (Key::Principal(whose, principal.into()), own.per_user),
+        (Key::Agent(tenant), own.own),
+        (Key::Person(principal.into()), daemon.budget.per_user),
+        (Key::Daemon, daemon.budget.own),
+    ]
+}
+
+fn amounts(usage: Usage) -> Amounts {
+    Amounts { tokens: usage.input.saturating_add(usage.output), micros: usage.cost_micros }
+}
+
+trait SumUp {
+    /// All of them together.
+    fn sum_up(self) -> Amounts;
+}
+
+impl<'a, I: Iterator<Item = &'a Amounts>> SumUp for I {
+    fn sum_up(self) -> Amounts {
+        self.fold(Amounts::default(), |sum, next| Amounts {
+            tokens: sum.tokens.saturating_add(next.tokens),
+            micros: sum.micros.saturating_add(next.micros),
+        })
+    }
+}
+
+/// What each agent that used anything today used. Opens only the databases of agents that are
+/// at work.
+async fn used_by_all(
+    house: &House,
+    now: Timestamp,
+) -> Result<BTreeMap<AgentId, Amounts>, StoreError> {
+    let today = midnight(now);
+    let spending = house.store.daemon().spending(today).await?;
+    let mut used = BTreeMap::new();
+    for (agent, day, Totals { usage, .. }) in spending.closed {
+        if day == today {
+            used.insert(agent, amounts(usage));
+        }
+    }
+    for agent in spending.open {
+        let totals = house.store.agent(&agent).usage_of(UsageOf::Agent, today).await?;
+        if totals != Totals::default() {
+            used.insert(agent, amounts(totals.usage));
+        }
+    }
+    Ok(used)
+}

@@ -1,0 +1,316 @@
+//! What can be done to a conversation besides saying something: steer or interrupt the turn
+//! under way, stop, say the last message again, begin anew, forget.
+
+use crate::TurnHandle;
+use crate::engine::{Around, Engine, Inbound, SubmitError, beside};
+use crate::history::{self, arrange};
+use crate::lanes::Busy;
+use crate::live::{Inbox, JOINED_MAX, LiveTurn};
+use insula_domain::SessionKey;
+use insula_domain::hook::HookEvent;
+use insula_domain::marks::plain;
+use insula_runtime::context::AgentContext;
+use insula_runtime::events::turn::TurnEvent;
+use insula_runtime::hooks::{self, Occasion};
+use insula_store::{
+    Accepted, AgentCommand, Join, Message, MessageSeq, NewMessage, Part, Role, Session, SessionId,
+    SessionRef, SessionState, StoreError, TurnId, Window,
+};
+use std::sync::Arc;
+
+/// What a message that comes while a turn is under way does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// Waits for a turn of its own.
+    #[default]
+    Queue,
+    /// Joins the turn: the model sees it before it goes on.
+    Steer,
+    /// Stops the turn and gets the next.
+    Interrupt,
+}
+
+impl Mode {
+    /// Finds a mode by name.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "queue" => Some(Self::Queue),
+            "steer" => Some(Self::Steer),
+            "interrupt" => Some(Self::Interrupt),
+            _ => None,
+        }
+    }
+}
+
+impl Engine {
+    /// Takes a message, in one of three ways should a turn of the same person be under way. A
+    /// turn that somebody else began works with their rights: what others say waits.
+    pub async fn submit_as(&self, mode: Mode, inbound: Inbound) -> Result<TurnHandle, SubmitError> {
+        self.submit_with(inbound, Around { mode, ..Around::default() }).await
+    }
+
+    /// Takes a message with what belongs to it. It is one with what its sender said before it
+    /// while that waits for more, and nobody else said anything since.
+    pub async fn submit_with(
+        &self,
+        inbound: Inbound,
+        around: Around,
+    ) -> Result<TurnHandle, SubmitError> {
+        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
+        let running = self.live.first(&key);
+        let own = running.filter(|live| live.principal == inbound.principal);
+        if let (Mode::Steer, Some(live)) = (around.mode, &own)
+            && let Some(handle) = self.join(live, &inbound, &around).await?
+        {
+            return Ok(handle);
+        }
+        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
+        // Before anything is written: who is told to come back leaves nothing behind.
+        let _door = self.lanes.door(&key).await.map_err(busy)?;
+        if let Some(live) = self.live.last(&key)
+            && let Some(hold) = &live.hold
+        {
+            let now = self.shop.house.world.clock.elapsed();
+            if live.principal == inbound.principal
+                && hold.takes(&inbound, now)
+                && let Some(handle) = self.join(&live, &inbound, &around).await?
+            {
+                return Ok(handle);
+            }
+            hold.end();
+        }
+        if self.is_over(&agent, &key).await? {
+            self.begin_anew(&agent, &key).await?;
+        }
+        let mode = around.mode;
+        let handle = self.accept(inbound, around).await?;
+        if let (Mode::Interrupt, Some(live)) = (mode, own) {
+            // After the message is durable: a stop without its reason would be a loss.
+            live.cancel.cancel();
+        }
+        Ok(handle)
+    }
+
+    /// Something else than a message happened in a conversation: what was said before it waits
+    /// for nothing more.
+    pub fn go_ahead(&self, session: &SessionKey) {
+        if let Some(hold) = self.live.last(session).as_ref().and_then(|live| live.hold.as_ref()) {
+            hold.end();
+        }
+    }
+
+    /// Journals a message into a turn under way; `None` when it is too late for that.
+    async fn join(
+        &self,
+        live: &LiveTurn,
+        inbound: &Inbound,
+        around: &Around,
+    ) -> Result<Option<TurnHandle>, SubmitError> {
+        // Before the inbox is held: a hook may take its time, and the turn goes on meanwhile.
+        let scope = self.scope(&inbound.agent, &inbound.scope, &inbound.session).await;
+        let mut inbox = live.inbox.lock().await;
+        self.join_in(live, &mut inbox, scope, inbound, around).await
+    }
+
+    /// The same while the turn's inbox is held.
+    pub(super) async fn join_in(
+        &self,
+        live: &LiveTurn,
+        inbox: &mut Inbox,
+        scope: Arc<str>,
+        inbound: &Inbound,
+        around: &Around,
+    ) -> Result<Option<TurnHandle>, SubmitError> {
+        if inbox.is_closed || inbox.joined >= JOINED_MAX || live.cancel.is_cancelled() {
+            return Ok(None);
+        }
+        let redaction = self.shop.redaction(&inbound.agent);
+        let message = NewMessage {
+            role: Role::User,
+            parts: redaction.parts(inbound.parts.clone()),
+            principal: inbound.principal.clone(),
+            scope,
+            label: inbound.label.to_string().into(),
+            generation: inbound.agent.generation.0,
+            at: self.shop.house.world.clock.now(),
+        };
+        let idempotency = inbound.idempotency.clone();
+        let join = Join { turn: live.turn, message: message.clone(), idempotency };
+        let context = beside(&redaction, around.context.clone(), &message);
+        let mut batch = around.first.clone();
+        batch.push(AgentCommand::Join(Box::new(join)));
+        if !context.is_empty() {
+            batch.push(AgentCommand::Beside(context.clone()));
+        }
+        let done = match inbound.agent.store.commit(batch).await {
+            Ok(done) => done,
+            Err(StoreError::TurnOver { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        match done.accepted() {
+            Some(Accepted::New { seq, .. }) => {
+                // One commit: what came with it stands behind it in the journal.
+                let beside = (seq.0 + 1..).map(MessageSeq).zip(context);
+                inbox.messages.push((seq, message));
+                inbox.messages.extend(beside);
+                inbox.joined += 1;
+                if !inbox.has_begun {
+                    inbox.names.extend(around.names.iter().cloned());
+                }
+            }
+            Some(Accepted::Known { turn, status, .. }) => {
+                return Err(SubmitError::Known { turn, status });
+            }
+            None => return Err(SubmitError::Store(StoreError::Closed)),
+        }
+        let handle = live.listen();
+        live.voice.say(TurnEvent::Joined { principal: inbound.principal.clone() });
+        Ok(Some(handle))
+    }
+
+    /// Stops the turn of a conversation that is under way and those that wait; how many.
+    pub fn stop(&self, session: &SessionKey) -> usize {
+        let turns = self.live.all(session);
+        for live in &turns {
+            live.cancel.cancel();
+        }
+        turns.len()
+    }
+
+    /// Stops the turns of a conversation that somebody began themselves; how many.
+    pub fn stop_own(&self, session: &SessionKey, principal: &str) -> usize {
+        let mut turns = self.live.all(session);
+        turns.retain(|live| &*live.principal == principal);
+        for live in &turns {
+            live.cancel.cancel();
+        }
+        turns.len()
+    }
+
+    /// How many turns of a conversation are under way or wait.
+    pub fn under_way(&self, session: &SessionKey) -> usize {
+        self.live.all(session).len()
+    }
+
+    /// Stops one turn, whether it is under way or waits; whether there was one.
+    pub fn stop_turn(&self, session: &SessionKey, turn: TurnId) -> bool {
+        let live = self.live.find(session, turn);
+        live.inspect(|live| live.cancel.cancel()).is_some()
+    }
+
+    /// Listens to a turn that is under way, from its beginning.
+    pub fn listen(&self, session: &SessionKey, turn: TurnId) -> Option<TurnHandle> {
+        self.live.find(session, turn).map(|live| live.listen_from_the_start())
+    }
+
+    /// Says the last message of a conversation again: a new turn takes the place of its last
+    /// one. `inbound` says who asks and where; its words are not used. `None` when nothing was
+    /// said yet.
+    pub async fn retry(&self, mut inbound: Inbound) -> Result<Option<TurnHandle>, SubmitError> {
+        let (agent, key) = (inbound.agent.clone(), inbound.session.clone());
+        let busy = |_: Busy| SubmitError::Busy { agent: agent.id.clone() };
+        let _door = self.lanes.door(&key).await.map_err(busy)?;
+        if let Some(live) = self.live.first(&key) {
+            return Err(SubmitError::UnderWay { turn: live.turn });
+        }
+        let current = SessionRef::Key(key.to_string().into());
+        let Some(session) = agent.store.session(current).await? else { return Ok(None) };
+        let window = Window { messages: 200, bytes: history::BYTES_MAX };
+        let mut messages = agent.store.messages_tail(session.id, window).await?;
+        arrange(&mut messages);
+        let Some(turn) = messages.iter().rev().find_map(|message| message.turn) else {
+            return Ok(None);
+        };
+        // Another's words are not said again in one's own name.
+        let first = messages.iter().find(|message| message.turn == Some(turn));
+        if first.is_none_or(|message| message.principal != inbound.principal) {
+            return Ok(None);
+        }
+        inbound.parts = said_in(&messages, turn, &inbound.principal);
+        self.shop.shelf.take(&agent, session.id);
+        let first = vec![AgentCommand::ReplaceTurn { turn }];
+        self.accept(inbound, Around { first, ..Around::default() }).await.map(Some)
+    }
+
+    /// Ends the current session of a conversation: the next message begins a new one with an
+    /// empty history. What is under way is stopped.
+    pub async fn begin_anew(
+        &self,
+        agent: &Arc<AgentContext>,
+        key: &SessionKey,
+    ) -> Result<(), StoreError> {
+        self.stop(key);
+        let session = SessionRef::Key(key.to_string().into());
+        if let Some(current) = agent.store.session(session.clone()).await? {
+            self.shop.house.children.end_session(&agent.id, current.id);
+        }
+        let at = self.shop.house.world.clock.now();
+        let end = vec![AgentCommand::EndSession { session, at }];
+        agent.store.commit(end).await?;
+        for event in [HookEvent::OnSessionEnd, HookEvent::OnSessionReset] {
+            self.tell(agent, &key.to_string(), event).await;
+        }
+        Ok(())
+    }
+
+    /// Tells hooks of what became of a conversation.
+    async fn tell(&self, agent: &AgentContext, key: &str, event: HookEvent) {
+        let occasion = Occasion {
+            agent,
+            session: Some((key, SessionId(0))),
+            scope: None,
+            principal: "daemon",
+            roles: &[],
+            files: None,
+        };
+        hooks::tell(&self.shop.house, event, &occasion, || serde_json::json!({})).await;
+    }
+
+    /// Drops what is kept in memory of a conversation; its next turn reads it again.
+    pub async fn drop_window(
+        &self,
+        agent: &Arc<AgentContext>,
+        key: &SessionKey,
+    ) -> Result<(), StoreError> {
+        let current = SessionRef::Key(key.to_string().into());
+        if let Some(session) = agent.store.session(current).await? {
+            self.shop.shelf.take(agent, session.id);
+        }
+        Ok(())
+    }
+
+    /// Erases a session for good: what was said in it, its steps and its index.
+    pub async fn forget(
+        &self,
+        agent: &Arc<AgentContext>,
+        id: SessionId,
+    ) -> Result<Option<Session>, StoreError> {
+        let Some(session) = agent.store.session(SessionRef::Id(id)).await? else { return Ok(None) };
+        if let (SessionState::Current, Ok(key)) = (session.state, session.key.parse()) {
+            self.stop(&key);
+        }
+        self.shop.shelf.take(agent, id);
+        let at = self.shop.house.world.clock.now();
+        let forget = vec![AgentCommand::ForgetSession { session: id, at }];
+        agent.store.commit(forget).await?;
+        self.shop.house.forgotten.note(agent);
+        self.shop.house.forget_programs(&agent.id, id).await;
+        self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;
+        Ok(Some(session))
+    }
+}
+
+/// What people said in a turn, as somebody says it again: what others typed is not their own.
+fn said_in(history: &[Message], turn: TurnId, principal: &str) -> Vec<Part> {
+    let said = history.iter().filter(|it| it.turn == Some(turn) && it.role == Role::User);
+    let again = |message: &Message| {
+        let is_own = &*message.principal == principal;
+        let part = move |part: Part| match part {
+            // What stands beside words is taken for ours where it has our marks.
+            Part::Text(text) if !is_own => Part::Beside(plain(&text)),
+            part => part,
+        };
+        message.parts.clone().into_iter().map(part)
+    };
+    said.flat_map(again).collect()
+}

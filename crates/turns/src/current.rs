@@ -1,0 +1,350 @@
+//! What a turn may still do: the narrower of the generation it began under and the one that
+//! holds now. The one place that says so, whether a turn begins, runs, waits, or is a child's.
+//!
+//! Where nothing changed that is a comparison of pointers. Where something did, a call has to be
+//! allowed by both. What the two grant is not merged: an axis on which the agent has less than the
+//! turn began with is closed to the turn.
+
+use super::run::{Broken, Turn, TurnContext};
+use crate::engine::Shop;
+use crate::facts::{CallFacts, Surroundings};
+use crate::gate::Denial;
+use insula_config::DaemonConfig;
+use insula_domain::{Address, Axis, Budget, Effect, Router, Verdict};
+use insula_runtime::access::{BEARER, is_led};
+use insula_runtime::children::Given;
+use insula_runtime::context::AgentContext;
+use insula_runtime::house::House;
+use insula_runtime::registry::State;
+use insula_runtime::routing::Led;
+use insula_runtime::tokens::Verb;
+use insula_store::StoreError;
+use insula_tools::ToolRef;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::watch;
+
+/// Effects that a program has, whatever else its tool declares.
+const PROGRAMS: &[Effect] = &[Effect::RunProgram, Effect::RunCode];
+const FILES: &[Effect] =
+    &[Effect::ReadFiles, Effect::WriteFiles, Effect::RunProgram, Effect::RunCode, Effect::Media];
+const NETWORK: &[Effect] = &[Effect::Network, Effect::RunProgram, Effect::RunCode, Effect::Media];
+const MEMORY: &[Effect] = &[Effect::Recall, Effect::Remember, Effect::ReadHistory];
+const SKILLS: &[Effect] = &[Effect::ReadSkills, Effect::ChangeSelf];
+
+/// How every reason ends that a turn lost its ground for.
+const NOTHING_MORE: &str = "so nothing more was done";
+
+/// Whether a turn ended for such a reason.
+pub(crate) fn was_taken_away(error: &str) -> bool {
+    error.ends_with(NOTHING_MORE)
+}
+
+/// Why a turn can't go on.
+pub(crate) enum Lost {
+    /// Something a person should read.
+    Said(String),
+    /// It could not be found out.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Lost {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<Lost> for Broken {
+    fn from(lost: Lost) -> Self {
+        match lost {
+            Lost::Said(why) => Self::Said(why),
+            Lost::Store(error) => Self::Store(error),
+        }
+    }
+}
+
+/// As of when it is known that who began a turn may talk to its agent.
+#[derive(Default)]
+pub(crate) struct Admitted(Mutex<Option<As>>);
+
+#[derive(Clone)]
+struct As {
+    /// How often people were let in or out by then, and tokens made or revoked.
+    doors: u64,
+    tokens: u64,
+    /// The generation that let them in.
+    by: Arc<AgentContext>,
+    /// What leads chats to agents, and the accounts they are on.
+    router: Arc<Router>,
+    daemon: Arc<DaemonConfig>,
+    /// Where their chat led.
+    led: Led,
+}
+
+impl As {
+    fn now(house: &House, by: &Arc<AgentContext>, address: &Address) -> Self {
+        let (doors, tokens) = (house.rosters.count(), house.tokens.version());
+        let snapshot = house.snapshot();
+        let (router, daemon) = (snapshot.router.clone(), snapshot.daemon.clone());
+        Self { doors, tokens, by: by.clone(), router, daemon, led: snapshot.led(address) }
+    }
+
+    /// Whether nothing changed since.
+    fn holds(&self, house: &House, by: &Arc<AgentContext>) -> bool {
+        let snapshot = house.snapshot();
+        self.doors == house.rosters.count()
+            && self.tokens == house.tokens.version()
+            && Arc::ptr_eq(&self.by, by)
+            && Arc::ptr_eq(&self.router, &snapshot.router)
+            && Arc::ptr_eq(&self.daemon, &snapshot.daemon)
+    }
+}
+
+impl Admitted {
+    /// Somebody whom this generation just let in. A token may have been revoked while its
+    /// request was still being read: then nothing is known, and the turn is judged as it begins.
+    pub(crate) fn by(
+        house: &House,
+        agent: &Arc<AgentContext>,
+        principal: &str,
+        address: &Address,
+    ) -> Self {
+        let is_known = match principal.strip_prefix(BEARER) {
+            Some(id) => house.tokens.get(id).is_some_and(|it| it.allows(&agent.id, Verb::Chat)),
+            None => true,
+        };
+        Self(Mutex::new(is_known.then(|| As::now(house, agent, address))))
+    }
+
+    /// The same as of another turn of theirs.
+    pub(crate) fn like(&self) -> Self {
+        Self(Mutex::new(self.get()))
+    }
+
+    fn get(&self) -> Option<As> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn put(&self, now: As) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(now);
+    }
+}
+
+/// The generation of an agent that holds now; why it serves nobody, where it does not.
+fn newest(house: &House, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
+    let snapshot = house.snapshot();
+    let state = snapshot.agents.get(&agent.id).map(|entry| &entry.state);
+    let why = match state {
+        Some(State::Ready(now)) => return Ok(now.clone()),
+        Some(state) => state.reason().unwrap_or_default(),
+        None => "it is not configured any more".into(),
+    };
+    Err(Lost::Said(format!("agent `{}` does not serve any more ({why}), {NOTHING_MORE}", agent.id)))
+}
+
+impl TurnContext {
+    /// The generation that holds now, where it is another than the turn's own; or why the turn
+    /// can't go on.
+    pub(crate) async fn still(&self, house: &House) -> Result<Option<Arc<AgentContext>>, Lost> {
+        let now = newest(house, &self.agent)?;
+        let known = self.admitted.get();
+        if !known.as_ref().is_some_and(|known| known.holds(house, &now)) {
+            let holds = As::now(house, &now, &self.from.address);
+            self.may_talk(house, &now, known.as_ref()).await?;
+            self.is_here(&holds, known.as_ref())?;
+            self.admitted.put(holds);
+        }
+        let is_own = std::ptr::eq(&*now, self.agent.root());
+        Ok((!is_own).then_some(now))
+    }
+
+    /// Whether who began it may talk to the agent as it is now.
+    async fn may_talk(
+        &self,
+        house: &House,
+        now: &Arc<AgentContext>,
+        known: Option<&As>,
+    ) -> Result<(), Lost> {
+        // What a token allows is no part of a generation.
+        let is_same = known.is_some_and(|known| known.tokens == house.tokens.version());
+        if is_same && self.principal.starts_with(BEARER) {
+            return Ok(());
+        }
+        if house.may_talk(now, &self.principal, &self.from.address).await? {
+            return Ok(());
+        }
+        Err(Lost::Said(format!(
+            "who asked may not talk to agent `{}` any more, {NOTHING_MORE}",
+            self.agent.id
+        )))
+    }
+
+    /// Whether the chat it was asked in is still the agent's.
+    fn is_here(&self, now: &As, known: Option<&As>) -> Result<(), Lost> {
+        let leads = known.is_none_or(|known| known.led.still_leads(&now.led, &self.agent.id));
+        if !is_led(&self.principal) || leads {
+            return Ok(());
+        }
+        Err(Lost::Said(format!(
+            "this chat was taken from agent `{}`, {NOTHING_MORE}",
+            self.agent.id
+        )))
+    }
+
+    /// Puts a turn that was accepted a while ago under the generation that holds now; `settled`
+    /// is the one it would have.
+    pub(super) async fn begin_now(
+        &mut self,
+        house: &House,
+        settled: Arc<AgentContext>,
+    ) -> Result<(), Lost> {
+        let now = newest(house, &settled)?;
+        if !Arc::ptr_eq(&now, &self.agent) {
+            self.from = now.scope(&self.from.address);
+            let seals = now.store.seals();
+            self.files = now.workspace.files(&self.key, self.session, &seals, &house.world);
+            self.scope = house.written_scope(&now, &self.from, &self.key).await;
+            self.agent = now;
+        }
+        self.still(house).await.map(drop)
+    }
+}
+
+/// Ends a turn that runs as soon as it may not go on.
+pub(super) async fn watch(shop: &Shop, cx: &TurnContext, mut changes: watch::Receiver<()>) {
+    loop {
+        if changes.changed().await.is_err() {
+            return std::future::pending().await;
+        }
+        let lost = match cx.still(&shop.house).await {
+            Ok(now) => shop.chain_under(&cx.agent, now.as_deref()).err(),
+            Err(Lost::Said(why)) => Some(why),
+            Err(Lost::Store(error)) => Some(error.to_string()),
+        };
+        if let Some(why) = lost {
+            return cx.live.give_up(why);
+        }
+    }
+}
+
+impl Turn<'_> {
+    /// Looks what holds now, and notes it.
+    pub(super) async fn still(&mut self) -> Result<(), Broken> {
+        self.now = self.cx.still(&self.shop.house).await?;
+        Ok(())
+    }
+
+    /// What the turn may spend: the narrower of both.
+    pub(super) fn budget(&self) -> Budget {
+        let own = self.cx.agent.boundary.budget;
+        self.now.as_ref().map_or(own, |now| own.narrowed(&now.boundary.budget))
+    }
+
+    /// Waits until a call that is under way is not allowed any more, by whatever changed since
+    /// `changes` was last looked at.
+    pub(super) async fn taken_away(
+        &self,
+        mut changes: watch::Receiver<()>,
+        (tool, arguments): (&ToolRef, &Value),
+        (given, variables): (Option<Given>, &BTreeSet<Box<str>>),
+        around: &(dyn Surroundings + Sync),
+    ) -> Denial {
+        loop {
+            if changes.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            // Whoever watches the turn ends it where it can't go on at all.
+            if let Ok(Some(now)) = self.cx.still(&self.shop.house).await
+                && let Err(denial) = permits(&self.cx.agent, &now, (tool, arguments), around)
+            {
+                return denial;
+            }
+            // A program keeps the secrets it was given, so it ends with them.
+            if let Some(given) = &given
+                && *given != Given::now(&self.cx.agent, variables).await
+            {
+                return Denial::Changed { name: tool.name().to_owned(), what: "secrets" };
+            }
+        }
+    }
+}
+
+/// Whether the generation that holds now allows a call that the turn's own allows.
+pub(super) fn permits(
+    own: &AgentContext,
+    now: &AgentContext,
+    (tool, arguments): (&ToolRef, &Value),
+    around: &dyn Surroundings,
+) -> Result<(), Denial> {
+    let name = tool.name();
+    if let Verdict::Out(rule) = now.tools().verdict(name) {
+        return Err(Denial::NotExposed { name: name.to_owned(), rule });
+    }
+    if matches!(tool, ToolRef::Own(_)) && now.toolbox.find(name).is_none() {
+        return Err(Denial::NotBuilt { name: name.to_owned() });
+    }
+    let call = CallFacts::new(arguments, around);
+    if let Err(refused) = now.boundary.rules.admit(name, &call) {
+        return Err(Denial::Rule { name: name.to_owned(), refused });
+    }
+    match less(own, now, name, arguments) {
+        Some(what) => Err(Denial::Changed { name: name.to_owned(), what }),
+        None => Ok(()),
+    }
+}
+
+/// Whether a tool starts programs.
+pub(super) fn runs_programs(tool: &ToolRef) -> bool {
+    let effects = insula_domain::tool::find(tool.name()).map_or(&[][..], |tool| tool.effects);
+    effects.iter().any(|effect| PROGRAMS.contains(effect))
+}
+
+/// What an agent has less of than the generation that a call would be made under, of all that
+/// the call touches.
+fn less(
+    own: &AgentContext,
+    now: &AgentContext,
+    name: &str,
+    arguments: &Value,
+) -> Option<&'static str> {
+    let effects = insula_domain::tool::find(name).map_or(&[][..], |tool| tool.effects);
+    let touches = |among: &[Effect]| effects.iter().any(|effect| among.contains(effect));
+    let concerns = |axis: &Axis| match axis {
+        Axis::Isolation => touches(PROGRAMS),
+        Axis::Files => touches(FILES),
+        Axis::Network | Axis::Secrets => touches(NETWORK),
+        Axis::Spawn => touches(&[Effect::Delegate]),
+        Axis::Send => touches(&[Effect::Send]),
+        // Judged for themselves, and to the letter.
+        Axis::Tools | Axis::Budget | Axis::Approvals => false,
+    };
+    if let Some(axis) = own.boundary.beyond(&now.boundary).find(concerns) {
+        return Some(axis.as_str());
+    }
+    let root = own.root();
+    let is_gone = |name: &str| root.skills.get(name).is_some() && now.skills.get(name).is_none();
+    let differs = [
+        ("sandbox", touches(PROGRAMS) && root.programs != now.programs),
+        ("workspace", touches(FILES) && root.workspace.path != now.workspace.path),
+        ("memory", touches(MEMORY) && !remembers_alike(root, now)),
+        ("web", name == "web_search" && root.search != now.search),
+        (
+            "skills",
+            touches(SKILLS) && arguments.get("name").and_then(Value::as_str).is_some_and(is_gone),
+        ),
+    ];
+    differs.into_iter().find(|(_, differs)| *differs).map(|(what, _)| what)
+}
+
+/// Whether two generations remember the same in the same places.
+fn remembers_alike(own: &AgentContext, now: &AgentContext) -> bool {
+    let written = |agent: &AgentContext| -> Vec<(Box<str>, Value)> {
+        let settings = agent.config.settings.iter();
+        let memory = settings.filter(|it| &*it.path == "memory" || it.path.starts_with("memory."));
+        memory.map(|it| (it.path.clone(), it.value.clone())).collect()
+    };
+    own.memory.is_some() == now.memory.is_some()
+        && own.conversations == now.conversations
+        && written(own) == written(now)
+}

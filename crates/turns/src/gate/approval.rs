@@ -1,0 +1,243 @@
+//! Approval: what has to be agreed to is, by an earlier grant, by a model, or by an admin who is
+//! asked.
+
+use super::super::ask::Asked;
+use super::super::run::{Broken, Turn, TurnContext};
+use super::{Call, Denial, Judged, NotPassed, Unapproved};
+use crate::approvals::{Question, Reach, showing, smart};
+use crate::budget::BudgetError;
+use insula_config::agent::GlobalWrites;
+use insula_domain::command::DangerRule;
+use insula_domain::question::Folder;
+use insula_domain::{ApprovalMode, ChildApprovals, MemoryOperation, Scope};
+use insula_runtime::children::Ground;
+use insula_runtime::events::turn::{ApprovalOutcome, TurnEvent};
+use insula_runtime::tokens::Verb;
+use insula_store::{Decision, Usage};
+use insula_tools::Risk;
+use serde_json::json;
+
+/// The rule by which a write that every conversation reads needs an approval.
+const GLOBAL_WRITE: &str = "global_memory";
+
+/// Gets the agreement that the classifier or a hook asks for.
+pub(super) async fn of_concern(
+    turn: &mut Turn<'_>,
+    call: Call<'_>,
+    judged: &Judged,
+) -> Result<(), NotPassed> {
+    let Some(finding) = &judged.concern else { return Ok(()) };
+    if turn.is_admins_own(finding, call.history) {
+        return Ok(());
+    }
+    not_refused_before(turn, call)?;
+    let deny = |why| {
+        let (name, finding) = (call.name.to_owned(), finding.clone());
+        Err(Denial::Unapproved { name, finding, why }.into())
+    };
+    // Where nobody may be asked, nobody's earlier yes counts either.
+    if turn.mode() == ApprovalMode::Deny {
+        return deny(Unapproved::Nobody);
+    }
+    let Judged { tool, arguments, setting, .. } = judged;
+    // The same words do something else in another folder.
+    let begins = |ground: &Option<Ground>| ground.as_ref().map(Ground::identity);
+    let reader = setting.reader.as_ref();
+    let (folder, place, widest) = match (tool.risk(arguments), reader) {
+        (Risk::Command(_) | Risk::Code { .. }, _) => {
+            (folder_of(&setting.ground), begins(&setting.ground), Reach::Always)
+        }
+        // Nobody sees where it has gone since it began, so a yes is for what is written now.
+        (Risk::Input { .. }, Some(reader)) => {
+            (folder_of(&reader.ground), Some(reader.mark.to_string()), Reach::Once)
+        }
+        (Risk::Input { .. }, None) => (Folder::Nowhere, None, Reach::Once),
+        (Risk::None | Risk::ChangeSelf(_), _) => (Folder::Nowhere, None, Reach::Always),
+    };
+    let redaction = turn.redaction();
+    let there = (folder, reader.map(|it| it.command.as_str()));
+    let shown = showing::shown(arguments, there, finding.unseen, |text| redaction.told(text));
+    let question = Question {
+        place: place.as_deref(),
+        widest,
+        rule: finding.rule.as_str(),
+        what: shown.as_deref().unwrap_or_default(),
+        ..asked_for(turn.cx, call, judged)
+    };
+    if turn.shop.approvals.allowed(&question).await?.is_some() {
+        return Ok(());
+    }
+    let why = match turn.mode() {
+        // Who is an admin was not asked.
+        ApprovalMode::Off if finding.rule == DangerRule::ChangeSelf => Some(Unapproved::Nobody),
+        ApprovalMode::Off => None,
+        ApprovalMode::Deny => Some(Unapproved::Nobody),
+        // What nobody could see whole nobody is asked for.
+        ApprovalMode::Smart | ApprovalMode::Manual if shown.is_err() => {
+            shown.err().map(Unapproved::TooLong)
+        }
+        ApprovalMode::Smart => turn.ask_model(&question).await?,
+        ApprovalMode::Manual => turn.ask_admin(&question).await?.err(),
+    };
+    why.map_or(Ok(()), deny)
+}
+
+/// Gets the agreement to write what every conversation can read; who gave it, where somebody had
+/// to.
+pub(super) async fn of_global_write(
+    turn: &mut Turn<'_>,
+    call: Call<'_>,
+    judged: &Judged,
+) -> Result<Option<Box<str>>, NotPassed> {
+    let (cx, house) = (turn.cx, &turn.shop.house);
+    let Some(memory) = &cx.agent.memory else { return Ok(None) };
+    if !judged.tool.reaches_everywhere(&judged.arguments) {
+        return Ok(None);
+    }
+    // Where all of the agent's memory is one, there is nothing to confirm.
+    let TurnContext { agent, from, key, .. } = cx;
+    let here = house.memory_scope(agent, from, key, MemoryOperation::Write).await;
+    if here.is_ok_and(|resolved| resolved.writes == Scope::Global) {
+        return Ok(None);
+    }
+    let deny = |why| Err(Denial::Everywhere { name: call.name.to_owned(), why }.into());
+    match memory.global_writes {
+        GlobalWrites::Deny => return deny(None),
+        // An admin's own word is one, asked for or not, where nobody else had one.
+        GlobalWrites::Allow | GlobalWrites::Approve
+            if turn.is_all_of_admins(call.history, Verb::Approve) =>
+        {
+            return Ok(Some((*cx.principal).into()));
+        }
+        GlobalWrites::Allow => return Ok(None),
+        GlobalWrites::Approve => {}
+    }
+    not_refused_before(turn, call)?;
+    let redaction = turn.redaction();
+    let nowhere = (Folder::Nowhere, None);
+    let shown = showing::shown(&judged.arguments, nowhere, None, |text| redaction.told(text));
+    let question = Question {
+        rule: GLOBAL_WRITE,
+        what: shown.as_deref().unwrap_or_default(),
+        ..asked_for(cx, call, judged)
+    };
+    if let Some(grant) = turn.shop.approvals.allowed(&question).await? {
+        return Ok(Some(grant.by));
+    }
+    if let Err(why) = shown {
+        return deny(Some(Unapproved::TooLong(why)));
+    }
+    // An admin, whatever else the agent may do without one.
+    match turn.ask_admin(&question).await? {
+        Ok(by) => Ok(Some(by)),
+        Err(why) => deny(Some(why)),
+    }
+}
+
+/// Nobody is asked twice for what they refused.
+fn not_refused_before(turn: &Turn<'_>, call: Call<'_>) -> Result<(), Denial> {
+    let is_known = turn.refused.contains_key(&(call.name.to_owned(), call.arguments.to_owned()));
+    if is_known { Err(Denial::Repeated { name: call.name.to_owned() }) } else { Ok(()) }
+}
+
+fn asked_for<'q>(cx: &'q TurnContext, call: Call<'q>, judged: &'q Judged) -> Question<'q> {
+    Question {
+        agent: &cx.agent,
+        session: cx.session,
+        turn: cx.turn,
+        call: call.id,
+        tool: call.name,
+        arguments: &judged.arguments,
+        place: None,
+        widest: Reach::Always,
+        rule: "",
+        what: "",
+        principal: &cx.principal,
+    }
+}
+
+impl Turn<'_> {
+    /// How agreement is had: by the stricter way of the turn's generation and the one that holds.
+    pub(crate) fn mode(&self) -> ApprovalMode {
+        let own = self.cx.agent.boundary.approvals.mode;
+        let Some(now) = &self.now else { return own };
+        let now = now.boundary.approvals;
+        // A child is asked for only while its agent's children may ask.
+        let is_child = self.cx.kin.line.is_some();
+        let is_closed = is_child && now.in_children == ChildApprovals::Deny;
+        if is_closed { ApprovalMode::Deny } else { own.min(now.mode) }
+    }
+
+    /// Asks an admin, and waits: who said yes, or why nobody did.
+    async fn ask_admin(
+        &self,
+        question: &Question<'_>,
+    ) -> Result<Result<Box<str>, Unapproved>, Broken> {
+        let Question { tool, what, rule, .. } = *question;
+        if let Some(reason) = self.before_approval(tool, what, rule).await {
+            return Ok(Err(Unapproved::Denied { reason: Some(reason) }));
+        }
+        let (voice, cancel) = (&self.cx.live.voice, &self.cx.live.cancel);
+        let mut id = String::new();
+        let asked = self.shop.approvals.ask(question, cancel, |approval| {
+            id = approval.id.to_string();
+            voice.say(TurnEvent::Approval {
+                id: id.clone(),
+                tool: question.tool.to_owned(),
+                what: approval.what.clone(),
+                rule: question.rule.to_owned(),
+            });
+        });
+        let (outcome, by, answer) = match asked.await? {
+            Decision::Approved { by } => (ApprovalOutcome::Approved, Some(by.clone()), Ok(by)),
+            Decision::Denied { by, reason } => {
+                (ApprovalOutcome::Denied, Some(by), Err(Unapproved::Denied { reason }))
+            }
+            Decision::TimedOut => (ApprovalOutcome::TimedOut, None, Err(Unapproved::Silence)),
+            Decision::Stopped => (ApprovalOutcome::Stopped, None, Err(Unapproved::Silence)),
+        };
+        let told = match outcome {
+            ApprovalOutcome::Approved => "approved",
+            ApprovalOutcome::Denied => "denied",
+            ApprovalOutcome::TimedOut => "timed_out",
+            ApprovalOutcome::Stopped => "stopped",
+        };
+        self.after_approval(tool, what, told).await;
+        voice.say(TurnEvent::ApprovalDone { id, tool: question.tool.to_owned(), outcome, by });
+        if outcome == ApprovalOutcome::Stopped {
+            return Err(Broken::Stopped(None, Usage::default()));
+        }
+        Ok(answer)
+    }
+
+    /// Asks a model. What goes wrong is a no.
+    async fn ask_model(&mut self, question: &Question<'_>) -> Result<Option<Unapproved>, Broken> {
+        let chain = self.chain().await?;
+        let Question { tool, rule, what, .. } = *question;
+        let request = smart::request(tool, rule, what, &self.redaction());
+        let purpose = format!("approval {}", question.call);
+        let said = match self.listen(&chain, &request, &purpose, false).await {
+            Ok((answer, usage)) => {
+                self.spent += usage;
+                self.spent_in_vain(usage).await?;
+                answer.text()
+            }
+            Err(Asked::Stopped(_)) => return Err(Broken::Stopped(None, Usage::default())),
+            Err(Asked::OverBudget(BudgetError::Store(error))) => return Err(error.into()),
+            Err(Asked::OverBudget(_) | Asked::TooLong(_) | Asked::Failed(_)) => String::new(),
+        };
+        let (kind, why) = match smart::is_yes(&said) {
+            true => ("approval.approved", None),
+            false => ("approval.denied", Some(Unapproved::Judged)),
+        };
+        let told = json!({ "scope": "once", "mode": "smart" });
+        let audit = self.shop.approvals.audit("model", kind, question, told);
+        self.commit(vec![audit]).await?;
+        Ok(why)
+    }
+}
+
+/// Where something begins, as people are shown it.
+fn folder_of(ground: &Option<Ground>) -> Folder<'_> {
+    ground.as_ref().map_or(Folder::Usual, |ground| Folder::In(ground.path()))
+}

@@ -1,0 +1,118 @@
+//! The gate: the one place that admits or refuses what a tool wants to do. [`pass`] is the list of
+//! its stages, in order; only there is a [`Permit`] made, and without one nothing runs.
+//!
+//! A turn may be older than what holds now. Then a call has to be allowed by both, see
+//! [`current`](super::current).
+
+mod approval;
+mod denial;
+mod stages;
+
+pub use denial::{Denial, Unapproved};
+pub use stages::{ARGUMENTS_BYTES_MAX, Tools};
+
+use super::run::{Broken, Turn};
+use insula_domain::command::Finding;
+use insula_runtime::children::{Ground, Reader};
+use insula_store::{Message, StoreError};
+use insula_tools::{Cleared, ToolRef};
+use serde_json::Value;
+use stages::Setting;
+
+/// A call as a model makes it.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'c> {
+    /// Its name in the journal.
+    pub(super) id: &'c str,
+    /// The tool.
+    pub(super) name: &'c str,
+    /// The arguments, as they were written.
+    pub(super) arguments: &'c str,
+    /// What the model was shown.
+    pub(super) history: &'c [Message],
+}
+
+/// The right to make one call, exactly as it was judged.
+pub(super) struct Permit {
+    cleared: Cleared,
+    ground: Option<Ground>,
+    reader: Option<Reader>,
+    approved_by: Option<Box<str>>,
+}
+
+impl Permit {
+    /// The call.
+    pub(super) fn cleared(&self) -> &Cleared {
+        &self.cleared
+    }
+
+    /// The folder a program of it begins in, where that is not where they begin anyway.
+    pub(super) fn ground(&self) -> Option<Ground> {
+        self.ground.clone()
+    }
+
+    /// The process that reads it, where it is written to one.
+    pub(super) fn reader(&self) -> Option<Reader> {
+        self.reader.clone()
+    }
+
+    /// Who confirmed that every conversation may read what it writes.
+    pub(super) fn approved_by(&self) -> Option<Box<str>> {
+        self.approved_by.clone()
+    }
+}
+
+/// Why there is no permit.
+pub(super) enum NotPassed {
+    /// The call is refused; the turn goes on.
+    Denied(Denial),
+    /// The turn can't go on.
+    Broken(Broken),
+}
+
+impl From<Denial> for NotPassed {
+    fn from(denial: Denial) -> Self {
+        Self::Denied(denial)
+    }
+}
+
+impl From<Broken> for NotPassed {
+    fn from(broken: Broken) -> Self {
+        Self::Broken(broken)
+    }
+}
+
+impl From<StoreError> for NotPassed {
+    fn from(error: StoreError) -> Self {
+        Self::Broken(error.into())
+    }
+}
+
+/// A call that everybody allows who decides without asking.
+struct Judged {
+    tool: ToolRef,
+    arguments: Value,
+    /// Why somebody has to agree before it runs.
+    concern: Option<Finding>,
+    setting: Setting,
+}
+
+/// Whether a call may be made. Every stage may refuse it, and none is left out.
+pub(super) async fn pass(turn: &mut Turn<'_>, call: Call<'_>) -> Result<Permit, NotPassed> {
+    turn.still().await?;
+    let tool = stages::exposed(turn, call).await?;
+    let arguments = stages::policy(turn, &tool, call)?;
+    let wanted = stages::hooks(turn, call, &arguments).await?;
+    stages::boundary(turn, &tool)?;
+    let setting = Setting::of(turn, &tool, &arguments, call).await;
+    let concern = stages::classifier(turn, &tool, &arguments, &setting)?.or(wanted);
+    let judged = Judged { tool, arguments, concern, setting };
+    approval::of_concern(turn, call, &judged).await?;
+    let approved_by = approval::of_global_write(turn, call, &judged).await?;
+    // Whoever answered may have taken their time, and what holds may be something else.
+    stages::once_more(turn, call, &judged).await?;
+    stages::budget(turn, call, &judged)?;
+    let Judged { tool, arguments, setting: Setting { ground, reader, .. }, .. } = judged;
+    let cleared = Cleared::by_the_gate(tool, arguments);
+    Ok(Permit { cleared, ground, reader, approved_by })
+}

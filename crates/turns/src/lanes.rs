@@ -1,0 +1,136 @@
+//! Who goes next: one turn at a time in a session, in order; a few at once for an agent, shared
+//! by who asks ([`places`](super::places)); and no agent in another's way.
+//!
+//! Every session with work has a lane: a bounded queue and one task that empties it. A turn
+//! waits first for a place of its own agent, then for one of the house, so that however
+//! much one agent asks, it competes with others by a few turns only.
+
+use crate::places::Places;
+use insula_domain::{AgentId, SessionKey};
+use insula_runtime::keyed::{KeyedGuard, KeyedLocks};
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, VecDeque};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+/// Turns that may wait in one session; one more is told to come back.
+pub const QUEUE_LEN_MAX: usize = 32;
+/// Places beyond that, for messages that were let in together and for turns that go on after
+/// a crash: what was journalled must find one.
+const QUEUE_LEN_SPARE: usize = 96;
+/// Turns of one agent at once.
+pub const AGENT_TURNS_MAX: usize = 16;
+/// Turns of the whole house at once.
+pub const HOUSE_TURNS_MAX: usize = 512;
+
+/// One turn's work.
+pub struct Work {
+    /// Who asked for it. What it begins in turn runs in its place.
+    pub who: Arc<str>,
+    /// What it waits for first; it takes nobody's place meanwhile.
+    pub hold: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    /// What it does.
+    pub run: Pin<Box<dyn Future<Output = ()> + Send>>,
+    /// Who says stop ends it at once, also while it waits for a place.
+    pub stop: CancellationToken,
+}
+
+/// The session has as many turns waiting as it may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Busy;
+
+/// The lanes of a house.
+#[derive(Clone)]
+pub struct Lanes {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    doors: KeyedLocks<SessionKey>,
+    /// What waits in each lane that somebody empties.
+    sessions: Mutex<HashMap<SessionKey, VecDeque<Work>>>,
+    agents: Mutex<HashMap<AgentId, Arc<Places>>>,
+    house: Arc<Semaphore>,
+}
+
+impl Shared {
+    /// The next work of a lane. When there is none the lane is taken down in the same moment,
+    /// so that whoever enters next begins a new one.
+    fn next(&self, key: &SessionKey) -> Option<Work> {
+        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = sessions.get_mut(key).and_then(VecDeque::pop_front);
+        if work.is_none() {
+            sessions.remove(key);
+        }
+        work
+    }
+}
+
+impl Lanes {
+    /// Empty lanes.
+    pub fn new() -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                doors: KeyedLocks::default(),
+                sessions: Mutex::default(),
+                agents: Mutex::default(),
+                house: Arc::new(Semaphore::new(HOUSE_TURNS_MAX)),
+            }),
+        }
+    }
+
+    /// Waits for the door of a session. Whoever holds it journals a message and puts its turn
+    /// into the lane before the next may, so that the two orders are one.
+    pub async fn door(&self, key: &SessionKey) -> Result<KeyedGuard<SessionKey>, Busy> {
+        let door = self.shared.doors.lock(key).await;
+        let sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let waiting = sessions.get(key).map_or(0, VecDeque::len);
+        drop(sessions);
+        if waiting < QUEUE_LEN_MAX { Ok(door) } else { Err(Busy) }
+    }
+
+    /// Puts work at the end of its session's lane.
+    pub fn enter(&self, key: &SessionKey, work: Work) -> Result<(), Busy> {
+        // A panic under this lock is impossible: nothing below it runs foreign code.
+        let mut sessions = self.shared.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        match sessions.entry(key.clone()) {
+            Entry::Occupied(lane) if lane.get().len() >= QUEUE_LEN_MAX + QUEUE_LEN_SPARE => {
+                return Err(Busy);
+            }
+            Entry::Occupied(mut lane) => lane.get_mut().push_back(work),
+            Entry::Vacant(lane) => {
+                lane.insert(VecDeque::from([work]));
+                tokio::spawn(empty(self.shared.clone(), key.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Works through one lane, and ends when it is empty.
+async fn empty(shared: Arc<Shared>, key: SessionKey) {
+    let agent = {
+        let mut agents = shared.agents.lock().unwrap_or_else(PoisonError::into_inner);
+        let places = || Places::new(AGENT_TURNS_MAX);
+        agents.entry(key.agent.clone()).or_insert_with(places).clone()
+    };
+    while let Some(work) = shared.next(&key) {
+        if let Some(hold) = work.hold {
+            tokio::select! {
+                () = hold => {}
+                () = work.stop.cancelled() => {}
+            }
+        }
+        let _places = tokio::select! {
+            biased;
+            places = async { (agent.enter(&work.who).await, shared.house.acquire().await) } => Some(places),
+            // A turn that was stopped only writes that down.
+            () = work.stop.cancelled() => None,
+        };
+        // In a task of its own: a turn that panics ends alone.
+        let _ = tokio::spawn(work.run).await;
+    }
+}

@@ -1,0 +1,237 @@
+//! Memory in a turn: what the model is shown of it, frozen with the session; and the hand that
+//! the tools get.
+
+use super::run::{Broken, Turn, TurnContext};
+use crate::one_off;
+use crate::seen::text_of;
+use async_trait::async_trait;
+use insula_domain::{Label, MemoryOperation, Scope};
+use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
+use insula_models::{CacheHint, SystemBlock};
+use insula_runtime::context::AgentContext;
+use insula_runtime::house::House;
+use insula_runtime::memory::{Act, Resolved};
+use insula_store::{AgentCommand, Frozen, Origin, Source};
+use insula_tools::hands::HandError;
+use insula_tools::memory::Place;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a session is shown of memory, and what is still to be written about that.
+#[derive(Default)]
+pub(crate) struct Block {
+    text: Option<Arc<str>>,
+    /// Where what it says came from.
+    label: Option<Box<str>>,
+    /// For whom it was read: the scopes, and how often the store had erased something by then.
+    read: Option<(Box<str>, u64)>,
+    due: Mutex<Option<AgentCommand>>,
+}
+
+impl Block {
+    /// As a part of the prompt.
+    pub(super) fn shown(&self) -> Option<SystemBlock> {
+        let text = self.text.clone()?;
+        Some(SystemBlock { text, cache: CacheHint::Breakpoint })
+    }
+
+    /// How much of memory it takes up, roughly.
+    pub(crate) fn weight(&self) -> usize {
+        self.text.as_ref().map_or(0, |text| text.len())
+    }
+
+    /// What the next commit has to bring: once, and free of a flush of its own.
+    pub(super) fn due(&self) -> Option<AgentCommand> {
+        self.due.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Turn<'_> {
+    /// What this session was shown when it began, or is from now on.
+    pub(super) async fn recall(&mut self) -> Result<(), Broken> {
+        let before = std::mem::take(&mut self.block);
+        let Some(scoped) = self.scoped(MemoryOperation::Read).await else { return Ok(()) };
+        let chain = scoped.chain();
+        let cx = self.cx;
+        let act = Act::of_both(&cx.from, &scoped, "show");
+        let asked = self.shop.house.ask_memory(MemoryOperation::Read, cx.occasion(), act).await;
+        if asked.is_err() {
+            // As where memory is closed: the turn goes on without, and the audit says why.
+            return Ok(());
+        }
+        let erasures = cx.agent.store.erasures();
+        if before.read.as_ref().is_some_and(|(of, at)| **of == *chain && *at == erasures) {
+            self.block = before;
+            self.note_block();
+            return Ok(());
+        }
+        // One that an earlier version kept has no marks around its entries: it is made anew.
+        let kept = cx.agent.store.memory_block(cx.session, &chain).await?;
+        let kept = kept.filter(|it| it.text.is_empty() || insula_memory::is_marked(&it.text));
+        let block = match kept {
+            Some(block) => block,
+            None => {
+                let redaction = self.redaction();
+                let clear = |text: &str| redaction.kept(text.to_owned());
+                let read = scoped.block_through(&clear).await;
+                let agent = &self.cx.agent;
+                let Shown { text, label } = read.map_err(|it| Broken::Said(told(agent, &it)))?;
+                let text = redaction.kept(text.unwrap_or_default());
+                let block = Frozen { text, label: Some((*text_of(&label)).into()) };
+                let (session, chain) = (cx.session, chain.as_str().into());
+                let freeze = AgentCommand::FreezeMemory { session, chain, block: block.clone() };
+                self.block.due = Mutex::new(Some(freeze));
+                block
+            }
+        };
+        if !block.text.is_empty() {
+            self.block.label = block.label;
+            self.block.text = Some(block.text.into());
+        }
+        self.block.read = Some((chain.into(), erasures));
+        self.note_block();
+        Ok(())
+    }
+
+    /// Whatever the block says, the turn has seen.
+    fn note_block(&self) {
+        if self.block.text.is_some() {
+            self.cx.seen.add_text(self.block.label.as_deref().unwrap_or_default());
+        }
+    }
+
+    /// The same after the conversation was compressed: its beginning is new anyway.
+    pub(super) async fn recall_anew(&mut self) -> Result<(), Broken> {
+        if self.cx.agent.memory.is_none() {
+            return Ok(());
+        }
+        self.commit(vec![AgentCommand::ThawMemory { session: self.cx.session }]).await?;
+        self.block = Block::default();
+        self.recall().await
+    }
+
+    /// Memory for one operation; `None` where the agent does not remember, or may not here.
+    async fn scoped(&self, operation: MemoryOperation) -> Option<Scoped> {
+        let memory = self.cx.agent.memory.as_ref()?;
+        let TurnContext { agent, from, key, .. } = self.cx;
+        let resolved = self.shop.house.memory_scope(agent, from, key, operation).await.ok()?;
+        Some(memory.keeper.scoped(resolved.reads, resolved.writes))
+    }
+}
+
+/// Memory as one tool call may use it.
+pub(super) struct TurnMemory<'c> {
+    house: &'c House,
+    cx: &'c TurnContext,
+    memory: &'c insula_runtime::memory::Memory,
+    call: &'c str,
+    approved_by: Option<Box<str>>,
+}
+
+impl<'c> TurnMemory<'c> {
+    /// A handle for one call; `None` where the agent does not remember.
+    pub(super) fn new(
+        house: &'c House,
+        cx: &'c TurnContext,
+        call: &'c str,
+        approved_by: Option<Box<str>>,
+    ) -> Option<Self> {
+        let memory = cx.agent.memory.as_ref()?;
+        Some(Self { house, cx, memory, call, approved_by })
+    }
+
+    async fn resolved(&self, operation: MemoryOperation) -> Result<Resolved, HandError> {
+        let TurnContext { agent, from, key, .. } = self.cx;
+        let resolved = self.house.memory_scope(agent, from, key, operation).await;
+        resolved.map_err(|denied| HandError(denied.to_string()))
+    }
+
+    async fn scoped(&self, operation: MemoryOperation) -> Result<Scoped, HandError> {
+        let Resolved { reads, writes } = self.resolved(operation).await?;
+        Ok(self.memory.keeper.scoped(reads, writes))
+    }
+
+    /// A handle that writes where a write goes and reads what a read sees, which a rule may
+    /// answer differently.
+    async fn changing(&self, place: Place) -> Result<Scoped, HandError> {
+        let Resolved { writes, .. } = self.resolved(MemoryOperation::Write).await?;
+        let writes = match place {
+            Place::Here if one_off::is_of_itself(&writes, &self.cx.key) => {
+                let what = "this request has no conversation of its own, so nothing is remembered here; with a session it would be";
+                return Err(HandError(what.to_owned()));
+            }
+            Place::Here => writes,
+            Place::Everywhere => Scope::Global,
+        };
+        // Where nothing may be read, nothing is shown.
+        let reads = self.resolved(MemoryOperation::Read).await;
+        let reads = reads.map(|resolved| resolved.reads).unwrap_or_default();
+        Ok(self.memory.keeper.scoped(reads, writes))
+    }
+}
+
+#[async_trait]
+impl insula_tools::Memory for TurnMemory<'_> {
+    async fn change(&self, place: Place, changes: &[Change]) -> Result<Vec<Changed>, HandError> {
+        let scoped = self.changing(place).await?;
+        let redaction =
+            super::redaction::Redaction::of(&self.cx.agent.id, &self.house.secrets.known());
+        let kept = |text: &String| redaction.kept(text.clone());
+        let changes: Vec<Change> = changes
+            .iter()
+            .map(|Change { target, operation }| {
+                let operation = match operation {
+                    Operation::Add { content } => Operation::Add { content: kept(content) },
+                    Operation::Replace { old_text, content } => {
+                        Operation::Replace { old_text: old_text.clone(), content: kept(content) }
+                    }
+                    remove @ Operation::Remove { .. } => remove.clone(),
+                };
+                Change { target: *target, operation }
+            })
+            .collect();
+        let act = Act::writing(&self.cx.from, &scoped, &changes);
+        let asked = self.house.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
+        asked.map_err(HandError)?;
+        let origin = Origin {
+            source: Source::Tool,
+            principal: self.cx.principal.clone(),
+            platform: self.cx.from.address.platform.to_string().into(),
+            session: Some(self.cx.session),
+            message: Some(self.cx.asked),
+            call: Some(self.call.into()),
+            generation: self.cx.agent.generation.0,
+            at: self.house.world.clock.now(),
+            approved_by: self.approved_by.clone(),
+            label: Some((*self.cx.seen.text()).into()),
+        };
+        let changed = scoped.apply(&changes, &origin).await;
+        // What became of it is told with the entries that are there, and so is what went wrong.
+        let label = scoped.label().await.unwrap_or_else(|_| Label::nobody());
+        self.cx.seen.add(&label);
+        changed.map_err(|error| HandError(told(&self.cx.agent, &error)))
+    }
+
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError> {
+        let scoped = self.scoped(MemoryOperation::Read).await?;
+        let redaction =
+            super::redaction::Redaction::of(&self.cx.agent.id, &self.house.secrets.known());
+        let text = Some(redaction.kept(query.to_owned()));
+        let act = Act { text, ..Act::of_both(&self.cx.from, &scoped, "search") };
+        let asked = self.house.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
+        asked.map_err(HandError)?;
+        let found = scoped.search(query, limit, &AsFound).await;
+        let found = found.map_err(|error| HandError(told(&self.cx.agent, &error)))?;
+        found.iter().for_each(|found| self.cx.seen.add(&found.label));
+        Ok(found)
+    }
+}
+
+/// What a model is told of an error. The log has it only where there is something for the
+/// operator to do: what a model got wrong is told with the entries there are, and those are
+/// nobody's else.
+fn told(agent: &AgentContext, error: &MemoryError) -> String {
+    if error.is_for_operator() {
+        tracing::warn!(agent = %agent.id, %error, "an operation on memory failed");
+    }
+    error.for_model()
+}

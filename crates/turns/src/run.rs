@@ -1,0 +1,460 @@
+//! One turn: prompt, model, gate, tool, again, until there is a reply.
+//!
+//! Each model answer and each tool call is journalled before the next one, so a turn that a
+//! crash cut off goes on from its last completed step. A glance and the answer that asked for it
+//! are one step (`held.rs`).
+
+use crate::ask::Asked;
+use crate::budget::{BudgetError, Refusal};
+use crate::current::Admitted;
+use crate::engine::Shop;
+use crate::held::Held;
+use crate::history::Window;
+use crate::live::LiveTurn;
+use crate::made::CallsMade;
+use crate::redaction::Redaction;
+use crate::remember::Block;
+use crate::seen::Seen;
+use crate::shown::Shown;
+use crate::skills::InUse;
+use crate::subagents::Kin;
+use crate::{ask, history, prompt};
+use insula_domain::{SessionKey, Switch};
+use insula_models::Chain;
+use insula_runtime::access::Who;
+use insula_runtime::context::AgentContext;
+use insula_runtime::events::turn::{TurnEnd, TurnEvent};
+use insula_runtime::memory::Whereabouts;
+use insula_runtime::whole::Whole;
+use insula_store::{
+    AgentCommand, AuditEntry, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep,
+    Outcome, Part, Role, SessionId, StoreError, TurnId, TurnOutcome, Usage,
+};
+use insula_tools::Files;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Model calls in one turn.
+pub const ITERATIONS_MAX: usize = 50;
+
+/// Everything one turn carries.
+pub(crate) struct TurnContext {
+    pub(crate) agent: Arc<AgentContext>,
+    pub(crate) session: SessionId,
+    /// The files of this conversation.
+    pub(crate) files: Files,
+    pub(crate) turn: TurnId,
+    pub(crate) principal: Arc<str>,
+    pub(crate) scope: Arc<str>,
+    /// The audiences that what it has seen came from.
+    pub(crate) seen: Seen,
+    /// The calls that were made in it and by its children.
+    pub(crate) made: CallsMade,
+    /// The message it answers, while nothing else was said in it; `None` for a turn that goes
+    /// on after a crash.
+    pub(crate) message: Option<(MessageSeq, NewMessage)>,
+    /// Where that message is.
+    pub(crate) asked: MessageSeq,
+    /// The conversation.
+    pub(crate) key: SessionKey,
+    /// What the scope of its operations depends on.
+    pub(crate) from: Whereabouts,
+    /// Calls that had begun when a crash came, and in which step: what they did is unknown.
+    pub(crate) interrupted: BTreeMap<Box<str>, u32>,
+    pub(crate) live: Arc<LiveTurn>,
+    /// Whose child it is, if it is one, and what is below it.
+    pub(crate) kin: Kin,
+    /// As of when it is known that who began it may talk to the agent.
+    pub(crate) admitted: Admitted,
+}
+
+impl TurnContext {
+    /// Who began it, as rights are judged.
+    pub(crate) fn who(&self) -> Who<'_> {
+        Who { principal: &self.principal, roles: &self.from.address.roles }
+    }
+}
+
+/// Why a turn could not go on.
+pub(super) enum Broken {
+    /// Something a person should read.
+    Said(String),
+    /// Somebody said stop. What the model had said by then, and what that took.
+    Stopped(Option<Box<NewMessage>>, Usage),
+    /// A budget leaves no room.
+    Over(Refusal),
+    /// The store failed: nothing can be concluded.
+    Store(StoreError),
+}
+
+impl From<StoreError> for Broken {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl From<BudgetError> for Broken {
+    fn from(error: BudgetError) -> Self {
+        match error {
+            BudgetError::Refused(refusal) => Self::Over(refusal),
+            BudgetError::Store(error) => Self::Store(error),
+            error @ BudgetError::NoPrice { .. } => Self::Said(error.to_string()),
+        }
+    }
+}
+
+/// Runs a turn to its end, whatever happens, and says how it ended.
+pub(crate) async fn run(shop: &Arc<Whole<Shop>>, cx: &TurnContext) -> TurnEnd {
+    let mut turn = Turn::new(shop, cx);
+    match turn.go().await {
+        Ok(end) => end,
+        Err(Broken::Said(error)) => turn.fail(error).await,
+        Err(Broken::Stopped(said, usage)) => match cx.live.given_up() {
+            Some(why) => turn.fail_with(why, usage).await,
+            None => turn.stop(said, usage).await,
+        },
+        Err(Broken::Over(refusal)) => match turn.fail(refusal.to_string()).await {
+            TurnEnd::Failed { .. } => TurnEnd::OverBudget(refusal),
+            other => other,
+        },
+        Err(Broken::Store(error)) => turn.unwritten(&error),
+    }
+}
+
+/// Ends a turn that panicked: it failed, and nothing else did.
+pub(crate) async fn fail(shop: &Arc<Whole<Shop>>, cx: &TurnContext, error: String) -> TurnEnd {
+    Turn::new(shop, cx).fail(error).await
+}
+
+pub(crate) struct Turn<'t> {
+    pub(crate) shop: &'t Arc<Whole<Shop>>,
+    pub(crate) cx: &'t TurnContext,
+    /// Calls that a crash cut off and that were not dealt with yet.
+    pub(super) interrupted: BTreeMap<Box<str>, u32>,
+    pub(super) refused: BTreeMap<(String, String), usize>,
+    /// What each call last gave, and how often in a row.
+    pub(super) same: BTreeMap<(String, String), (blake3::Hash, usize)>,
+    /// What its model calls took so far.
+    pub(super) spent: Usage,
+    /// What the model sees of the conversation's messages.
+    pub(super) shown: Shown,
+    /// The skills that were viewed in it.
+    pub(super) in_use: InUse,
+    /// What it is shown of memory.
+    pub(super) block: Block,
+    /// An answer that is journalled with what comes of it.
+    pub(super) held: Held,
+    /// How often its reply was sent back.
+    pub(super) objections: usize,
+    /// The generation that holds now, where it is another than its own.
+    pub(super) now: Option<Arc<AgentContext>>,
+}
+
+impl<'t> Turn<'t> {
+    fn new(shop: &'t Arc<Whole<Shop>>, cx: &'t TurnContext) -> Self {
+        let shown = Shown::default();
+        Self {
+            shop,
+            cx,
+            interrupted: cx.interrupted.clone(),
+            refused: BTreeMap::new(),
+            same: BTreeMap::new(),
+            spent: Usage::default(),
+            shown,
+            in_use: InUse::default(),
+            block: Block::default(),
+            held: Held::default(),
+            objections: 0,
+            now: None,
+        }
+    }
+}
+
+impl Turn<'_> {
+    async fn go(&mut self) -> Result<TurnEnd, Broken> {
+        let cx = self.cx;
+        self.go_on()?;
+        let mut chain = self.chain().await?;
+        let tools = self.shop.tools(&cx.agent);
+        let limit = self.shop.history_tokens(&cx.agent, &chain, &tools);
+        let mut history = self.remember().await?;
+        cx.seen.add_all(history.iter().map(|message| &*message.label));
+        self.recall().await?;
+        if let Some(end) = self.catch_up(&mut history).await? {
+            return Ok(end);
+        }
+        self.before_turn(&mut history).await?;
+        let mut may_compress = true;
+        let iterations_max = cx.kin.iterations_max();
+        for step in 0..iterations_max {
+            if let Some(why) = cx.kin.over(self.spent) {
+                return Err(Broken::Said(why));
+            }
+            self.hear(&mut history).await;
+            chain = self.chain().await?;
+            if may_compress && history::is_full(&history, limit) {
+                may_compress = self.compress(&chain, &mut history, limit).await?;
+                if may_compress {
+                    self.recall_anew().await?;
+                }
+            }
+            // Every call may have found more of them.
+            let tools = self.shop.tools_in(&cx.agent, &history);
+            let answered = self.ask(&chain, &tools, &history, limit, step).await;
+            let (answer, usage) = match answered {
+                // The provider counts otherwise than we do: once, with half of it.
+                Err(Asked::TooLong(_)) if may_compress && step + 1 < iterations_max => {
+                    may_compress = false;
+                    if self.compress(&chain, &mut history, limit / 2).await? {
+                        self.recall_anew().await?;
+                    }
+                    let again = self.ask(&chain, &tools, &history, limit / 2, step).await;
+                    again.map_err(Broken::from)?
+                }
+                other => other.map_err(Broken::from)?,
+            };
+            self.spent += usage;
+            let message = self.message(Role::Assistant, prompt::answer_parts(&answer.message));
+            if message.parts.iter().any(|part| matches!(part, Part::ToolCall { .. })) {
+                if let Some(end) = self.answered(message, usage, &mut history).await? {
+                    return Ok(end);
+                }
+            } else if let Some(objection) = self.unverified(&answer, usage, &history).await? {
+                let answered = NewStep::Answered { message: message.clone(), usage };
+                let seq = self.journal(answered, None).await?;
+                history.push(self.placed(&message, seq));
+                self.object(&objection, &mut history).await?;
+            } else if self.close().await {
+                let text = self.transformed(answer.text()).await?;
+                let message = self.replied(message, &answer, &text);
+                let cut = ask::cut(&answer.stop);
+                let concluded = self.reply(vec![message.clone()], usage, cut).await?;
+                history.push(self.placed(&message, concluded));
+                self.shown.keep(&history);
+                // A child is asked once.
+                if cx.kin.line.is_none() {
+                    let (shown, block) =
+                        (std::mem::take(&mut self.shown), std::mem::take(&mut self.block));
+                    let window = Window { history, shown, block };
+                    self.shop.shelf.put(&cx.agent, cx.session, window);
+                }
+                return Ok(TurnEnd::Replied { text, usage: self.spent, cut });
+            } else {
+                // Said before it knew all that was asked: void, and paid for.
+                self.spent_in_vain(usage).await?;
+                cx.live.voice.say(TurnEvent::Void);
+            }
+        }
+        Err(Broken::Said(format!("the turn did not end after {iterations_max} model calls")))
+    }
+
+    /// The models it may ask by now.
+    pub(super) async fn chain(&mut self) -> Result<Chain, Broken> {
+        self.still().await?;
+        let chain = self.shop.chain_under(&self.cx.agent, self.now.as_deref());
+        chain.map_err(Broken::Said)
+    }
+
+    /// Nothing, unless somebody said stop.
+    pub(super) fn go_on(&self) -> Result<(), Broken> {
+        if self.cx.live.cancel.is_cancelled() {
+            return Err(Broken::Stopped(None, Usage::default()));
+        }
+        Ok(())
+    }
+
+    /// Lets nothing more join; `false` when something did that the model has not seen.
+    async fn close(&self) -> bool {
+        let mut inbox = self.cx.live.inbox.lock().await;
+        inbox.is_closed = inbox.messages.is_empty();
+        inbox.is_closed
+    }
+
+    /// Ends the turn with a reply; the place of the first of its messages.
+    pub(super) async fn reply(
+        &self,
+        messages: Vec<NewMessage>,
+        usage: Usage,
+        cut: Option<Cut>,
+    ) -> Result<MessageSeq, Broken> {
+        self.conclude(messages, usage, TurnOutcome::Replied { cut }).await
+    }
+
+    async fn fail(&self, error: String) -> TurnEnd {
+        self.fail_with(error, Usage::default()).await
+    }
+
+    async fn fail_with(&self, error: String, usage: Usage) -> TurnEnd {
+        self.cx.live.inbox.lock().await.is_closed = true;
+        let outcome = TurnOutcome::Failed { error: self.redaction().kept(error.clone()) };
+        match self.conclude(Vec::new(), usage, outcome).await {
+            // Of a deleted agent nothing is kept; whoever waits is told all the same.
+            Err(Broken::Store(StoreError::Retired { .. })) => TurnEnd::Failed { error },
+            Err(Broken::Store(error)) => self.unwritten(&error),
+            _ => TurnEnd::Failed { error },
+        }
+    }
+
+    async fn stop(&self, said: Option<Box<NewMessage>>, usage: Usage) -> TurnEnd {
+        self.cx.live.inbox.lock().await.is_closed = true;
+        match self
+            .conclude(said.into_iter().map(|said| *said).collect(), usage, TurnOutcome::Stopped)
+            .await
+        {
+            // Forgetting a session stops its turns in the store.
+            Err(Broken::Store(StoreError::TurnOver { .. })) | Ok(_) => TurnEnd::Stopped,
+            Err(Broken::Store(error)) => self.unwritten(&error),
+            Err(_) => TurnEnd::Stopped,
+        }
+    }
+
+    /// The end of a turn that could not be written down.
+    fn unwritten(&self, error: &StoreError) -> TurnEnd {
+        let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+        if matches!(error, StoreError::TurnOver { .. }) {
+            return TurnEnd::Stopped;
+        }
+        tracing::error!(%agent, %turn, %error, "a turn could not be journalled");
+        TurnEnd::Failed { error: error.to_string() }
+    }
+
+    /// What keeps secrets out of it, as they are now.
+    pub(super) fn redaction(&self) -> Redaction {
+        self.shop.redaction(&self.cx.agent)
+    }
+
+    /// Writes down what was paid for something that is no answer.
+    pub(super) async fn spent_in_vain(&self, usage: Usage) -> Result<(), Broken> {
+        let at = self.shop.house.world.clock.now();
+        self.commit(vec![self.step(NewStep::Spent { usage, at })]).await.map(drop)
+    }
+
+    async fn conclude(
+        &self,
+        mut messages: Vec<NewMessage>,
+        usage: Usage,
+        outcome: TurnOutcome,
+    ) -> Result<MessageSeq, Broken> {
+        let at = self.shop.house.world.clock.now();
+        let (list, mut batch) = self.farewell(&outcome);
+        messages.extend(list);
+        let conclude = Conclude { turn: self.cx.turn, messages, usage, outcome, at };
+        batch.push(AgentCommand::Conclude(Box::new(conclude)));
+        let done = self.commit(batch).await?;
+        Ok(place(&done))
+    }
+
+    pub(super) async fn commit(&self, mut batch: Vec<AgentCommand>) -> Result<Committed, Broken> {
+        batch.extend(self.block.due());
+        let store = &self.cx.agent.store;
+        let Some(held) = self.held.take() else { return Ok(store.commit(batch).await?) };
+        batch.insert(0, held);
+        let mut done = store.commit(batch).await?;
+        self.held.committed(&mut done);
+        Ok(done)
+    }
+
+    /// Journals a step, with its audit record; the place of the message it brought.
+    pub(super) async fn journal(
+        &self,
+        step: NewStep,
+        audit: Option<AgentCommand>,
+    ) -> Result<MessageSeq, Broken> {
+        let batch = [self.step(step)].into_iter().chain(audit).collect();
+        Ok(place(&self.commit(batch).await?))
+    }
+
+    pub(super) fn step(&self, step: NewStep) -> AgentCommand {
+        AgentCommand::Step { turn: self.cx.turn, step: Box::new(step) }
+    }
+
+    pub(crate) fn message(&self, role: Role, parts: Vec<Part>) -> NewMessage {
+        NewMessage {
+            role,
+            parts: self.redaction().parts(parts),
+            principal: self.cx.principal.clone(),
+            scope: self.cx.scope.clone(),
+            label: self.cx.seen.text(),
+            generation: self.cx.agent.generation.0,
+            at: self.shop.house.world.clock.now(),
+        }
+    }
+
+    /// A new message as it stands in the history.
+    pub(super) fn placed(&self, new: &NewMessage, seq: MessageSeq) -> Message {
+        Message {
+            session: self.cx.session,
+            seq,
+            turn: Some(self.cx.turn),
+            role: new.role,
+            parts: new.parts.clone(),
+            principal: new.principal.clone(),
+            scope: new.scope.clone(),
+            label: new.label.clone(),
+            generation: new.generation,
+            at: new.at,
+        }
+    }
+
+    /// The record of one call: what was called and what became of it, never its content.
+    pub(super) fn audit(&self, tool: &str, verdict: &str, rule: Option<&str>) -> AgentCommand {
+        self.audit_about(tool, verdict, rule, None)
+    }
+
+    /// The same, with what the call was about where a record may name it.
+    pub(super) fn audit_about(
+        &self,
+        tool: &str,
+        verdict: &str,
+        rule: Option<&str>,
+        subject: Option<String>,
+    ) -> AgentCommand {
+        let mut content = json!({
+            "tool": tool,
+            "verdict": verdict,
+            "rule": rule,
+            "about": subject.map(|it| self.redaction().kept(it)),
+            "turn": self.cx.turn.0,
+            "session": self.cx.session.0,
+        });
+        self.with_lineage(&mut content);
+        // Whoever reads the record later has to know what held when it was written.
+        let programs = &self.cx.agent.programs;
+        if programs.sandbox == Switch::Off {
+            content["sandbox"] = json!("off");
+        } else if !programs.optional.is_empty() {
+            content["sandbox"] = json!({ "optional": programs.optional });
+        }
+        let content = self.shop.house.secrets.known().redact_record_of(&self.cx.agent.id, content);
+        AgentCommand::Audit(AuditEntry {
+            at: self.shop.house.world.clock.now(),
+            actor: (*self.cx.principal).into(),
+            kind: "tool.call".into(),
+            generation: self.cx.agent.generation.0,
+            content: content.to_string(),
+        })
+    }
+}
+
+/// The place of the first message that a commit brought.
+pub(super) fn place(done: &Committed) -> MessageSeq {
+    let first = done.outcomes.iter().find_map(|outcome| match outcome {
+        Outcome::Stepped { message, .. } => *message,
+        Outcome::Concluded { first, .. } => *first,
+        Outcome::Appended { first, .. } => Some(*first),
+        _ => None,
+    });
+    first.unwrap_or_default()
+}
+
+/// The calls an answer asks for: id, tool, arguments.
+pub(super) fn calls(parts: &[Part]) -> Vec<(String, String, String)> {
+    let calls = parts.iter().filter_map(|part| match part {
+        Part::ToolCall { id, name, arguments } => {
+            Some((id.to_string(), name.to_string(), arguments.clone()))
+        }
+        _ => None,
+    });
+    calls.collect()
+}

@@ -1,0 +1,47 @@
+//! What becomes of a turn whose time has come: it runs to its end, whatever happens in it.
+
+use crate::current::{Lost, watch};
+use crate::engine::Shop;
+use crate::run;
+use futures_util::FutureExt as _;
+use insula_runtime::mcp::settle;
+use insula_runtime::whole::Whole;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+/// Runs a turn to its end, and says how it ended.
+pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: run::TurnContext) {
+    let stop = context.live.cancel.clone();
+    // From before the first look, so that no change falls between two.
+    let changes = shop.house.registry.changes();
+    let settled = settle(&shop.house, context.agent.clone(), &stop).await;
+    context.live.begin().await;
+    let begun = context.begin_now(&shop.house, settled).await;
+    if let Err(lost) = begun
+        && !stop.is_cancelled()
+    {
+        let why = match lost {
+            Lost::Said(why) => why,
+            Lost::Store(error) => error.to_string(),
+        };
+        let end = run::fail(shop, &context, why).await;
+        context.live.voice.end(end);
+        return;
+    }
+    let running = AssertUnwindSafe(run::run(shop, &context)).catch_unwind();
+    tokio::pin!(running);
+    let ended = tokio::select! {
+        biased;
+        ended = &mut running => ended,
+        () = watch(shop, &context, changes) => running.await,
+    };
+    let end = if let Ok(end) = ended {
+        end
+    } else {
+        let (agent, turn) = (&context.agent.id, context.turn);
+        tracing::error!(%agent, %turn, "a turn panicked; it failed, and nothing else did");
+        let error = "the turn met a fault of the runtime, which is in its log".to_owned();
+        run::fail(shop, &context, error).await
+    };
+    context.live.voice.end(end);
+}

@@ -1,0 +1,101 @@
+//! Messages in the words of a model request, each made once for all the turns that show it.
+
+use crate::redaction::Redaction;
+use insula_models as models;
+use insula_store::{Message, MessageSeq, Part, Role};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What was made so far of one conversation, under the redactor of one moment.
+#[derive(Default)]
+pub(crate) struct Shown {
+    made: HashMap<MessageSeq, Arc<models::Message>>,
+    under: Option<Redaction>,
+}
+
+impl Shown {
+    /// Makes anew what another redactor made.
+    pub(crate) fn under(&mut self, redaction: &Redaction) {
+        if self.under.as_ref().is_none_or(|under| !under.shows_like(redaction)) {
+            self.made.clear();
+            self.under = Some(redaction.clone());
+        }
+    }
+
+    /// Drops what is no longer shown.
+    pub(crate) fn keep(&mut self, history: &[Message]) {
+        if self.made.len() > history.len() {
+            let there: std::collections::HashSet<MessageSeq> =
+                history.iter().map(|message| message.seq).collect();
+            self.made.retain(|seq, _| there.contains(seq));
+        }
+    }
+
+    /// A stored message as the model sees it; `None` for one it is not shown.
+    pub(crate) fn message(&mut self, stored: &Message) -> Option<Arc<models::Message>> {
+        if let Some(made) = self.made.get(&stored.seq) {
+            return Some(made.clone());
+        }
+        let role = match stored.role {
+            Role::User | Role::System => models::Role::User,
+            Role::Assistant => models::Role::Assistant,
+            Role::Tool => models::Role::Tool,
+        };
+        let parts = parts(&stored.parts);
+        if parts.is_empty() {
+            return None;
+        }
+        let mut message = models::Message::new(role, parts);
+        if let Some(redaction) = &self.under {
+            redaction.message(&mut message);
+        }
+        let made = Arc::new(message);
+        self.made.insert(stored.seq, made.clone());
+        Some(made)
+    }
+}
+
+/// What stands beside words is read with them, in one piece.
+fn parts(stored: &[Part]) -> Vec<models::Part> {
+    let joined = |run: &[Part]| match run {
+        [Part::Text(_) | Part::Beside(_), _, ..] => {
+            vec![models::Part::Text(super::desk::text_of(run).into())]
+        }
+        run => run.iter().map(part).collect(),
+    };
+    let goes_on = |before: &Part, after: &Part| {
+        matches!((before, after), (Part::Beside(_), Part::Text(_) | Part::Beside(_)))
+            || matches!((before, after), (Part::Text(_), Part::Beside(_)))
+    };
+    stored.chunk_by(goes_on).flat_map(joined).collect()
+}
+
+fn part(stored: &Part) -> models::Part {
+    match stored {
+        Part::Text(text) | Part::Beside(text) => models::Part::Text(text.as_str().into()),
+        Part::Attachment { name, media_type, bytes, .. } => {
+            models::Part::Text(format!("[attachment {name}, {media_type}, {bytes} bytes]").into())
+        }
+        Part::Image { source, media_type } => {
+            let mut image = models::Image::from_url(source);
+            if image.mime.is_empty() {
+                image.mime = (**media_type).into();
+            }
+            models::Part::Image(image)
+        }
+        Part::ToolCall { id, name, arguments } => models::Part::ToolCall {
+            id: (**id).into(),
+            name: (**name).into(),
+            arguments: arguments.as_str().into(),
+        },
+        Part::ToolResult { call, text, is_error, .. } => models::Part::ToolResult {
+            call_id: (**call).into(),
+            content: vec![models::Part::Text(text.as_str().into())],
+            is_error: *is_error,
+        },
+        Part::Reasoning { text, signature } => models::Part::Reasoning {
+            text: text.as_str().into(),
+            signature: signature.as_deref().map(Into::into),
+        },
+    }
+}

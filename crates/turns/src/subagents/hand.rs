@@ -1,0 +1,380 @@
+//! The hand by which a turn has children: it begins them, waits for them, and gives back all
+//! they held, however they end.
+
+use super::Line;
+use super::derive::{Plan, derive};
+use super::record;
+use crate::engine::Shop;
+use crate::live::{LiveTurn, Voice};
+use crate::run::{self, TurnContext};
+use crate::seen::Seen;
+use crate::untrusted;
+use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream;
+use insula_domain::AgentId;
+use insula_domain::marks::plain;
+use insula_runtime::events::turn::{ChildAct, ChildOutcome, TurnEnd, TurnEvent};
+use insula_runtime::house::House;
+use insula_runtime::whole::Whole;
+use insula_store::{
+    AcceptChild, Accepted, AgentCommand, ChildTurn, Cut, MessageSeq, NewMessage, Part, Role,
+    SessionId, StoreError, TurnId, TurnStatus, Usage, Window,
+};
+use insula_tools::delegate::{Delegate, Outcome, Report, Task};
+use insula_tools::{HandError, ToolError, Words};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+use tokio_util::task::AbortOnDropHandle;
+
+/// What of a goal is told to those who watch, in characters.
+const GOAL_CHARS_MAX: usize = 200;
+/// The end of a child's session, in which its last words are.
+const LAST: Window = Window { messages: 4, bytes: usize::MAX };
+/// Messages of a child that are looked at at once.
+const PAGE: usize = 100;
+
+/// The children of one call.
+pub(crate) struct TurnDelegate<'t> {
+    pub(super) shop: &'t Arc<Whole<Shop>>,
+    pub(super) cx: &'t TurnContext,
+    /// The step in which the call began, by which its children are found again.
+    step: u32,
+    spent: Mutex<Usage>,
+}
+
+/// A child that is journalled and not over.
+struct Begun {
+    turn: TurnId,
+    session: SessionId,
+    message: Option<(MessageSeq, NewMessage)>,
+    interrupted: BTreeMap<Box<str>, u32>,
+    /// Whose words it had read before a crash came.
+    words: Words,
+}
+
+/// Ends the programs of a child when dropped.
+struct Programs<'h> {
+    house: &'h House,
+    agent: &'h AgentId,
+    session: SessionId,
+}
+
+impl Drop for Programs<'_> {
+    fn drop(&mut self) {
+        self.house.children.end_session(self.agent, self.session);
+    }
+}
+
+impl<'t> TurnDelegate<'t> {
+    /// The hand for one call of a turn.
+    pub(crate) fn new(shop: &'t Arc<Whole<Shop>>, cx: &'t TurnContext, step: u32) -> Self {
+        Self { shop, cx, step, spent: Mutex::default() }
+    }
+
+    /// What the children of the call took.
+    pub(crate) fn spent(&self) -> Usage {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl Delegate for TurnDelegate<'_> {
+    async fn delegate(&self, tasks: Vec<Task>) -> Result<Vec<Report>, ToolError> {
+        let parent = &self.cx.agent;
+        let plans: Result<Vec<Plan>, ToolError> =
+            tasks.iter().map(|task| derive(parent, task)).collect();
+        let plans = plans?;
+        let failed = |error: StoreError| ToolError::Hand(HandError(error.to_string()));
+        // After a crash the call is made again, and finds the children it had begun.
+        let (mut known, earlier): (Vec<ChildTurn>, Vec<ChildTurn>) = parent
+            .store
+            .children(self.cx.turn)
+            .await
+            .map_err(failed)?
+            .into_iter()
+            .partition(|child| child.step == self.step);
+        let fresh = plans.len().saturating_sub(known.len());
+        let fresh = u32::try_from(fresh).unwrap_or(u32::MAX);
+        let counted = self.cx.kin.count(parent, fresh).await.map_err(failed)?;
+        counted.map_err(|left| {
+            ToolError::Refused(format!(
+                "one turn may have {} children in all (`subagents.max_total`), and {left} are left; hand out fewer tasks, or do them yourself",
+                parent.boundary.spawn.max_total
+            ))
+        })?;
+        let mut running: Vec<BoxFuture<'_, (usize, Report)>> = Vec::with_capacity(plans.len());
+        for (index, plan) in plans.into_iter().enumerate() {
+            let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
+            let at = known.iter().position(|child| child.number == number);
+            let known = at.map(|at| known.swap_remove(at));
+            let name = self.cx.kin.name(earlier.len() + index + 1);
+            let child = self.child(plan, number, name, known).map(move |report| (index, report));
+            running.push(Box::pin(child));
+        }
+        // Those for which there is no place wait until one of the others is over.
+        let width = usize::try_from(parent.boundary.spawn.max_children).unwrap_or(usize::MAX);
+        let mut reports: Vec<(usize, Report)> =
+            stream::iter(running).buffer_unordered(width.max(1)).collect().await;
+        reports.sort_by_key(|(index, _)| *index);
+        Ok(reports.into_iter().map(|(_, report)| report).collect())
+    }
+}
+
+impl TurnDelegate<'_> {
+    /// One child, from its beginning, or from where it got to, to its end.
+    async fn child(
+        &self,
+        plan: Plan,
+        number: u32,
+        name: Arc<str>,
+        known: Option<ChildTurn>,
+    ) -> Report {
+        let note = plan.leaf_because.as_ref();
+        let note = note.map(|why| {
+            format!("child {name} was to be an orchestrator and worked as a leaf: {why}")
+        });
+        let report = |end| Report {
+            child: name.to_string(),
+            end,
+            changed: Vec::new(),
+            note: None,
+            words: Words::Own,
+        };
+        if known.is_none() && self.cx.live.cancel.is_cancelled() {
+            return report(Outcome::Stopped("it was stopped before it began".to_owned()));
+        }
+        match self.run(plan, number, name.clone(), known).await {
+            Ok(report) => Report { note, ..report },
+            Err(error) => {
+                let (agent, turn) = (&self.cx.agent.id, self.cx.turn);
+                tracing::error!(%agent, %turn, child = &*name, %error, "a child could not be journalled");
+                report(Outcome::Failed(error.to_string()))
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        plan: Plan,
+        number: u32,
+        name: Arc<str>,
+        known: Option<ChildTurn>,
+    ) -> Result<Report, StoreError> {
+        let (shop, cx) = (self.shop, self.cx);
+        let spawn = &cx.agent.boundary.spawn;
+        // What it used before a crash came, it has used.
+        let before = known.as_ref().map_or(0, |it| it.turn.usage.input + it.turn.usage.output);
+        let line = Line {
+            parent: cx.turn,
+            child: name.clone(),
+            depth: cx.kin.depth() + 1,
+            role: plan.role,
+            iterations_max: spawn.max_iterations,
+            tokens_max: plan.tokens_max.map(|most| most.saturating_sub(before)),
+        };
+        let begun = match known {
+            Some(known) if known.turn.status != TurnStatus::Accepted => {
+                return self.found(name, known).await;
+            }
+            Some(known) => {
+                let steps = cx.agent.store.steps(known.turn.id).await?;
+                let open = insula_store::turn::open_calls(&steps);
+                let interrupted = open.iter().map(|(id, _, step)| ((*id).into(), *step)).collect();
+                let (turn, session) = (known.turn.id, known.turn.session);
+                let words = self.words_in(session).await?;
+                Begun { turn, session, message: None, interrupted, words }
+            }
+            None => {
+                if let Some(reason) = self.objection(&plan, &line).await {
+                    let end =
+                        Outcome::Failed(format!("a hook does not allow this child: {reason}"));
+                    let (child, changed) = (name.to_string(), Vec::new());
+                    return Ok(Report { child, end, changed, note: None, words: Words::Own });
+                }
+                self.begin(&plan, &line, number).await?
+            }
+        };
+        let Begun { turn, session, message, interrupted, words } = begun;
+        let _counted = shop.subagents.enter();
+        let _programs = Programs { house: &shop.house, agent: &cx.agent.id, session };
+        let tell = |act| cx.live.voice.say(TurnEvent::Child { child: name.clone(), act });
+        let goal = plan.goal.chars().take(GOAL_CHARS_MAX).collect();
+        tell(ChildAct::Started { role: plan.role, goal });
+        let cancel = cx.live.cancel.child_token();
+        let voice = Voice::of_child(&cx.live, name.clone());
+        let live = LiveTurn::of_child(turn, cx.principal.clone(), voice, cancel.clone());
+        let files = plan.agent.workspace.child_files(&cx.files, &session.to_string());
+        let child = Arc::new(TurnContext {
+            agent: plan.agent,
+            session,
+            files,
+            turn,
+            principal: cx.principal.clone(),
+            scope: cx.scope.clone(),
+            seen: Seen::new(&cx.seen.text()),
+            made: cx.made.clone(),
+            message,
+            asked: cx.asked,
+            key: cx.key.clone(),
+            from: cx.from.clone(),
+            interrupted,
+            live: Arc::new(live),
+            kin: cx.kin.below(line),
+            admitted: cx.admitted.like(),
+        });
+        if words == Words::Foreign {
+            child.seen.add_foreign();
+        }
+        let limit = Duration::from_millis(spawn.wall_clock_ms);
+        let mut is_late = false;
+        let mut running = run_apart(shop, &child);
+        let end = tokio::select! {
+            biased;
+            end = &mut running => end,
+            () = shop.house.world.clock.sleep(limit) => {
+                is_late = true;
+                cancel.cancel();
+                // Whatever it waits for hears that, and it writes down that it was stopped.
+                running.await
+            }
+        };
+        let end = match end {
+            Ok(end) => end,
+            Err(_) => {
+                let agent = &cx.agent.id;
+                tracing::error!(%agent, %turn, "a child panicked; it failed, and nothing else did");
+                let error = "the child met a fault of the runtime, which is in its log".to_owned();
+                run::fail(shop, &child, error).await
+            }
+        };
+        let used = cx.agent.store.turn(turn).await?.map(|turn| turn.usage).unwrap_or_default();
+        self.pay(used);
+        let (outcome, end) = match end {
+            TurnEnd::Replied { text, cut, .. } => {
+                let text = report(child_text(shop, cx, text), cut);
+                (ChildOutcome::Finished, Outcome::Finished(text))
+            }
+            TurnEnd::Failed { error } => {
+                (ChildOutcome::Failed, Outcome::Failed(child_text(shop, cx, error)))
+            }
+            TurnEnd::OverBudget(refusal) => {
+                (ChildOutcome::Failed, Outcome::Failed(refusal.to_string()))
+            }
+            TurnEnd::Stopped if is_late => {
+                let seconds = limit.as_secs();
+                let why = format!(
+                    "it took longer than the {seconds} s a child may take (`subagents.timeout`)"
+                );
+                (ChildOutcome::TimedOut, Outcome::Stopped(why))
+            }
+            TurnEnd::Stopped => {
+                (ChildOutcome::Stopped, Outcome::Stopped("it was stopped".to_owned()))
+            }
+        };
+        tell(ChildAct::Ended { outcome });
+        // What a child has seen, its parent has seen by its words.
+        cx.seen.add(&child.seen.label());
+        self.stopped(&child, outcome, &end).await;
+        let changed = child.files.changed();
+        cx.files.also_changed(&changed);
+        let words = child.seen.words();
+        Ok(Report { child: name.to_string(), end, changed, note: None, words })
+    }
+
+    /// Journals a child that begins.
+    async fn begin(&self, plan: &Plan, line: &Line, number: u32) -> Result<Begun, StoreError> {
+        let (shop, cx) = (self.shop, self.cx);
+        // A model wrote it: nobody said it, and nothing in it is a note of ours.
+        let parts = vec![Part::Beside(plain(&plan.message))];
+        let message = NewMessage {
+            role: Role::User,
+            parts: shop.redaction(&cx.agent).parts(parts),
+            principal: cx.principal.clone(),
+            scope: cx.scope.clone(),
+            label: cx.seen.text(),
+            generation: cx.agent.generation.0,
+            at: shop.house.world.clock.now(),
+        };
+        let accept =
+            AcceptChild { parent: cx.turn, step: self.step, number, message: message.clone() };
+        let batch = vec![
+            AgentCommand::AcceptChild(Box::new(accept)),
+            record::started(shop, cx, line, plan),
+        ];
+        let done = cx.agent.store.commit(batch).await?;
+        match done.accepted() {
+            Some(Accepted::New { turn, session, seq }) => {
+                let message = Some((seq, message));
+                let (interrupted, words) = (BTreeMap::new(), Words::Own);
+                Ok(Begun { turn, session, message, interrupted, words })
+            }
+            _ => Err(StoreError::Closed),
+        }
+    }
+
+    /// What became of a child that was over before a crash.
+    async fn found(&self, name: Arc<str>, known: ChildTurn) -> Result<Report, StoreError> {
+        let turn = known.turn;
+        self.pay(turn.usage);
+        let last = self.cx.agent.store.messages_tail(turn.session, LAST).await?;
+        let reply = last.iter().find(|message| Some(message.seq) == turn.reply);
+        let end = match (turn.status, reply) {
+            (TurnStatus::Replied, Some(reply)) => {
+                Outcome::Finished(report(crate::desk::text_of(&reply.parts), turn.cut))
+            }
+            (TurnStatus::Failed, _) => Outcome::Failed(turn.error.unwrap_or_default()),
+            _ => Outcome::Stopped("it was stopped".to_owned()),
+        };
+        self.cx.seen.add_all(last.iter().map(|message| &*message.label));
+        let changed = record::changed_in(&last);
+        self.cx.files.also_changed(&changed);
+        let words = self.words_in(turn.session).await?;
+        Ok(Report { child: name.to_string(), end, changed, note: None, words })
+    }
+
+    /// Whose words a child has read, by its session.
+    async fn words_in(&self, session: SessionId) -> Result<Words, StoreError> {
+        let (store, mut after) = (&self.cx.agent.store, MessageSeq::START);
+        loop {
+            let page = store.messages_after(session, after, PAGE).await?;
+            if untrusted::is_noted(&page) {
+                return Ok(Words::Foreign);
+            }
+            match page.last() {
+                Some(last) => after = last.seq,
+                None => return Ok(Words::Own),
+            }
+        }
+    }
+
+    fn pay(&self, used: Usage) {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner) += used;
+    }
+}
+
+/// Runs a child as a task of its own: one that was polled by its parent would stand on its
+/// parent's stack, and deep families would run out of it.
+fn run_apart(shop: &Arc<Whole<Shop>>, child: &Arc<TurnContext>) -> AbortOnDropHandle<TurnEnd> {
+    let (shop, child) = (shop.clone(), child.clone());
+    AbortOnDropHandle::new(tokio::spawn(async move { run::run(&shop, &child).await }))
+}
+
+/// What a child said, as it may be kept.
+/// A child's last message, and that it breaks off where it does: its parent can't see that.
+fn report(text: String, cut: Option<Cut>) -> String {
+    match cut {
+        None => text,
+        Some(Cut::Length) => {
+            text + "\n[It breaks off here: its model reached the most it may say.]"
+        }
+        Some(Cut::Filtered) => text + "\n[It breaks off here: its provider withheld the rest.]",
+    }
+}
+
+fn child_text(shop: &Shop, cx: &TurnContext, text: String) -> String {
+    shop.redaction(&cx.agent).kept(text)
+}

@@ -1,0 +1,55 @@
+//! Where a turn asks and tells its agent's hooks about its children.
+
+use super::Line;
+use super::derive::Plan;
+use super::hand::TurnDelegate;
+use crate::run::TurnContext;
+use insula_domain::hook::HookEvent;
+use insula_runtime::events::turn::ChildOutcome;
+use insula_runtime::hooks::{self, Decision};
+use insula_tools::delegate::Outcome;
+use serde_json::{Value, json};
+
+impl TurnDelegate<'_> {
+    /// Before a child begins: why it does not, where a hook says so.
+    pub(super) async fn objection(&self, plan: &Plan, line: &Line) -> Option<String> {
+        let fields = || {
+            let boundary = &plan.agent.boundary;
+            let models: Vec<String> =
+                plan.agent.models.models.iter().map(ToString::to_string).collect();
+            let mut extra = about(line);
+            extra["tools"] = json!(boundary.tools.exposed().collect::<Vec<_>>());
+            extra["models"] = json!(models);
+            // The words are a model's: what they hold of secrets is not for hooks.
+            let goal = self.shop.redaction(&self.cx.agent).kept(plan.goal.clone());
+            json!({ "text": goal, "extra": extra })
+        };
+        let occasion = self.cx.occasion();
+        let asked = hooks::ask(&self.shop.house, HookEvent::SubagentStart, &occasion, fields);
+        let decision = tokio::select! {
+            biased;
+            decision = asked => decision,
+            () = self.cx.live.cancel.cancelled() => return Some("the turn was stopped".to_owned()),
+        };
+        match decision {
+            Decision::Go(_) => None,
+            Decision::Block { reason, .. } => Some(reason),
+        }
+    }
+
+    /// After a child ended.
+    pub(super) async fn stopped(&self, child: &TurnContext, outcome: ChildOutcome, end: &Outcome) {
+        let fields = || {
+            let mut extra = child.kin.line.as_ref().map_or_else(|| json!({}), about);
+            extra["outcome"] = json!(outcome.as_str());
+            let (Outcome::Finished(text) | Outcome::Failed(text) | Outcome::Stopped(text)) = end;
+            json!({ "text": text, "extra": extra })
+        };
+        let occasion = self.cx.occasion();
+        hooks::tell(&self.shop.house, HookEvent::SubagentStop, &occasion, fields).await;
+    }
+}
+
+fn about(line: &Line) -> Value {
+    json!({ "child": &*line.child, "role": line.role.as_str(), "depth": line.depth })
+}

@@ -1,0 +1,88 @@
+//! What is written down about a child: on the audit trail, when it begins and ends, with the
+//! turn that began it; and in its session, which files it changed.
+
+use super::Line;
+use super::derive::Plan;
+use crate::engine::Shop;
+use crate::run::Turn;
+use crate::run::TurnContext;
+use insula_store::{AgentCommand, AuditEntry, Message, NewMessage, Part, Role, TurnOutcome};
+use serde_json::{Value, json};
+
+/// Who speaks in the list of files that a child changed.
+const CHANGED: &str = "insula:changed";
+
+/// The record of a child that begins.
+pub(super) fn started(shop: &Shop, cx: &TurnContext, line: &Line, plan: &Plan) -> AgentCommand {
+    let boundary = &plan.agent.boundary;
+    let models: Vec<String> = plan.agent.models.models.iter().map(ToString::to_string).collect();
+    let content = json!({
+        "parent": line.parent.0,
+        "child": &*line.child,
+        "depth": line.depth,
+        "role": line.role.as_str(),
+        "session": cx.session.0,
+        "tools": boundary.tools.exposed().collect::<Vec<_>>(),
+        "models": models,
+        "leaf_because": plan.leaf_because,
+    });
+    entry(shop, cx, "child.started", content)
+}
+
+fn entry(shop: &Shop, cx: &TurnContext, kind: &str, content: Value) -> AgentCommand {
+    AgentCommand::Audit(AuditEntry {
+        at: shop.house.world.clock.now(),
+        actor: (*cx.principal).into(),
+        kind: kind.into(),
+        generation: cx.agent.generation.0,
+        content: shop.house.secrets.known().redact_record_of(&cx.agent.id, content).to_string(),
+    })
+}
+
+/// The files that a child changed, as it left them in its session.
+pub(super) fn changed_in(messages: &[Message]) -> Vec<String> {
+    let list = messages.iter().find(|message| *message.principal == *CHANGED);
+    let text = list.map(|message| crate::desk::text_of(&message.parts)).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+impl Turn<'_> {
+    /// What a child leaves behind when it ends, beside its last words. Nothing for a turn of a
+    /// conversation.
+    pub(crate) fn farewell(
+        &self,
+        outcome: &TurnOutcome,
+    ) -> (Option<NewMessage>, Vec<AgentCommand>) {
+        let Some(line) = &self.cx.kin.line else { return (None, Vec::new()) };
+        let outcome = match outcome {
+            TurnOutcome::Replied { .. } => "finished",
+            TurnOutcome::Failed { .. } => "failed",
+            TurnOutcome::Stopped => "stopped",
+        };
+        let changed = self.cx.files.changed();
+        let content = json!({
+            "parent": line.parent.0,
+            "child": &*line.child,
+            "depth": line.depth,
+            "turn": self.cx.turn.0,
+            "session": self.cx.session.0,
+            "outcome": outcome,
+            "files_changed": changed.len(),
+        });
+        let list = (!changed.is_empty()).then(|| {
+            let mut list = self.message(Role::System, vec![Part::Text(changed.join("\n"))]);
+            list.principal = CHANGED.into();
+            list
+        });
+        (list, vec![entry(self.shop, self.cx, "child.ended", content)])
+    }
+
+    /// Says in a record of this turn's that it is a child's, and whose.
+    pub(crate) fn with_lineage(&self, content: &mut Value) {
+        if let Some(line) = &self.cx.kin.line {
+            content["parent"] = json!(line.parent.0);
+            content["child"] = json!(&*line.child);
+            content["depth"] = json!(line.depth);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Before a reply is taken for the turn's last word: hooks may send it back to the model with a
+//! reason, a few times. Nobody has seen a word of it by then.
+
+use super::run::{Broken, Turn};
+use insula_domain::hook::HookEvent;
+use insula_models::Answer;
+use insula_runtime::hooks::Decision;
+use insula_store::{Accepted, AgentCommand, Join, Message, Part, Role, Usage};
+use serde_json::json;
+
+/// How often the reply of one turn is sent back before the turn fails: a model that can't
+/// satisfy a hook by then won't.
+const ROUNDS_MAX: usize = 3;
+/// Who is named as the author of an objection.
+const VERIFY: &str = "hook:pre_verify";
+
+impl Turn<'_> {
+    /// Whether replies are kept back until hooks have had their say.
+    pub(super) fn holds_back(&self) -> bool {
+        let hooks = &self.cx.agent.hooks;
+        hooks.has(HookEvent::TransformLlmOutput) || hooks.has(HookEvent::PreVerify)
+    }
+
+    /// What stands against taking this answer, if something does. When that was so too often,
+    /// the turn fails, and what the answer took is written down.
+    pub(super) async fn unverified(
+        &mut self,
+        answer: &Answer,
+        usage: Usage,
+        history: &[Message],
+    ) -> Result<Option<String>, Broken> {
+        let cx = self.cx;
+        if !cx.agent.hooks.has(HookEvent::PreVerify) {
+            return Ok(None);
+        }
+        let is_objection = |it: &&Message| it.turn == Some(cx.turn) && &*it.principal == VERIFY;
+        // By what stands there after a crash; by our own count after it was compressed.
+        let rounds = self.objections.max(history.iter().filter(is_objection).count());
+        let text = self.redaction().kept(answer.text());
+        let fields = || json!({ "text": text, "extra": { "round": rounds + 1 } });
+        let reason = match self.hooks(HookEvent::PreVerify, fields).await {
+            Decision::Go(_) => return Ok(None),
+            Decision::Block { reason, .. } => reason,
+        };
+        self.go_on()?;
+        if rounds < ROUNDS_MAX {
+            self.objections = rounds + 1;
+            return Ok(Some(reason));
+        }
+        self.spent_in_vain(usage).await?;
+        Err(Broken::Said(format!("the reply was not accepted, {ROUNDS_MAX} times over: {reason}")))
+    }
+
+    /// Tells the model why its answer was not taken. It stands in the history, after the
+    /// answer, so that every later call shows the same.
+    pub(super) async fn object(
+        &self,
+        reason: &str,
+        history: &mut Vec<Message>,
+    ) -> Result<(), Broken> {
+        let text = format!(
+            "Your reply was not accepted, and nobody has seen it: {reason}\nAnswer again, in full."
+        );
+        let mut added = self.message(Role::System, vec![Part::Text(text)]);
+        added.principal = VERIFY.into();
+        let join = Join { turn: self.cx.turn, message: added.clone(), idempotency: None };
+        let done = self.commit(vec![AgentCommand::Join(Box::new(join))]).await?;
+        if let Some(Accepted::New { seq, .. }) = done.accepted() {
+            history.push(self.placed(&added, seq));
+        }
+        Ok(())
+    }
+}
