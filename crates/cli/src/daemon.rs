@@ -5,14 +5,15 @@ use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_adapters::Makers;
+use insula_capabilities::Capabilities;
 use insula_config::starter;
 use insula_gateway::Gateway;
 use insula_http::{AdminToken, Listening, Platforms, Surface};
 use insula_models::Transport;
-use insula_runtime::home::Mode;
-use insula_runtime::house::Purpose;
-use insula_runtime::watch::{ConfigWatch, Method};
-use insula_runtime::{Actor, Home, House, RuntimeError};
+use insula_registry::home::Mode;
+use insula_registry::house::Purpose;
+use insula_registry::watch::{ConfigWatch, Method};
+use insula_registry::{Actor, Home, House, RuntimeError};
 use insula_turns::Engine;
 use insula_vault::Secret;
 use insula_world::{Listener, LocalDoor, World};
@@ -64,13 +65,14 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     // Before anything is read: an edit under way is then known to be one.
     let watch = watch(&home, options.follow);
     let variables = setting.environment.variables.clone();
-    let house =
-        House::open(home.clone(), lock, setting.world.clone(), variables, Purpose::Serve).await?;
-    let house = Arc::new(house);
+    let world = setting.world.clone();
+    let caps = Capabilities::open(home.clone(), lock, world, variables, Purpose::Serve).await?;
+    let house = caps.daemon.clone();
     let snapshot = house.snapshot();
     let user_home = setting.environment.variables.get("HOME").map(String::as_str);
     logging::start(&snapshot.daemon.logging, user_home, house.secrets.clone())?;
     house.log_secrets();
+    caps.warn_of_void_grants().await;
     let wanted = options.listen.unwrap_or(snapshot.daemon.listen);
     let listener = listen(&setting.world, wanted).await?;
     let address = listener.local_addr()?;
@@ -90,7 +92,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let transport = Transport::new(&setting.world, &[])
         .map_err(|error| Failure::Failed(format!("TLS can't be set up: {error}")))?;
     let makers = Arc::new(Makers::new(setting.world.clone(), transport.clone()));
-    let engine = Engine::new(house.clone(), transport);
+    let engine = Engine::new(caps.clone(), transport);
     engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
     let stop = CancellationToken::new();
     // After the turns that a crash cut off: what is said now comes after what was said then.
@@ -98,6 +100,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     makers.connect(&gateway.lines());
     let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
     let surface = Surface {
+        caps,
         house: house.clone(),
         admin,
         engine: Some(engine.clone()),

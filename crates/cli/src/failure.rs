@@ -1,7 +1,7 @@
 //! How a command fails: what happened, and the exit code that says so.
 
 use insula_config::{Report, render};
-use insula_runtime::RuntimeError;
+use insula_registry::RuntimeError;
 use serde_json::{Value, json};
 
 /// Something failed.

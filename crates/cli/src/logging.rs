@@ -4,7 +4,7 @@
 use crate::failure::Failure;
 use crate::process::open_log;
 use insula_config::daemon::{LogFormat, Logging};
-use insula_runtime::secrets::SecretBook;
+use insula_registry::secrets::SecretBook;
 use std::io::{IsTerminal as _, Write};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

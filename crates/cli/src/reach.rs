@@ -7,10 +7,11 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
 use insula_adapters::Makers;
+use insula_capabilities::Capabilities;
 use insula_http::{AdminToken, Platforms, Surface};
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{Home, HomeLock, House};
+use insula_registry::house::Purpose;
+use insula_registry::{Home, HomeLock, House};
 use insula_world::{LocalPath, World};
 use serde::Deserialize;
 use serde_json::Value;
@@ -147,13 +148,15 @@ impl Reach {
             }
             Occupied::Free(lock) => {
                 let env = setting.environment.variables.clone();
-                let house = House::open(home.clone(), lock, world.clone(), env, purpose).await?;
-                let house = Arc::new(house);
+                let home = home.clone();
+                let caps = Capabilities::open(home, lock, world.clone(), env, purpose).await?;
+                let house = caps.daemon.clone();
                 let token = AdminToken::generate(world);
                 // What the doctor asks platforms by; nothing else here connects to any.
                 let makers = Transport::new(world, &[]).ok();
                 let makers = makers.map(|it| Arc::new(Makers::new(world.clone(), it)));
                 let surface = Surface {
+                    caps,
                     house: house.clone(),
                     admin: token.clone(),
                     engine: None,

@@ -2,7 +2,7 @@
 
 use crate::output;
 use crate::process::Environment;
-use insula_runtime::Home;
+use insula_registry::Home;
 use insula_world::World;
 use serde_json::Value;
 

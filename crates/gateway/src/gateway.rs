@@ -10,7 +10,7 @@ use crate::way_in::WayIn;
 use crate::way_out::WayOut;
 use async_trait::async_trait;
 use insula_domain::{AccountId, Platform};
-use insula_runtime::House;
+use insula_registry::House;
 use insula_turns::Engine;
 use std::collections::HashSet;
 use std::sync::Arc;

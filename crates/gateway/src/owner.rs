@@ -5,7 +5,7 @@
 //! them, so it keeps it by this mark. It can't be made without an agent.
 
 use insula_domain::AgentId;
-use insula_runtime::{AgentContext, House};
+use insula_registry::{AgentContext, House};
 use std::fmt;
 
 /// Whose a conversation is: one life of one agent, since it last had to forget something.

@@ -10,7 +10,7 @@ use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::Approval;
 use insula_turns::approvals::{Answer, AnswerError, Reach};
 use serde::{Deserialize, Serialize};

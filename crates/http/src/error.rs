@@ -14,7 +14,7 @@ use axum::http::{Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use insula_config::render;
 use insula_domain::AgentId;
-use insula_runtime::RuntimeError;
+use insula_registry::RuntimeError;
 use insula_store::StoreError;
 use insula_turns::SubmitError;
 use insula_vault::VaultError;

@@ -49,7 +49,8 @@ use axum::Router;
 use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use handler::{delete, get, post, put};
-use insula_runtime::House;
+use insula_capabilities::Capabilities;
+use insula_registry::House;
 use insula_turns::Engine;
 use std::sync::Arc;
 
@@ -58,6 +59,8 @@ use std::sync::Arc;
 pub struct Surface {
     /// The agents.
     pub house: Arc<House>,
+    /// What acts for them.
+    pub caps: Capabilities,
     /// What the local command line shows to be let in.
     pub admin: AdminToken,
     /// What runs turns; `None` for a command without a daemon.

@@ -6,9 +6,9 @@ use crate::id::Id;
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
+use insula_capabilities::mcp::{ServerReport, Tested, ToolReport};
 use insula_domain::AgentId;
-use insula_runtime::Actor;
-use insula_runtime::mcp::{ServerReport, Tested, ToolReport};
+use insula_registry::Actor;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -114,7 +114,7 @@ pub async fn list(
     State(surface): State<Surface>,
     Id(id): Id,
 ) -> Result<Json<Vec<ServerView>>, ApiError> {
-    let servers = surface.house.mcp_servers(&agent(&id)?)?;
+    let servers = surface.caps.mcp_servers(&agent(&id)?)?;
     Ok(Json(servers.into_iter().map(Into::into).collect()))
 }
 
@@ -127,7 +127,7 @@ pub async fn test(
 ) -> Result<Json<TestView>, ApiError> {
     let (id, server) = both(path)?;
     let Tested { server, took, error, hints } =
-        surface.house.mcp_test(&agent(&id)?, &server).await?;
+        surface.caps.mcp_test(&agent(&id)?, &server).await?;
     let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     Ok(Json(TestView { ok: error.is_none(), error, hints, took_ms, server: server.into() }))
 }
@@ -144,9 +144,9 @@ pub async fn approve(
     let (id, server) = both(path)?;
     let id = agent(&id)?;
     // Whose it is comes first: what is not there has nothing else that could be wrong.
-    surface.house.mcp_servers(&id)?;
+    surface.caps.mcp_servers(&id)?;
     let Json(ApproveTools { tool }) = body?;
     let actor = Actor::CommandLine;
-    let approved = surface.house.mcp_approve(&id, &server, tool.as_deref(), &actor).await?;
+    let approved = surface.caps.mcp_approve(&id, &server, tool.as_deref(), &actor).await?;
     Ok(Json(ApprovedTools { approved }))
 }

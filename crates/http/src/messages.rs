@@ -15,8 +15,8 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use futures_util::stream;
 use insula_domain::{Audience, Label, SessionKey};
-use insula_runtime::AgentContext;
-use insula_runtime::tokens::Verb;
+use insula_registry::AgentContext;
+use insula_registry::tokens::Verb;
 use insula_store::{IdempotencyKey, Part};
 use insula_turns::{
     Acknowledge, Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle, one_off,

@@ -9,9 +9,9 @@ use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_adapters::Makers;
+use insula_capabilities::doctor::Finding;
 use insula_gateway::{AccountState, Connection, Gateway, WebAnswer, WebRequest};
-use insula_runtime::House;
-use insula_runtime::doctor::Finding;
+use insula_registry::House;
 use std::sync::Arc;
 
 /// The longest request of a platform. Theirs are some kilobytes; files are fetched.

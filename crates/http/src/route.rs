@@ -5,13 +5,14 @@ use crate::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
+use insula_capabilities::Capabilities;
 use insula_config::DaemonConfig;
 use insula_config::suggest::nearest;
 use insula_domain::platform::PLATFORMS;
 use insula_domain::{
     AccountId, Address, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId, UserId,
 };
-use insula_runtime::{House, Snapshot};
+use insula_registry::Snapshot;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -71,10 +72,10 @@ pub async fn explain(
     let Json(probe) = body?;
     let snapshot = surface.house.snapshot();
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
-    Ok(Json(answer(&surface.house, &snapshot, &address)))
+    Ok(Json(answer(&surface.caps, &snapshot, &address)))
 }
 
-fn answer(house: &House, snapshot: &Snapshot, address: &Address) -> RouteAnswer {
+fn answer(caps: &Capabilities, snapshot: &Snapshot, address: &Address) -> RouteAnswer {
     let explained = snapshot.explain(address);
     let considered = explained.considered.iter().map(|considered| {
         let binding = &snapshot.router.bindings()[considered.binding];
@@ -93,7 +94,7 @@ fn answer(house: &House, snapshot: &Snapshot, address: &Address) -> RouteAnswer 
     match explained.outcome {
         Ok(answering) => {
             let explained =
-                house.explain_scope(&answering.context, &answering.scope, &answering.session);
+                caps.explain_scope(&answering.context, &answering.scope, &answering.session);
             let (scope, scope_refused) = match explained {
                 Ok(scope) => (Some(scope.to_string()), None),
                 Err(denied) => (None, Some(denied.to_string())),

@@ -9,7 +9,7 @@ use axum::extract::rejection::{JsonRejection, PathRejection};
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use insula_domain::AgentId;
-use insula_runtime::Actor;
+use insula_registry::Actor;
 use insula_vault::{Owner, SECRET_BYTES_MAX, Secret, SecretEntry, SecretName, SecretNameError};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::{
     Message, MessageSeq, Part, Session, SessionId, SessionRef, SessionState, TurnStatus,
 };

@@ -11,9 +11,9 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use insula_capabilities::skills::package::{PACKAGE_BYTES_MAX, PACKAGE_FILES_MAX};
+use insula_capabilities::skills::{Package, SkillState, SkillView, Verified};
 use insula_domain::AgentId;
-use insula_runtime::skills::package::{PACKAGE_BYTES_MAX, PACKAGE_FILES_MAX};
-use insula_runtime::skills::{Package, SkillState, SkillView, Verified};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use utoipa::ToSchema;
@@ -122,7 +122,7 @@ impl From<Verified> for VerifiedSkill {
     fn from(verified: Verified) -> Self {
         let Verified { name, source, difference, twins } = verified;
         let ok = difference.is_none() && twins.is_empty();
-        let insula_runtime::skills::lock::Difference { changed, missing, added } = difference;
+        let insula_capabilities::skills::lock::Difference { changed, missing, added } = difference;
         Self { name, source, ok, changed, missing, added, twins }
     }
 }
@@ -146,7 +146,7 @@ pub async fn list(
     State(surface): State<Surface>,
     Id(id): Id,
 ) -> Result<Json<Vec<SkillRow>>, ApiError> {
-    let skills = surface.house.skills(&agent(&id)?).await?;
+    let skills = surface.caps.skills(&agent(&id)?).await?;
     Ok(Json(skills.into_iter().map(SkillRow::from).collect()))
 }
 
@@ -159,7 +159,7 @@ pub async fn show(
 ) -> Result<Json<SkillPage>, ApiError> {
     let (id, name) = both(path)?;
     let SkillView { state, text, files, allowed_tools, variables } =
-        surface.house.skill(&id, &name).await?;
+        surface.caps.skill(&id, &name).await?;
     Ok(Json(SkillPage {
         row: state.into(),
         text,
@@ -183,7 +183,7 @@ pub async fn install(
 ) -> Result<(StatusCode, Json<InstalledSkills>), ApiError> {
     let id = agent(&id)?;
     // Whose it is comes first: what is not there has nothing else that could be wrong.
-    surface.house.skills(&id).await?;
+    surface.caps.skills(&id).await?;
     let Json(InstallSkills { source, replace, skills }) =
         body.map_err(|rejection| ApiError::invalid(rejection.body_text()))?;
     let total: usize = skills.iter().flat_map(|skill| skill.files.values()).map(String::len).sum();
@@ -204,7 +204,7 @@ pub async fn install(
     }
     let source: String = source.chars().filter(|c| !c.is_control()).take(500).collect();
     let actor = caller.actor();
-    let done = surface.house.install_skills(&id, &source, packages, replace, &actor).await?;
+    let done = surface.caps.install_skills(&id, &source, packages, replace, &actor).await?;
     Ok((StatusCode::CREATED, Json(InstalledSkills { installed: done.names })))
 }
 
@@ -217,7 +217,7 @@ pub async fn remove(
     path: Result<Path<(String, String)>, PathRejection>,
 ) -> Result<StatusCode, ApiError> {
     let (id, name) = both(path)?;
-    surface.house.remove_skill(&id, &name, &caller.actor()).await?;
+    surface.caps.remove_skill(&id, &name, &caller.actor()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -228,7 +228,7 @@ pub async fn verify(
     State(surface): State<Surface>,
     Id(id): Id,
 ) -> Result<Json<Verification>, ApiError> {
-    let verified = surface.house.verify_skills(&agent(&id)?).await?;
+    let verified = surface.caps.verify_skills(&agent(&id)?).await?;
     let skills: Vec<VerifiedSkill> = verified.into_iter().map(VerifiedSkill::from).collect();
     Ok(Json(Verification { ok: skills.iter().all(|skill| skill.ok), skills }))
 }

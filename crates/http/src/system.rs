@@ -5,10 +5,11 @@ use crate::error::{ApiError, ErrorBody};
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
+use insula_capabilities::doctor as examine;
 use insula_config::render;
 use insula_domain::AgentId;
-use insula_runtime::house::Reloaded;
-use insula_runtime::{Actor, Snapshot, doctor as examine};
+use insula_registry::house::Reloaded;
+use insula_registry::{Actor, Snapshot};
 use serde::Serialize;
 use serde_json::Value;
 use std::net::SocketAddr;
@@ -252,7 +253,7 @@ pub struct FindingView {
 /// What this machine and this home can do, measured, and what is off.
 #[utoipa::path(get, path = "/api/doctor", responses((status = 200, body = [FindingView])), security(("token" = [])))]
 pub async fn doctor(State(surface): State<Surface>) -> Json<Vec<FindingView>> {
-    let mut findings = examine::examine(&surface.house).await;
+    let mut findings = examine::examine(&surface.caps).await;
     findings.extend(surface.platforms.examine(&surface.house).await);
     let views = findings.into_iter().map(|found| FindingView {
         name: found.name,

@@ -59,7 +59,7 @@ pub async fn tools(
             rules: bounds(tool.name),
         }
     });
-    let servers = surface.house.mcp_servers(&context.id)?;
+    let servers = surface.caps.mcp_servers(&context.id)?;
     let of_servers = servers.into_iter().flat_map(|server| server.tools).filter_map(|tool| {
         let name = tool.name?;
         // What keeps its parent from having it comes first.

@@ -1,7 +1,7 @@
 //! What a child costs beyond its own turn: processor time of this process, with the practice
 //! model, which answers at once and in this process.
 //!
-//! `cargo run --release -p insula-runtime --example child_cost`
+//! `cargo run --release -p insula-registry --example child_cost`
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -10,15 +10,15 @@
     reason = "a measuring program: it reads clocks, and stops at the first surprise"
 )]
 
+use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{Home, House};
+use insula_registry::house::Purpose;
+use insula_registry::{Home, House};
 use insula_store::Part;
 use insula_turns::{Acknowledge, Engine, Inbound, TurnEnd, TurnEvent};
 use insula_world::World;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 /// Turns of each kind.
 const ROUNDS: usize = 200;
@@ -42,9 +42,10 @@ async fn main() {
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let world = World::real().unwrap();
     let transport = Transport::new(&world, &[]).unwrap();
-    let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = Arc::new(house);
-    let engine = Engine::new(house.clone(), transport);
+    let caps =
+        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+    let house = caps.daemon.clone();
+    let engine = Engine::new(caps.clone(), transport);
     let tasks = |count: usize| {
         let tasks = vec![serde_json::json!({ "goal": "ping" }); count];
         format!("call delegate_task {}", serde_json::json!({ "tasks": tasks }))

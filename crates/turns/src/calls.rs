@@ -10,12 +10,12 @@ use crate::remember::TurnMemory;
 use crate::send::TurnOutbox;
 use crate::subagents::TurnDelegate;
 use crate::untrusted;
+use insula_capabilities::mcp::AgentServers;
+use insula_capabilities::programs::{Chat, Given, SessionShell};
+use insula_capabilities::skills::AgentSkills;
+use insula_capabilities::web::SessionWeb;
 use insula_domain::tool::ToolSpec;
-use insula_runtime::children::{Chat, Given, SessionShell};
-use insula_runtime::events::turn::{TurnEnd, TurnEvent};
-use insula_runtime::mcp::AgentServers;
-use insula_runtime::skills::AgentSkills;
-use insula_runtime::web::SessionWeb;
+use insula_registry::events::turn::{TurnEnd, TurnEvent};
 use insula_store::{Message, MessageSeq, NewMessage, NewStep, Outcome, Part, Role, Usage};
 use insula_tools::{Cleared, Course, Hands, Output, Piece, Recall, ToolError};
 
@@ -118,27 +118,27 @@ impl Turn<'_> {
         let cleared = permit.cleared();
         let around = InTurn { house: &self.shop.house, cx, history };
         let step = self.begin(id, name).await?;
-        let scoped = ScopedHistory::new(&self.shop.house, cx);
-        let memory = TurnMemory::new(&self.shop.house, cx, id, permit.approved_by());
+        let scoped = ScopedHistory::new(&self.shop.caps, cx);
+        let memory = TurnMemory::new(&self.shop.caps, cx, id, permit.approved_by());
         let previous = match cleared.tool().recall() {
             Recall::LastOutput => last_output(history, name),
             Recall::Nothing => None,
         };
         let chat = (Chat::of(&cx.key), &cx.from.address);
-        let house = &self.shop.house;
+        let caps = &self.shop.caps;
         let variables = self.variables_in_use(history);
         // Before anything is given to it.
         let given = match runs_programs(cleared.tool()) {
             true => Some(Given::now(&cx.agent, &variables).await),
             false => None,
         };
-        let shell = SessionShell::new(house, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
+        let shell = SessionShell::new(caps, &cx.agent, cx.session, chat, &cx.principal, &cx.files)
             .with_variables(variables.clone())
             .at(permit.ground())
             .read_by(permit.reader());
-        let web = SessionWeb::new(&self.shop.house, &cx.agent, cx.session, &cx.principal);
-        let skills = AgentSkills::new(&self.shop.house, cx.occasion());
-        let servers = AgentServers { house: &self.shop.house, agent: &cx.agent };
+        let web = SessionWeb::new(&self.shop.caps, &cx.agent, cx.session, &cx.principal);
+        let skills = AgentSkills::new(&self.shop.caps, cx.occasion());
+        let servers = AgentServers { caps: &self.shop.caps, agent: &cx.agent };
         let delegate = TurnDelegate::new(self.shop, cx, step);
         let outbox = TurnOutbox::new(self.shop, cx, step);
         let hands = Hands {

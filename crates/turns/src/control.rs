@@ -6,12 +6,12 @@ use crate::engine::{Around, Engine, Inbound, SubmitError, beside};
 use crate::history::{self, arrange};
 use crate::lanes::Busy;
 use crate::live::{Inbox, JOINED_MAX, LiveTurn};
+use insula_capabilities::hooks::{self, Occasion};
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
 use insula_domain::marks::plain;
-use insula_runtime::context::AgentContext;
-use insula_runtime::events::turn::TurnEvent;
-use insula_runtime::hooks::{self, Occasion};
+use insula_registry::context::AgentContext;
+use insula_registry::events::turn::TurnEvent;
 use insula_store::{
     Accepted, AgentCommand, Join, Message, MessageSeq, NewMessage, Part, Role, Session, SessionId,
     SessionRef, SessionState, StoreError, TurnId, Window,
@@ -242,7 +242,7 @@ impl Engine {
         self.stop(key);
         let session = SessionRef::Key(key.to_string().into());
         if let Some(current) = agent.store.session(session.clone()).await? {
-            self.shop.house.children.end_session(&agent.id, current.id);
+            self.shop.caps.programs.end_session(&agent.id, current.id);
         }
         let at = self.shop.house.world.clock.now();
         let end = vec![AgentCommand::EndSession { session, at }];
@@ -263,7 +263,7 @@ impl Engine {
             roles: &[],
             files: None,
         };
-        hooks::tell(&self.shop.house, event, &occasion, || serde_json::json!({})).await;
+        hooks::tell(&self.shop.caps, event, &occasion, || serde_json::json!({})).await;
     }
 
     /// Drops what is kept in memory of a conversation; its next turn reads it again.
@@ -294,7 +294,7 @@ impl Engine {
         let forget = vec![AgentCommand::ForgetSession { session: id, at }];
         agent.store.commit(forget).await?;
         self.shop.house.forgotten.note(agent);
-        self.shop.house.forget_programs(&agent.id, id).await;
+        self.shop.caps.forget_programs(&agent.id, id).await;
         self.tell(agent, &session.key, HookEvent::OnSessionFinalize).await;
         Ok(Some(session))
     }

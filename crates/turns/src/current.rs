@@ -9,15 +9,16 @@ use super::run::{Broken, Turn, TurnContext};
 use crate::engine::Shop;
 use crate::facts::{CallFacts, Surroundings};
 use crate::gate::Denial;
+use insula_capabilities::Capabilities;
+use insula_capabilities::programs::Given;
 use insula_config::DaemonConfig;
 use insula_domain::{Address, Axis, Budget, Effect, Router, Verdict};
-use insula_runtime::access::{BEARER, is_led};
-use insula_runtime::children::Given;
-use insula_runtime::context::AgentContext;
-use insula_runtime::house::House;
-use insula_runtime::registry::State;
-use insula_runtime::routing::Led;
-use insula_runtime::tokens::Verb;
+use insula_registry::access::{BEARER, is_led};
+use insula_registry::context::AgentContext;
+use insula_registry::house::House;
+use insula_registry::registry::State;
+use insula_registry::routing::Led;
+use insula_registry::tokens::Verb;
 use insula_store::StoreError;
 use insula_tools::ToolRef;
 use serde_json::Value;
@@ -196,15 +197,16 @@ impl TurnContext {
     /// is the one it would have.
     pub(super) async fn begin_now(
         &mut self,
-        house: &House,
+        caps: &Capabilities,
         settled: Arc<AgentContext>,
     ) -> Result<(), Lost> {
+        let house = &*caps.daemon;
         let now = newest(house, &settled)?;
         if !Arc::ptr_eq(&now, &self.agent) {
             self.from = now.scope(&self.from.address);
             let seals = now.store.seals();
             self.files = now.workspace.files(&self.key, self.session, &seals, &house.world);
-            self.scope = house.written_scope(&now, &self.from, &self.key).await;
+            self.scope = caps.written_scope(&now, &self.from, &self.key).await;
             self.agent = now;
         }
         self.still(house).await.map(drop)

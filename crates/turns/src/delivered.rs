@@ -3,8 +3,8 @@
 use crate::Engine;
 use crate::current::was_taken_away;
 use crate::desk::text_of;
-use insula_runtime::context::AgentContext;
-use insula_runtime::events::Refusal;
+use insula_registry::context::AgentContext;
+use insula_registry::events::Refusal;
 use insula_store::{Content, Counted, Delivery, MessageSeq, Part, StoreError, TurnStatus};
 use serde::Deserialize;
 

@@ -3,27 +3,27 @@
 use crate::history::results_of;
 use crate::run::TurnContext;
 use async_trait::async_trait;
+use insula_capabilities::Capabilities;
 use insula_domain::MemoryOperation;
-use insula_runtime::house::House;
 use insula_store::{Counted, Message, MessageSeq, Part, Seals, SessionId, SessionRef};
 use insula_tools::hands::{HandError, History, Hit, Order, Search};
 
 /// What was said before, as far as the scope of one turn reaches.
 pub(crate) struct ScopedHistory<'c> {
-    house: &'c House,
+    caps: &'c Capabilities,
     cx: &'c TurnContext,
 }
 
 impl<'c> ScopedHistory<'c> {
     /// A handle on what was said in the scope of a turn.
-    pub(crate) fn new(house: &'c House, cx: &'c TurnContext) -> Self {
-        Self { house, cx }
+    pub(crate) fn new(caps: &'c Capabilities, cx: &'c TurnContext) -> Self {
+        Self { caps, cx }
     }
 
     /// The scope, decided now.
     async fn scope(&self) -> Result<String, HandError> {
         let TurnContext { agent, from, key, .. } = self.cx;
-        let resolved = self.house.memory_scope(agent, from, key, MemoryOperation::Read).await;
+        let resolved = self.caps.memory_scope(agent, from, key, MemoryOperation::Read).await;
         let resolved = resolved.map_err(|denied| HandError(denied.to_string()))?;
         Ok(resolved.writes.to_string())
     }

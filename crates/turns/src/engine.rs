@@ -18,17 +18,18 @@ use crate::seen::Seen;
 use crate::subagents::{Gauge, Kin};
 use crate::{compress, prompt, run, serve};
 use arc_swap::ArcSwap;
+use insula_capabilities::Capabilities;
 use insula_config::DaemonConfig;
 use insula_config::model::ModelRef;
 use insula_domain::{Label, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
-use insula_runtime::context::AgentContext;
-use insula_runtime::events::turn::{TurnEnd, TurnEvent};
-use insula_runtime::house::House;
-use insula_runtime::memory::Whereabouts;
-use insula_runtime::providers;
-use insula_runtime::secrets::DaemonKeys;
-use insula_runtime::whole::Whole;
+use insula_registry::context::AgentContext;
+use insula_registry::context::Whereabouts;
+use insula_registry::events::turn::{TurnEnd, TurnEvent};
+use insula_registry::house::House;
+use insula_registry::providers;
+use insula_registry::secrets::DaemonKeys;
+use insula_registry::whole::Whole;
 use insula_store::turn::MESSAGES_AT_ONCE_MAX;
 use insula_store::{
     Accept, Accepted, AgentCommand, Destination, Flush, IdempotencyKey, MessageSeq, NewMessage,
@@ -126,6 +127,8 @@ pub enum SubmitError {
 /// Everything a turn needs besides its agent.
 pub(crate) struct Shop {
     pub(crate) house: Arc<House>,
+    /// What the hands of tools are made of.
+    pub(crate) caps: Capabilities,
     transport: Transport,
     /// The providers, and the configuration and secrets they were built from.
     providers: ArcSwap<Built>,
@@ -156,12 +159,13 @@ pub struct Engine {
 
 impl Engine {
     /// An engine over a house; its providers are made by `transport`.
-    pub fn new(house: Arc<House>, transport: Transport) -> Self {
-        Self::with_tools(house, transport, insula_tools::BUILT_IN)
+    pub fn new(caps: Capabilities, transport: Transport) -> Self {
+        Self::with_tools(caps, transport, insula_tools::BUILT_IN)
     }
 
     /// The same with other tools than the built-in ones.
-    pub fn with_tools(house: Arc<House>, transport: Transport, tools: Tools) -> Self {
+    pub fn with_tools(caps: Capabilities, transport: Transport, tools: Tools) -> Self {
+        let house = caps.daemon.clone();
         let schemas = tools.iter().filter_map(|tool| {
             // The tools' own tests parse every schema.
             let schema =
@@ -171,13 +175,14 @@ impl Engine {
         let from = house.snapshot().daemon.clone();
         let keys = house.secrets.known().daemon().clone();
         let built = house.providers(&from, &keys, &transport);
-        let one_offs = OneOffs::new(house.clone());
+        let one_offs = OneOffs::new(caps.clone());
         let shop = Shop {
             providers: ArcSwap::from_pointee(Built { from, keys, built }),
             budgets: Budgets::new(house.clone()),
             approvals: Approvals::new(house.clone()),
             subagents: Gauge::default(),
             house,
+            caps,
             transport,
             built: tools,
             schemas: schemas.collect(),
@@ -200,6 +205,11 @@ impl Engine {
     /// What waits for somebody's approval.
     pub fn approvals(&self) -> &Approvals {
         &self.shop.approvals
+    }
+
+    /// What the hands of tools are made of.
+    pub fn capabilities(&self) -> &Capabilities {
+        &self.shop.caps
     }
 
     /// How many children run now, in the whole house.
@@ -355,7 +365,7 @@ impl Engine {
         from: &Whereabouts,
         key: &SessionKey,
     ) -> Arc<str> {
-        self.shop.house.written_scope(agent, from, key).await
+        self.shop.caps.written_scope(agent, from, key).await
     }
 
     pub(super) fn live_turn(

@@ -4,12 +4,12 @@
 use crate::desk::{text_of, typed_of};
 use crate::made::{Made, is_same};
 use crate::run::TurnContext;
+use insula_capabilities::hooks::expression_value;
 use insula_domain::argument::{Arguments, Call, Earlier, Found, mentions};
 use insula_domain::expr::{Record, Value};
 use insula_domain::{Metadata, SessionKey};
-use insula_runtime::hooks::expression_value;
-use insula_runtime::house::House;
-use insula_runtime::tokens::Verb;
+use insula_registry::house::House;
+use insula_registry::tokens::Verb;
 use insula_store::{Message, Role};
 use serde_json::Value as Json;
 use std::borrow::Cow;

@@ -3,7 +3,7 @@
 
 use super::run::{Broken, Turn, calls, place};
 use insula_domain::hook::HookEvent;
-use insula_runtime::events::turn::TurnEnd;
+use insula_registry::events::turn::TurnEnd;
 use insula_store::{AgentCommand, Committed, Message, MessageSeq, NewMessage, NewStep, Usage};
 use insula_tools::Course;
 use std::sync::{Mutex, MutexGuard, PoisonError};

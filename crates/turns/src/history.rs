@@ -8,7 +8,7 @@
 use crate::remember::Block;
 use crate::shown::Shown;
 use insula_domain::AgentId;
-use insula_runtime::context::AgentContext;
+use insula_registry::context::AgentContext;
 use insula_store::{
     AgentStore, Message, MessageSeq, Part, Role, SessionId, SessionRef, StoreError, TurnId,
     Window as Page,

@@ -5,8 +5,8 @@
 //! into it, so that a crash loses none. Here is only how long the turn waits.
 
 use crate::engine::Inbound;
-use insula_runtime::Generation;
-use insula_runtime::memory::Whereabouts;
+use insula_registry::Generation;
+use insula_registry::context::Whereabouts;
 use insula_store::Part;
 use insula_world::Clock;
 use std::sync::{Mutex, MutexGuard, PoisonError};

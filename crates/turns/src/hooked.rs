@@ -4,12 +4,12 @@
 use super::run::{Broken, Turn, TurnContext};
 use crate::facts;
 use crate::gate::Denial;
+use insula_capabilities::hooks::{self, Decision, Go, Occasion};
 use insula_domain::ApprovalMode;
 use insula_domain::command::{DangerRule, Finding};
 use insula_domain::hook::HookEvent;
 use insula_models::Answer;
-use insula_runtime::context::AgentContext;
-use insula_runtime::hooks::{self, Decision, Go, Occasion};
+use insula_registry::context::AgentContext;
 use insula_store::{Accepted, AgentCommand, Join, Message, NewMessage, Part, Role};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ impl Turn<'_> {
         let occasion = Occasion { agent, ..self.occasion() };
         tokio::select! {
             biased;
-            decision = hooks::ask(&self.shop.house, event, &occasion, fields) => decision,
+            decision = hooks::ask(&self.shop.caps, event, &occasion, fields) => decision,
             // Who said stop does not wait for a hook, and what was to happen does not.
             () = self.cx.live.cancel.cancelled() => Decision::Block {
                 hook: event.to_string(),
@@ -138,7 +138,7 @@ impl Turn<'_> {
         let extra = json!({ "is_error": is_error });
         let fields =
             || json!({ "tool_name": name, "tool_input": arguments, "text": &text, "extra": extra });
-        hooks::tell(&self.shop.house, HookEvent::PostToolCall, &self.occasion(), fields).await;
+        hooks::tell(&self.shop.caps, HookEvent::PostToolCall, &self.occasion(), fields).await;
         (text, is_error)
     }
 
@@ -151,7 +151,7 @@ impl Turn<'_> {
             && history.iter().all(|it| it.turn.is_none_or(|turn| turn == cx.turn))
         {
             let occasion = self.occasion();
-            hooks::tell(&self.shop.house, HookEvent::OnSessionStart, &occasion, || json!({})).await;
+            hooks::tell(&self.shop.caps, HookEvent::OnSessionStart, &occasion, || json!({})).await;
         }
         // A turn that goes on after a crash may have been told already.
         let is_told = |it: &Message| it.turn == Some(cx.turn) && &*it.principal == HOOK;
@@ -204,7 +204,7 @@ impl Turn<'_> {
             }
         };
         let fields = || json!({ "extra": extra });
-        hooks::tell(&self.shop.house, event, &self.occasion(), fields).await;
+        hooks::tell(&self.shop.caps, event, &self.occasion(), fields).await;
     }
 
     /// The reply, as hooks want it. Nobody has seen it by then.
@@ -224,7 +224,7 @@ impl Turn<'_> {
             }
         }
         let fields = || json!({ "text": &text });
-        hooks::tell(&self.shop.house, HookEvent::PostLlmCall, &self.occasion(), fields).await;
+        hooks::tell(&self.shop.caps, HookEvent::PostLlmCall, &self.occasion(), fields).await;
         Ok(text)
     }
 
@@ -255,6 +255,6 @@ impl Turn<'_> {
     pub(super) async fn after_approval(&self, tool: &str, what: &str, outcome: &str) {
         let fields = || json!({ "tool_name": tool, "text": what, "extra": { "outcome": outcome } });
         let occasion = self.occasion();
-        hooks::tell(&self.shop.house, HookEvent::PostApprovalResponse, &occasion, fields).await;
+        hooks::tell(&self.shop.caps, HookEvent::PostApprovalResponse, &occasion, fields).await;
     }
 }

@@ -7,7 +7,7 @@
 
 use crate::places::Places;
 use insula_domain::{AgentId, SessionKey};
-use insula_runtime::keyed::{KeyedGuard, KeyedLocks};
+use insula_registry::keyed::{KeyedGuard, KeyedLocks};
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;

@@ -45,6 +45,6 @@ mod verify;
 pub use control::Mode;
 pub use delivered::Words;
 pub use engine::{Acknowledge, Around, Engine, Inbound, SubmitError};
-pub use insula_runtime::events::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent};
+pub use insula_registry::events::{ApprovalOutcome, ChildAct, ChildOutcome, TurnEnd, TurnEvent};
 pub use live::TurnHandle;
 pub use run::ITERATIONS_MAX;

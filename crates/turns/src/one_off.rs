@@ -9,9 +9,9 @@
 use crate::TurnHandle;
 use crate::engine::{Engine, Inbound, SubmitError};
 use crate::lanes::Work;
+use insula_capabilities::Capabilities;
 use insula_domain::{AgentId, ContextId, Scope, SessionKey};
-use insula_runtime::context::AgentContext;
-use insula_runtime::house::House;
+use insula_registry::context::AgentContext;
 use insula_store::session::SESSION_PAGE_MAX;
 use insula_store::{AgentCommand, SessionId, SessionRef, SessionState, StoreError};
 use insula_world::Timestamp;
@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
 /// What the name of such a conversation begins with. No caller may choose a name like that.
-pub use insula_runtime::context::ONE_OFF as PREFIX;
+pub use insula_registry::context::ONE_OFF as PREFIX;
 /// How long forgetting waits for more to forget.
 const PAUSE: Duration = Duration::from_secs(2);
 /// Conversations forgotten in one commit: few enough that turns get their say between two.
@@ -92,7 +92,7 @@ impl Engine {
 /// The conversations to forget.
 #[derive(Clone)]
 pub(crate) struct OneOffs {
-    house: Arc<House>,
+    caps: Capabilities,
     waiting: Arc<Mutex<Waiting>>,
 }
 
@@ -105,8 +105,8 @@ struct Waiting {
 }
 
 impl OneOffs {
-    pub(crate) fn new(house: Arc<House>) -> Self {
-        Self { house, waiting: Arc::default() }
+    pub(crate) fn new(caps: Capabilities) -> Self {
+        Self { caps, waiting: Arc::default() }
     }
 
     /// Forgets a conversation, soon.
@@ -121,7 +121,7 @@ impl OneOffs {
             let one_offs = self.clone();
             tokio::spawn(async move {
                 loop {
-                    one_offs.house.world.clock.sleep(PAUSE).await;
+                    one_offs.caps.daemon.world.clock.sleep(PAUSE).await;
                     if one_offs.settle().await == 0 && one_offs.rest() {
                         return;
                     }
@@ -155,7 +155,7 @@ impl OneOffs {
         agent: &AgentContext,
         mut sessions: Vec<SessionId>,
     ) -> Result<(), StoreError> {
-        let clock = &self.house.world.clock;
+        let clock = &self.caps.daemon.world.clock;
         let (now, elapsed) = (clock.now(), clock.elapsed());
         let is_due = {
             let looked = &mut self.waiting().looked;
@@ -177,7 +177,7 @@ impl OneOffs {
                 |session: &SessionId| AgentCommand::ForgetSession { session: *session, at: now };
             agent.store.commit(some.iter().map(forget).collect()).await?;
             for session in some {
-                self.house.forget_programs(&agent.id, *session).await;
+                self.caps.forget_programs(&agent.id, *session).await;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What happened in a turn so far, for whoever comes later: the same words in fewer pieces.
 
-use insula_runtime::events::turn::TurnEvent;
+use insula_registry::events::turn::TurnEvent;
 
 /// Bytes kept of one turn: more than most replies. What is longer is heard whole at its end.
 const BYTES_MAX: usize = 512 * 1024;

@@ -12,7 +12,7 @@ use crate::history::{Fitting, unanswered};
 use crate::shown::Shown;
 use insula_models as models;
 use insula_models::{CacheHint, SystemBlock, ToolSchema};
-use insula_runtime::context::AgentContext;
+use insula_registry::context::AgentContext;
 use insula_store::{Message, Part, Role};
 use std::sync::Arc;
 

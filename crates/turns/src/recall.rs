@@ -7,7 +7,7 @@ use crate::budget::BudgetError;
 use crate::history::Window;
 use crate::{compress, history};
 use insula_models::Chain;
-use insula_runtime::events::turn::TurnEvent;
+use insula_registry::events::turn::TurnEvent;
 use insula_store::{AgentCommand, Message, NewStep, Role, SessionRef, Summary, Usage};
 
 impl Turn<'_> {

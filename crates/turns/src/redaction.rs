@@ -1,7 +1,7 @@
 //! Keeps secrets out of a turn: of what it takes in, journals, shows to the model and says.
 //!
 //! There is one redactor for all of it, of the agent's own secrets and the daemon's; why is
-//! said in [`insula_runtime::secrets`].
+//! said in [`insula_registry::secrets`].
 //!
 //! Deltas need more care than whole texts. A redactor that holds a text back exactly while it
 //! could become a secret tells by the moments at which pieces come whether the text so far
@@ -18,8 +18,8 @@ use insula_vault::{Redactor, StreamRedactor};
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use insula_runtime::events::turn::{ChildAct, TurnEnd, TurnEvent};
-use insula_runtime::secrets::Known;
+use insula_registry::events::turn::{ChildAct, TurnEnd, TurnEvent};
+use insula_registry::secrets::Known;
 
 /// The redactor for one agent, as it is at one moment.
 #[derive(Clone)]

@@ -5,12 +5,12 @@ use super::run::{Broken, Turn, TurnContext};
 use crate::one_off;
 use crate::seen::text_of;
 use async_trait::async_trait;
+use insula_capabilities::Capabilities;
+use insula_capabilities::memory::{Act, Resolved};
 use insula_domain::{Label, MemoryOperation, Scope};
 use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
 use insula_models::{CacheHint, SystemBlock};
-use insula_runtime::context::AgentContext;
-use insula_runtime::house::House;
-use insula_runtime::memory::{Act, Resolved};
+use insula_registry::context::AgentContext;
 use insula_store::{AgentCommand, Frozen, Origin, Source};
 use insula_tools::hands::HandError;
 use insula_tools::memory::Place;
@@ -53,7 +53,7 @@ impl Turn<'_> {
         let chain = scoped.chain();
         let cx = self.cx;
         let act = Act::of_both(&cx.from, &scoped, "show");
-        let asked = self.shop.house.ask_memory(MemoryOperation::Read, cx.occasion(), act).await;
+        let asked = self.shop.caps.ask_memory(MemoryOperation::Read, cx.occasion(), act).await;
         if asked.is_err() {
             // As where memory is closed: the turn goes on without, and the audit says why.
             return Ok(());
@@ -113,16 +113,16 @@ impl Turn<'_> {
     async fn scoped(&self, operation: MemoryOperation) -> Option<Scoped> {
         let memory = self.cx.agent.memory.as_ref()?;
         let TurnContext { agent, from, key, .. } = self.cx;
-        let resolved = self.shop.house.memory_scope(agent, from, key, operation).await.ok()?;
+        let resolved = self.shop.caps.memory_scope(agent, from, key, operation).await.ok()?;
         Some(memory.keeper.scoped(resolved.reads, resolved.writes))
     }
 }
 
 /// Memory as one tool call may use it.
 pub(super) struct TurnMemory<'c> {
-    house: &'c House,
+    caps: &'c Capabilities,
     cx: &'c TurnContext,
-    memory: &'c insula_runtime::memory::Memory,
+    memory: &'c insula_registry::context::Memory,
     call: &'c str,
     approved_by: Option<Box<str>>,
 }
@@ -130,18 +130,18 @@ pub(super) struct TurnMemory<'c> {
 impl<'c> TurnMemory<'c> {
     /// A handle for one call; `None` where the agent does not remember.
     pub(super) fn new(
-        house: &'c House,
+        caps: &'c Capabilities,
         cx: &'c TurnContext,
         call: &'c str,
         approved_by: Option<Box<str>>,
     ) -> Option<Self> {
         let memory = cx.agent.memory.as_ref()?;
-        Some(Self { house, cx, memory, call, approved_by })
+        Some(Self { caps, cx, memory, call, approved_by })
     }
 
     async fn resolved(&self, operation: MemoryOperation) -> Result<Resolved, HandError> {
         let TurnContext { agent, from, key, .. } = self.cx;
-        let resolved = self.house.memory_scope(agent, from, key, operation).await;
+        let resolved = self.caps.memory_scope(agent, from, key, operation).await;
         resolved.map_err(|denied| HandError(denied.to_string()))
     }
 
@@ -174,7 +174,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
     async fn change(&self, place: Place, changes: &[Change]) -> Result<Vec<Changed>, HandError> {
         let scoped = self.changing(place).await?;
         let redaction =
-            super::redaction::Redaction::of(&self.cx.agent.id, &self.house.secrets.known());
+            super::redaction::Redaction::of(&self.cx.agent.id, &self.caps.daemon.secrets.known());
         let kept = |text: &String| redaction.kept(text.clone());
         let changes: Vec<Change> = changes
             .iter()
@@ -190,7 +190,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
             })
             .collect();
         let act = Act::writing(&self.cx.from, &scoped, &changes);
-        let asked = self.house.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
+        let asked = self.caps.ask_memory(MemoryOperation::Write, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
         let origin = Origin {
             source: Source::Tool,
@@ -200,7 +200,7 @@ impl insula_tools::Memory for TurnMemory<'_> {
             message: Some(self.cx.asked),
             call: Some(self.call.into()),
             generation: self.cx.agent.generation.0,
-            at: self.house.world.clock.now(),
+            at: self.caps.daemon.world.clock.now(),
             approved_by: self.approved_by.clone(),
             label: Some((*self.cx.seen.text()).into()),
         };
@@ -214,10 +214,10 @@ impl insula_tools::Memory for TurnMemory<'_> {
     async fn search(&self, query: &str, limit: usize) -> Result<Vec<Found>, HandError> {
         let scoped = self.scoped(MemoryOperation::Read).await?;
         let redaction =
-            super::redaction::Redaction::of(&self.cx.agent.id, &self.house.secrets.known());
+            super::redaction::Redaction::of(&self.cx.agent.id, &self.caps.daemon.secrets.known());
         let text = Some(redaction.kept(query.to_owned()));
         let act = Act { text, ..Act::of_both(&self.cx.from, &scoped, "search") };
-        let asked = self.house.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
+        let asked = self.caps.ask_memory(MemoryOperation::Read, self.cx.occasion(), act).await;
         asked.map_err(HandError)?;
         let found = scoped.search(query, limit, &AsFound).await;
         let found = found.map_err(|error| HandError(told(&self.cx.agent, &error)))?;

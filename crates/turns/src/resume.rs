@@ -7,9 +7,9 @@ use crate::run;
 use crate::seen::Seen;
 use crate::subagents::Kin;
 use insula_domain::SessionKey;
-use insula_runtime::context::AgentContext;
-use insula_runtime::memory::Whereabouts;
-use insula_runtime::registry::State;
+use insula_registry::context::AgentContext;
+use insula_registry::context::Whereabouts;
+use insula_registry::registry::State;
 use insula_store::{SessionRef, StoreError};
 use std::sync::Arc;
 

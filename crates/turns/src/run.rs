@@ -21,11 +21,11 @@ use crate::subagents::Kin;
 use crate::{ask, history, prompt};
 use insula_domain::{SessionKey, Switch};
 use insula_models::Chain;
-use insula_runtime::access::Who;
-use insula_runtime::context::AgentContext;
-use insula_runtime::events::turn::{TurnEnd, TurnEvent};
-use insula_runtime::memory::Whereabouts;
-use insula_runtime::whole::Whole;
+use insula_registry::access::Who;
+use insula_registry::context::AgentContext;
+use insula_registry::context::Whereabouts;
+use insula_registry::events::turn::{TurnEnd, TurnEvent};
+use insula_registry::whole::Whole;
 use insula_store::{
     AgentCommand, AuditEntry, Committed, Conclude, Cut, Message, MessageSeq, NewMessage, NewStep,
     Outcome, Part, Role, SessionId, StoreError, TurnId, TurnOutcome, Usage,

@@ -4,8 +4,8 @@ use crate::current::{Lost, watch};
 use crate::engine::Shop;
 use crate::run;
 use futures_util::FutureExt as _;
-use insula_runtime::mcp::settle;
-use insula_runtime::whole::Whole;
+use insula_capabilities::mcp::settle;
+use insula_registry::whole::Whole;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ pub(super) async fn serve(shop: &Arc<Whole<Shop>>, mut context: run::TurnContext
     let stop = context.live.cancel.clone();
     // From before the first look, so that no change falls between two.
     let changes = shop.house.registry.changes();
-    let settled = settle(&shop.house, context.agent.clone(), &stop).await;
+    let settled = settle(&shop.caps, context.agent.clone(), &stop).await;
     context.live.begin().await;
-    let begun = context.begin_now(&shop.house, settled).await;
+    let begun = context.begin_now(&shop.caps, settled).await;
     if let Err(lost) = begun
         && !stop.is_cancelled()
     {

@@ -2,9 +2,9 @@
 //! reason, a few times. Nobody has seen a word of it by then.
 
 use super::run::{Broken, Turn};
+use insula_capabilities::hooks::Decision;
 use insula_domain::hook::HookEvent;
 use insula_models::Answer;
-use insula_runtime::hooks::Decision;
 use insula_store::{Accepted, AgentCommand, Join, Message, Part, Role, Usage};
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use super::history::{ENTRIES_MAX, History};
 use super::markdown::{Paint, Style};
 use super::slash::ENTRIES;
-use insula_runtime::Home;
+use insula_registry::Home;
 use rustyline::completion::Completer;
 use rustyline::config::{BellStyle, Configurer as _};
 use rustyline::error::ReadlineError;

@@ -1,7 +1,7 @@
 //! What was typed before, kept in the home for its owner alone: one line of JSON each.
 
-use insula_runtime::Home;
-use insula_runtime::home::Mode;
+use insula_registry::Home;
+use insula_registry::home::Mode;
 use std::path::PathBuf;
 
 /// How many are kept.

@@ -6,6 +6,7 @@ use crate::output;
 use crate::reach::{Occupied, Reach, occupied};
 use crate::setting::{Answer, Setting};
 use insula_adapters::Makers;
+use insula_capabilities::programs::{refused_here, void_here};
 use insula_config::authority::{Applied, Change, diff};
 use insula_config::files::{CONFIG_BYTES_MAX, FileState, Snapshot, read_text};
 use insula_config::render::{self, Colour};
@@ -13,8 +14,7 @@ use insula_config::resolved::{resolved, resolved_text};
 use insula_config::{Diagnostic, Loaded, Owner, Report, load};
 use insula_gateway::{Misfit, misfits};
 use insula_models::Transport;
-use insula_runtime::children::{refused_here, void_here};
-use insula_runtime::house::{Purpose, last_applied};
+use insula_registry::house::{Purpose, last_applied};
 use serde_json::{Value, json};
 
 /// Runs it.
@@ -37,7 +37,7 @@ pub async fn run(setting: &Setting, check: &Check) -> Result<u8, Failure> {
         };
     }
     let (mut report, loaded) = load(&snapshot, &setting.environment.variables);
-    insula_runtime::secrets::settle(home, &setting.world, &mut report).await;
+    insula_registry::secrets::settle(home, &setting.world, &mut report).await;
     if let Some(loaded) = &loaded {
         check_accounts(setting, loaded, &mut report);
     }

@@ -9,8 +9,8 @@ use crate::reach::{Reach, part};
 use crate::setting::{Answer, Setting};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use insula_runtime::skills::package::PACKAGE_BYTES_MAX;
-use insula_runtime::skills::source::Source;
+use insula_capabilities::skills::package::PACKAGE_BYTES_MAX;
+use insula_capabilities::skills::source::Source;
 use serde_json::{Map, Value, json};
 
 /// Runs it.

@@ -6,9 +6,10 @@ use crate::adapter::{Cursor, Features, Identity, Inbox, NotTaken};
 use crate::envelope::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
 use crate::post::{Body, FetchError, Post, PostError, Posted, Target};
 use async_trait::async_trait;
+use insula_capabilities::Capabilities;
 use insula_domain::{Address, ChatId, ChatType};
-use insula_runtime::Home;
-use insula_runtime::house::{Actor, Purpose};
+use insula_registry::Home;
+use insula_registry::house::{Actor, Purpose};
 use insula_testkit::{Handles, world};
 use insula_vault::{Owner, Secret, SecretName};
 use insula_world::{Timestamp, World};
@@ -186,8 +187,9 @@ impl Scene {
         let home = Home::new(files.path());
         home.prepare().unwrap();
         let lock = home.try_lock().unwrap().unwrap();
-        let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-        let house = Arc::new(house);
+        let caps =
+            Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+        let house = caps.daemon.clone();
         let theatre = Arc::new(Theatre::default());
         let accounts = Accounts::new(house.clone(), Arc::new(Stage(theatre.clone())));
         let ledger = Arc::new(Ledger::default());

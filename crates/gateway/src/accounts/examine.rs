@@ -6,9 +6,9 @@ use super::settings::{Wanted, is_reference, sketch, wanted};
 use crate::adapter::Fault;
 use crate::lines::Lines;
 use futures_util::{StreamExt as _, stream};
+use insula_capabilities::doctor::{Finding, Status};
 use insula_config::Account;
-use insula_runtime::House;
-use insula_runtime::doctor::{Finding, Status};
+use insula_registry::House;
 
 /// Accounts that are asked at the same time.
 const AT_ONCE_MAX: usize = 16;

@@ -2,7 +2,7 @@
 //! order it was handed over; different chats go at the same time, up to a limit.
 
 use insula_domain::ChatId;
-use insula_runtime::keyed::{KeyedGuard, KeyedLocks};
+use insula_registry::keyed::{KeyedGuard, KeyedLocks};
 use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 

@@ -27,7 +27,7 @@ use futures_util::future::join_all;
 use inbox::AccountInbox;
 use insula_config::{Account, Uncertain};
 use insula_domain::{AccountId, Platform};
-use insula_runtime::House;
+use insula_registry::House;
 use lanes::Lanes as ChatLanes;
 use settings::{Wanted, wanted};
 use state::{Counts, Health};

@@ -2,7 +2,7 @@
 
 use insula_config::{Account, AccountValue};
 use insula_domain::{AccountId, Platform};
-use insula_runtime::House;
+use insula_registry::House;
 use insula_vault::Secret;
 use std::collections::BTreeMap;
 

@@ -4,10 +4,10 @@
 use super::answering::{Meant, which};
 use super::commands::{self, Command, For, Typed};
 use super::{Visitor, WayIn};
+use insula_capabilities::memory::{Asking, Forgot, Remembered};
 use insula_domain::{Address, Asker, ChatId, TopicId};
-use insula_runtime::AgentContext;
-use insula_runtime::access::may_answer;
-use insula_runtime::memory::{Asking, Forgot, Remembered};
+use insula_registry::AgentContext;
+use insula_registry::access::may_answer;
 use insula_store::Target as List;
 use insula_turns::approvals::{Answer, Reach};
 use std::collections::BTreeSet;
@@ -50,10 +50,12 @@ impl WayIn {
                 Ok(_) => "read again, and applied".to_owned(),
                 Err(error) => format!("not applied: {}", error.reason()),
             },
-            Command::Pause => match self.house.pause(&agent.id, &guest.actor()).await {
-                Ok(()) => "paused; /resume lets me go on".to_owned(),
-                Err(error) => error.reason(),
-            },
+            Command::Pause => {
+                match self.engine.capabilities().pause(&agent.id, &guest.actor()).await {
+                    Ok(()) => "paused; /resume lets me go on".to_owned(),
+                    Err(error) => error.reason(),
+                }
+            }
             Command::Resume => "I am serving already".to_owned(),
         }
     }
@@ -64,7 +66,7 @@ impl WayIn {
         let Visitor { agent, guest, .. } = visitor;
         let wants = matches!(commands::read(text), Typed::Command(Command::Resume, _));
         let (goes_on, told) = if wants && may_answer(&self.house, agent, &guest.actor()) {
-            match self.house.resume(&agent.id, &guest.actor()).await {
+            match self.engine.capabilities().resume(&agent.id, &guest.actor()).await {
                 Ok(()) => (true, "going on".to_owned()),
                 Err(error) => (false, error.reason()),
             }
@@ -160,7 +162,7 @@ impl WayIn {
         let (session, at, principal) = parts(visitor);
         let asking =
             Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
-        let (lists, held_back) = match self.house.remembered(&asking).await {
+        let (lists, held_back) = match self.engine.capabilities().remembered(&asking).await {
             Ok(Remembered::Off) => return "I don't remember anything beyond this chat".to_owned(),
             Ok(Remembered::Lists { lists, held_back }) => (lists, held_back),
             Err(error) => return told(visitor.agent, "memory could not be read", &error),
@@ -202,7 +204,7 @@ impl WayIn {
         let (session, at, principal) = parts(visitor);
         let asking =
             Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
-        match self.house.forget_here(&asking, what).await {
+        match self.engine.capabilities().forget_here(&asking, what).await {
             Ok(Forgot::Off) => "I don't remember anything beyond this chat".to_owned(),
             Ok(Forgot::Entries(0)) if what == "all" => "there was nothing to forget".to_owned(),
             Ok(Forgot::Entries(0)) => "nothing here is like that".to_owned(),
@@ -302,7 +304,7 @@ fn whoami(visitor: &Visitor<'_>) -> String {
 /// Where somebody speaks, for what is remembered there.
 fn parts(
     visitor: &Visitor<'_>,
-) -> (insula_domain::SessionKey, insula_runtime::memory::Whereabouts, String) {
+) -> (insula_domain::SessionKey, insula_registry::context::Whereabouts, String) {
     let address = &visitor.envelope.address;
     let user = Some(visitor.guest.principal.user.clone());
     let known = Address { user, ..address.clone() };

@@ -10,7 +10,7 @@ use crate::adapter::NotTaken;
 use crate::envelope::{Happening, Message};
 use crate::way_out::{Because, Place, Showing, Shown};
 use insula_domain::{ChatType, Heed};
-use insula_runtime::access::may_answer;
+use insula_registry::access::may_answer;
 use insula_store::{Approval, StoreError};
 use insula_turns::approvals::{Answer, AnswerError, Reach};
 use std::time::Duration;

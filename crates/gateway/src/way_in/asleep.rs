@@ -4,7 +4,7 @@
 use super::WayIn;
 use crate::adapter::NotTaken;
 use insula_domain::AgentId;
-use insula_runtime::{AgentContext, State};
+use insula_registry::{AgentContext, State};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use insula_domain::SessionKey;
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::{Part, StoreError};
 use insula_turns::Inbound;
 use std::sync::Arc;

@@ -4,11 +4,11 @@
 use super::WayIn;
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Happening};
+use insula_capabilities::hooks::{self, Action, Decision, Go, Occasion};
 use insula_config::hook::HookOwner;
 use insula_domain::hook::HookEvent;
 use insula_domain::{Address, AgentId};
-use insula_runtime::hooks::{self, Action, Decision, Go, Occasion};
-use insula_runtime::{AgentContext, Snapshot, State};
+use insula_registry::{AgentContext, Snapshot, State};
 use insula_store::SessionId;
 use serde_json::json;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ impl WayIn {
                 },
             })
         };
-        hooks::ask_of(&self.house, owner, event, &occasion, fields).await
+        hooks::ask_of(self.engine.capabilities(), owner, event, &occasion, fields).await
     }
 }
 

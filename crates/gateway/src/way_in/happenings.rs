@@ -10,8 +10,8 @@ use crate::envelope::{Happening, Message, MessageId, Press};
 use crate::post::PostError;
 use crate::way_out::Choice;
 use insula_domain::{Address, ChatId, ChatType, Source, Standing, UserId, Words};
-use insula_runtime::AgentContext;
-use insula_runtime::access::{Guest, Visit};
+use insula_registry::AgentContext;
+use insula_registry::access::{Guest, Visit};
 use insula_store::{AgentCommand, DoorCommand, SessionRef};
 use std::sync::Arc;
 

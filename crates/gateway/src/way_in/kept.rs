@@ -7,8 +7,8 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Community, GuildId, Platform, RoleId, TopicId,
     UserId,
 };
-use insula_runtime::Snapshot;
-use insula_runtime::routing::Led;
+use insula_registry::Snapshot;
+use insula_registry::routing::Led;
 use serde::{Deserialize, Serialize};
 
 /// Attachments of one message that are kept; a client sends no more at once.

@@ -34,9 +34,9 @@ use amend::LastSaid;
 use asleep::Asleep;
 use dispatch::Dispatched;
 use insula_domain::{AgentId, Asker, Heed};
-use insula_runtime::access::{Guest, Visit};
-use insula_runtime::routing::{Answering, Refusal};
-use insula_runtime::{AgentContext, House, Snapshot, State};
+use insula_registry::access::{Guest, Visit};
+use insula_registry::routing::{Answering, Refusal};
+use insula_registry::{AgentContext, House, Snapshot, State};
 use insula_store::session::NAME_BYTES_MAX;
 use insula_store::{
     AccountLease, AgentCommand, DaemonCommand, Enqueue, EventName, OutboxCommand, Reserved,

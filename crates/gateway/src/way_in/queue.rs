@@ -3,7 +3,7 @@
 
 use super::burst::{Open, Sign};
 use insula_domain::{AccountId, Address, AgentId, ChatId, Platform, SessionKey, TopicId};
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

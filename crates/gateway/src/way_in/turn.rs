@@ -10,8 +10,8 @@ use crate::envelope::{Envelope, Message};
 use crate::way_out::Place;
 use insula_config::agent::Busy;
 use insula_domain::{Address, Asker, Audience, ChatType, Label, SessionKey, UserId};
-use insula_runtime::access::Visit;
-use insula_runtime::{AgentContext, State};
+use insula_registry::access::Visit;
+use insula_registry::{AgentContext, State};
 use insula_store::{
     AgentCommand, DoorCommand, EventName, IdempotencyKey, InboxRow, Part, StoreError,
 };

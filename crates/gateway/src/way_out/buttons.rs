@@ -9,7 +9,7 @@ use super::place::Place;
 use super::split;
 use crate::envelope::MessageId;
 use crate::post::{Body, PostError};
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::{
     AgentCommand, Approval, Content, Delivery, DeliveryId, DeliveryState, Enqueue, NewButton,
     OutboxCommand, SessionId, SessionRef, SessionState, StoreError, TurnId,

@@ -11,7 +11,7 @@ use super::{LOOK_AGAIN, WayOut, split};
 use crate::adapter::Adapter;
 use crate::envelope::MessageId;
 use crate::post::{Body, Post, PostError};
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::{AgentCommand, OutboxCommand, Provisional, StoreError, TurnId};
 use insula_turns::{TurnEvent, TurnHandle};
 use std::future::Future;

@@ -9,8 +9,8 @@ use crate::envelope::MessageId;
 use crate::lines::OnUncertain;
 use crate::post::{Body, Button, Post, PostError, Reach};
 use insula_domain::AgentId;
-use insula_runtime::AgentContext;
-use insula_runtime::outbox::Became;
+use insula_registry::AgentContext;
+use insula_registry::outbox::Became;
 use insula_store::{
     AgentCommand, Content, Delivery, DeliveryState, Doubt, Lane, NewButton, OutboxCommand,
     Provisional, Rest, SentPart, StoreError,

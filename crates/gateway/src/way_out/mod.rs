@@ -27,7 +27,7 @@ use crate::owner::Owner;
 use crate::post::PostError;
 use accounts::{AccountKey, Accounts, Door, Whom};
 use insula_domain::{AccountId, AgentId, Platform, SessionKey};
-use insula_runtime::{AgentContext, House, State};
+use insula_registry::{AgentContext, House, State};
 use insula_store::{AgentCommand, Delivery, Lane, StoreError, TurnId};
 use insula_turns::Engine;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

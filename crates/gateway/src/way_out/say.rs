@@ -7,7 +7,7 @@ use super::place::Place;
 use super::{WayOut, split};
 use crate::owner::Owner;
 use crate::post::{Body, Post, PostError};
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use std::sync::PoisonError;
 use std::time::Duration;
 

@@ -4,7 +4,7 @@ use super::WayOut;
 use super::buttons::Question;
 use super::place::Place;
 use crate::envelope::MessageId;
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::{Approval, Delivery, DeliveryState, StoreError};
 use insula_world::Timestamp;
 use std::sync::Arc;

@@ -12,9 +12,9 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
 use insula_gateway::{Envelope, EventId, Happening, Message, MessageId, Sender};
-use insula_runtime::lifecycle::NewAgent;
-use insula_runtime::tokens::Verb;
-use insula_runtime::{AgentContext, State};
+use insula_registry::lifecycle::NewAgent;
+use insula_registry::tokens::Verb;
+use insula_registry::{AgentContext, State};
 use insula_store::{Part, SessionRef};
 use insula_turns::approvals::{Answer, Reach};
 use insula_turns::{Acknowledge, Inbound, Mode, TurnHandle};
@@ -269,7 +269,7 @@ fn plain<T, E: std::fmt::Display>(result: Result<T, E>) -> String {
     result.map_or_else(|error| error.to_string(), |_| "done".to_owned())
 }
 
-fn reason<T>(result: Result<T, insula_runtime::RuntimeError>) -> String {
+fn reason<T>(result: Result<T, insula_registry::RuntimeError>) -> String {
     result.map_or_else(|error| error.reason(), |_| "done".to_owned())
 }
 
@@ -322,8 +322,8 @@ pub async fn perform(stage: &Stage, open: &Open, name: &str, step: &Step) -> Str
         }
         Step::Claim(is_host) => claim(stage, open, *is_host).await,
         Step::Revoke => revoke(stage, open, &id).await,
-        Step::Pause => reason(house.pause(&id, &OPERATOR).await),
-        Step::Resume => reason(house.resume(&id, &OPERATOR).await),
+        Step::Pause => reason(engine.capabilities().pause(&id, &OPERATOR).await),
+        Step::Resume => reason(engine.capabilities().resume(&id, &OPERATOR).await),
         Step::Recreate => recreate(stage, open, &id).await,
         Step::EditFile(path, text) => {
             plain(stage.ground.write(&format!("agents/{name}/workspace/{path}"), text))

@@ -14,13 +14,14 @@ use super::trace::{Other, Plan, Step, Variation};
 use anyhow::{Context as _, Result, anyhow};
 use axum::Router;
 use insula_adapters::Makers;
+use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, AgentId, Platform};
 use insula_gateway::{AccountSettings, Lines, WayIn, WayOut};
 use insula_http::{AdminToken, Platforms, Surface};
 use insula_models::Transport;
-use insula_runtime::events::AgentEvent;
-use insula_runtime::house::Purpose;
-use insula_runtime::{Actor, Home, House};
+use insula_registry::events::AgentEvent;
+use insula_registry::house::Purpose;
+use insula_registry::{Actor, Home, House};
 use insula_testkit::world::{InlineStorage, MemoryNetwork, ScriptedProcesses};
 use insula_turns::Engine;
 use insula_world::{Random, World};
@@ -187,10 +188,11 @@ impl Stage {
         let world = self.world.clone();
         let transport = Transport::new(&world, &[])?;
         let env = BTreeMap::new();
-        let house = House::open(home, lock, world.clone(), env, Purpose::Serve).await;
-        let house = Arc::new(house.map_err(|error| anyhow!(error.reason()))?);
+        let caps = Capabilities::open(home, lock, world.clone(), env, Purpose::Serve).await;
+        let caps = caps.map_err(|error| anyhow!(error.reason()))?;
+        let house = caps.daemon.clone();
         let makers = Arc::new(Makers::new(world.clone(), transport.clone()));
-        let engine = Engine::with_tools(house.clone(), transport, TOOLS);
+        let engine = Engine::with_tools(caps.clone(), transport, TOOLS);
         self.follow(&house)?;
         engine.resume().await?;
         let site = AccountSettings::new(Platform::WEB, AccountId::new(pages::ACCOUNT)?, []);
@@ -220,6 +222,7 @@ impl Stage {
         tokio::spawn(async move { rooms.listen(&inbox, &told).await });
         let admin = AdminToken::generate(&world);
         let surface = Surface {
+            caps,
             house: house.clone(),
             admin: admin.clone(),
             engine: Some(engine.clone()),

@@ -12,7 +12,7 @@ use crate::messages::Asked;
 use crate::submit::apart;
 use futures_util::{StreamExt as _, stream};
 use insula_domain::SessionKey;
-use insula_runtime::tokens::Verb;
+use insula_registry::tokens::Verb;
 use insula_store::{Part, TurnId};
 use insula_turns::{Engine, TurnEnd, TurnEvent, TurnHandle};
 use serde::Deserialize;

@@ -8,8 +8,8 @@ use crate::error::ApiError;
 use crate::id::kept;
 use crate::sessions::{found, listed, transcript};
 use insula_domain::AgentId;
-use insula_runtime::AgentContext;
-use insula_runtime::tokens::Verb;
+use insula_registry::AgentContext;
+use insula_registry::tokens::Verb;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

@@ -17,7 +17,7 @@ use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use insula_domain::{Scope, ScopeError, scope_rule};
 use insula_memory::{MemoryError, Seen, Share};
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::{Forget, FragmentId, Origin, SessionId, SessionRef, Source};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;

@@ -9,7 +9,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
-use insula_runtime::memory::{AskError, Asking, Forgot, Remembered};
+use insula_capabilities::memory::{AskError, Asking, Forgot, Remembered};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -89,7 +89,7 @@ pub async fn remembered(
         at: &agent.scope(&address),
         principal: &caller.principal(),
     };
-    let (lists, held_back) = match surface.house.remembered(&asking).await? {
+    let (lists, held_back) = match surface.caps.remembered(&asking).await? {
         Remembered::Off => {
             let entries = Vec::new();
             return Ok(Json(RememberedHere { memory: false, entries, held_back: 0 }));
@@ -128,7 +128,7 @@ pub async fn forget_here(
     };
     let mut told =
         ForgotHere { memory: true, forgotten: 0, unfinished: false, unclear: Vec::new() };
-    match surface.house.forget_here(&asking, &what).await? {
+    match surface.caps.forget_here(&asking, &what).await? {
         Forgot::Off => told.memory = false,
         Forgot::Entries(forgotten) => told.forgotten = forgotten,
         Forgot::Partly(forgotten) => {

@@ -3,7 +3,7 @@
 use crate::Surface;
 use crate::numbers::{Number, Numbers};
 use insula_memory::Seen;
-use insula_runtime::AgentContext;
+use insula_registry::AgentContext;
 use insula_store::{Fragment, Provenance, Source};
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -22,8 +22,8 @@ use axum::Json;
 use axum::extract::{FromRequestParts, State as With};
 use axum::http::request::Parts;
 use insula_domain::AgentId;
-use insula_runtime::tokens::Verb;
-use insula_runtime::{AgentContext, State};
+use insula_registry::tokens::Verb;
+use insula_registry::{AgentContext, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
 

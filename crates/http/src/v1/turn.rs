@@ -7,8 +7,8 @@ use crate::auth::{Caller, Lost};
 use crate::submit::{Stay, fingerprint, submit};
 use axum::http::HeaderMap;
 use insula_domain::{Audience, Label, SessionKey};
-use insula_runtime::AgentContext;
-use insula_runtime::tokens::Verb;
+use insula_registry::AgentContext;
+use insula_registry::tokens::Verb;
 use insula_store::{Cut, IdempotencyKey, Part, Role, SessionRef, StoreError, TurnId, Usage};
 use insula_turns::{
     Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle, one_off,

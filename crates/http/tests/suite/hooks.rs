@@ -8,14 +8,14 @@
     reason = "tests touch sockets and fail by panicking"
 )]
 
+use insula_capabilities::Capabilities;
 use insula_http::{AdminToken, Platforms, Surface};
-use insula_runtime::house::Purpose;
-use insula_runtime::{Home, House};
+use insula_registry::Home;
+use insula_registry::house::Purpose;
 use insula_world::World;
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 /// Four times what a request may have.
@@ -27,9 +27,13 @@ async fn serve(files: &insula_testkit::Home) -> SocketAddr {
     let home = Home::new(files.path());
     home.prepare().unwrap();
     let lock = home.try_lock().unwrap().unwrap();
-    let house = House::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve).await;
+    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
+        .await
+        .unwrap();
+    let house = caps.daemon.clone();
     let surface = Surface {
-        house: Arc::new(house.unwrap()),
+        caps,
+        house,
         admin: AdminToken::generate(&world),
         engine: None,
         listening: None,

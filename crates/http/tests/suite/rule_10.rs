@@ -10,14 +10,14 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
+use insula_capabilities::Capabilities;
 use insula_http::{AdminToken, Platforms, Surface};
-use insula_runtime::house::Purpose;
-use insula_runtime::{Actor, Home, House};
+use insula_registry::house::Purpose;
+use insula_registry::{Actor, Home};
 use insula_testkit::world;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Duration;
 
 const CONFIG: &str = "agents:\n  main: {default: true, memory: true}\n  coder: {tools: coding}\n  broken: {tolls: 1}\nbindings:\n  - {agent: coder, telegram: 1}\n";
@@ -70,10 +70,13 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
     home.prepare().unwrap();
     let (world, handles) = world(seed);
     let lock = home.try_lock().unwrap().unwrap();
-    let house = House::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve).await;
-    let house = Arc::new(house.unwrap());
+    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
+        .await
+        .unwrap();
+    let house = caps.daemon.clone();
     let admin = AdminToken::generate(&world);
     let surface = Surface {
+        caps: caps.clone(),
         house: house.clone(),
         admin: admin.clone(),
         engine: None,

@@ -3,9 +3,9 @@
 //! Works on the store alone, so that a right can also be taken back while no daemon runs.
 
 use super::{AnswerError, Reach, cut, invocation};
-use insula_runtime::access::may_answer;
-use insula_runtime::context::AgentContext;
-use insula_runtime::house::{Actor, House};
+use insula_registry::access::may_answer;
+use insula_registry::context::AgentContext;
+use insula_registry::house::{Actor, House};
 use insula_store::{AgentCommand, AuditEntry, Grant, StoreError};
 use serde_json::json;
 

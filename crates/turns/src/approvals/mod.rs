@@ -11,9 +11,9 @@ pub(crate) mod showing;
 pub(crate) mod smart;
 
 use insula_domain::{AgentId, Switch};
-use insula_runtime::access::may_answer;
-use insula_runtime::context::AgentContext;
-use insula_runtime::house::{Actor, House};
+use insula_registry::access::may_answer;
+use insula_registry::context::AgentContext;
+use insula_registry::house::{Actor, House};
 use insula_store::{
     AgentCommand, Approval, AuditEntry, Change, Decision, Grant, SessionId, StoreError,
     Subscription, TurnId,

@@ -4,7 +4,7 @@
 //! what was used before. What is reserved for a call counts as used until the call is over.
 
 use insula_domain::{AgentId, BudgetLimits};
-use insula_runtime::events::{Dimension, Level, Refusal};
+use insula_registry::events::{Dimension, Level, Refusal};
 use insula_world::Timestamp;
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -2,7 +2,7 @@
 
 use super::ledger::{Amounts, Estimate, Hold, Key, Ledger};
 use insula_domain::{AgentId, BudgetLimits};
-use insula_runtime::events::{Dimension, Level};
+use insula_registry::events::{Dimension, Level};
 use insula_world::Timestamp;
 use proptest::prelude::*;
 use std::time::Duration;

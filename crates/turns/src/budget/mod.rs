@@ -15,13 +15,13 @@ pub mod report;
 #[cfg(test)]
 mod ledger_tests;
 
-pub use insula_runtime::events::{Dimension, Level, Refusal};
+pub use insula_registry::events::{Dimension, Level, Refusal};
 
 use insula_config::DaemonConfig;
 use insula_domain::{AgentId, Budget, BudgetLimits};
 use insula_models::{Answer, Chain, Link, Request};
-use insula_runtime::context::AgentContext;
-use insula_runtime::house::House;
+use insula_registry::context::AgentContext;
+use insula_registry::house::House;
 use insula_store::{StoreError, Totals, Usage, UsageOf};
 use insula_world::Timestamp;
 use ledger::{Admission, Amounts, Estimate, Hold, Key, Ledger, midnight};

@@ -2,8 +2,8 @@
 
 use super::ledger::midnight;
 use insula_domain::{AgentId, Budget, BudgetLimits};
-use insula_runtime::error::RuntimeError;
-use insula_runtime::house::House;
+use insula_registry::error::RuntimeError;
+use insula_registry::house::House;
 use insula_store::{Totals, Usage, UsageReport};
 use insula_world::Timestamp;
 use std::collections::BTreeMap;

@@ -6,13 +6,13 @@ use super::super::run::{Broken, Turn, TurnContext};
 use super::{Call, Denial, Judged, NotPassed, Unapproved};
 use crate::approvals::{Question, Reach, showing, smart};
 use crate::budget::BudgetError;
+use insula_capabilities::programs::Ground;
 use insula_config::agent::GlobalWrites;
 use insula_domain::command::DangerRule;
 use insula_domain::question::Folder;
 use insula_domain::{ApprovalMode, ChildApprovals, MemoryOperation, Scope};
-use insula_runtime::children::Ground;
-use insula_runtime::events::turn::{ApprovalOutcome, TurnEvent};
-use insula_runtime::tokens::Verb;
+use insula_registry::events::turn::{ApprovalOutcome, TurnEvent};
+use insula_registry::tokens::Verb;
 use insula_store::{Decision, Usage};
 use insula_tools::Risk;
 use serde_json::json;
@@ -89,14 +89,14 @@ pub(super) async fn of_global_write(
     call: Call<'_>,
     judged: &Judged,
 ) -> Result<Option<Box<str>>, NotPassed> {
-    let (cx, house) = (turn.cx, &turn.shop.house);
+    let (cx, caps) = (turn.cx, &turn.shop.caps);
     let Some(memory) = &cx.agent.memory else { return Ok(None) };
     if !judged.tool.reaches_everywhere(&judged.arguments) {
         return Ok(None);
     }
     // Where all of the agent's memory is one, there is nothing to confirm.
     let TurnContext { agent, from, key, .. } = cx;
-    let here = house.memory_scope(agent, from, key, MemoryOperation::Write).await;
+    let here = caps.memory_scope(agent, from, key, MemoryOperation::Write).await;
     if here.is_ok_and(|resolved| resolved.writes == Scope::Global) {
         return Ok(None);
     }

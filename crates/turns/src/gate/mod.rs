@@ -12,8 +12,8 @@ pub use denial::{Denial, Unapproved};
 pub use stages::{ARGUMENTS_BYTES_MAX, Tools};
 
 use super::run::{Broken, Turn};
+use insula_capabilities::programs::{Ground, Reader};
 use insula_domain::command::Finding;
-use insula_runtime::children::{Ground, Reader};
 use insula_store::{Message, StoreError};
 use insula_tools::{Cleared, ToolRef};
 use serde_json::Value;

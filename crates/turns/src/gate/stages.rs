@@ -4,13 +4,13 @@ use super::super::current::permits;
 use super::super::facts::{Among, CallFacts, InTurn};
 use super::super::run::Turn;
 use super::{Call, Denial, Judged, NotPassed};
+use insula_capabilities::programs::{Ground, Reader, real};
 use insula_domain::command::{
     Assessment, DangerRule, Finding, classify_code, classify_in, classify_input, runs_its_input,
 };
 use insula_domain::{AccessMode, ApprovalMode, Boundary, Effect, OpaqueRule, Switch, Verdict};
-use insula_runtime::children::{Ground, Reader, real};
-use insula_runtime::context::AgentContext;
-use insula_runtime::tokens::Verb;
+use insula_registry::context::AgentContext;
+use insula_registry::tokens::Verb;
 use insula_store::Message;
 use insula_tools::{Risk, Tool, ToolRef};
 use serde_json::Value;
@@ -145,19 +145,19 @@ impl Setting {
         arguments: &Value,
         call: Call<'_>,
     ) -> Self {
-        let (cx, house) = (turn.cx, &turn.shop.house);
+        let (cx, caps) = (turn.cx, &turn.shop.caps);
         let key = (cx.agent.id.clone(), cx.session);
-        let ground = house.children.ground(&key, arguments, &cx.files).await;
+        let ground = caps.programs.ground(&key, arguments, &cx.files).await;
         let risk = tool.risk(arguments);
         let reader = match &risk {
-            Risk::Input { process, .. } => house.children.reader(&key, process),
+            Risk::Input { process, .. } => caps.programs.reader(&key, process),
             _ => None,
         };
         let (by, walls) = match risk {
             Risk::None | Risk::ChangeSelf(_) => (By::Others, Walls::Partial),
             _ => (by(turn, call.history), walls(turn).await),
         };
-        Self { reader, ground, home: house.home.real_root(), by, walls }
+        Self { reader, ground, home: caps.daemon.home.real_root(), by, walls }
     }
 }
 
@@ -172,7 +172,7 @@ fn by(turn: &Turn<'_>, history: &[Message]) -> By {
 /// have to be there.
 async fn walls(turn: &Turn<'_>) -> Walls {
     for agent in generations(turn) {
-        if !turn.shop.house.children.has_all(&agent.programs.optional).await {
+        if !turn.shop.caps.programs.has_all(&agent.programs.optional).await {
             return Walls::Partial;
         }
     }

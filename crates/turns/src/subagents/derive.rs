@@ -3,7 +3,7 @@
 use super::prompt;
 use insula_config::model::ModelRef;
 use insula_domain::{Boundary, ChildRequest, Effect, Role, Selector, Verdict};
-use insula_runtime::context::AgentContext;
+use insula_registry::context::AgentContext;
 use insula_tools::ToolError;
 use insula_tools::delegate::Task;
 use std::sync::Arc;

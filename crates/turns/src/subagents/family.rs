@@ -2,7 +2,7 @@
 
 use crate::ITERATIONS_MAX;
 use insula_domain::Role;
-use insula_runtime::context::AgentContext;
+use insula_registry::context::AgentContext;
 use insula_store::{StoreError, TurnId, Usage};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -14,11 +14,11 @@ use futures_util::FutureExt as _;
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 use futures_util::stream;
+use insula_capabilities::Capabilities;
 use insula_domain::AgentId;
 use insula_domain::marks::plain;
-use insula_runtime::events::turn::{ChildAct, ChildOutcome, TurnEnd, TurnEvent};
-use insula_runtime::house::House;
-use insula_runtime::whole::Whole;
+use insula_registry::events::turn::{ChildAct, ChildOutcome, TurnEnd, TurnEvent};
+use insula_registry::whole::Whole;
 use insula_store::{
     AcceptChild, Accepted, AgentCommand, ChildTurn, Cut, MessageSeq, NewMessage, Part, Role,
     SessionId, StoreError, TurnId, TurnStatus, Usage, Window,
@@ -58,14 +58,14 @@ struct Begun {
 
 /// Ends the programs of a child when dropped.
 struct Programs<'h> {
-    house: &'h House,
+    caps: &'h Capabilities,
     agent: &'h AgentId,
     session: SessionId,
 }
 
 impl Drop for Programs<'_> {
     fn drop(&mut self) {
-        self.house.children.end_session(self.agent, self.session);
+        self.caps.programs.end_session(self.agent, self.session);
     }
 }
 
@@ -200,7 +200,7 @@ impl TurnDelegate<'_> {
         };
         let Begun { turn, session, message, interrupted, words } = begun;
         let _counted = shop.subagents.enter();
-        let _programs = Programs { house: &shop.house, agent: &cx.agent.id, session };
+        let _programs = Programs { caps: &shop.caps, agent: &cx.agent.id, session };
         let tell = |act| cx.live.voice.say(TurnEvent::Child { child: name.clone(), act });
         let goal = plan.goal.chars().take(GOAL_CHARS_MAX).collect();
         tell(ChildAct::Started { role: plan.role, goal });

@@ -4,9 +4,9 @@ use super::Line;
 use super::derive::Plan;
 use super::hand::TurnDelegate;
 use crate::run::TurnContext;
+use insula_capabilities::hooks::{self, Decision};
 use insula_domain::hook::HookEvent;
-use insula_runtime::events::turn::ChildOutcome;
-use insula_runtime::hooks::{self, Decision};
+use insula_registry::events::turn::ChildOutcome;
 use insula_tools::delegate::Outcome;
 use serde_json::{Value, json};
 
@@ -25,7 +25,7 @@ impl TurnDelegate<'_> {
             json!({ "text": goal, "extra": extra })
         };
         let occasion = self.cx.occasion();
-        let asked = hooks::ask(&self.shop.house, HookEvent::SubagentStart, &occasion, fields);
+        let asked = hooks::ask(&self.shop.caps, HookEvent::SubagentStart, &occasion, fields);
         let decision = tokio::select! {
             biased;
             decision = asked => decision,
@@ -46,7 +46,7 @@ impl TurnDelegate<'_> {
             json!({ "text": text, "extra": extra })
         };
         let occasion = self.cx.occasion();
-        hooks::tell(&self.shop.house, HookEvent::SubagentStop, &occasion, fields).await;
+        hooks::tell(&self.shop.caps, HookEvent::SubagentStop, &occasion, fields).await;
     }
 }
 

@@ -2,10 +2,11 @@
 //! moves when told to.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests fail by panicking")]
 
+use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{Home, House};
+use insula_registry::house::Purpose;
+use insula_registry::{Home, House};
 use insula_store::Part;
 use insula_testkit::upstream::{Step, answer};
 use insula_testkit::world::{Handles, world};
@@ -51,9 +52,11 @@ async fn open(files: &insula_testkit::Home, world: &World) -> (Engine, Arc<House
     crate::people::introduce(&home, world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(world, &[]).unwrap();
-    let house = House::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve).await;
-    let house = Arc::new(house.unwrap());
-    (Engine::new(house.clone(), transport), house)
+    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
+        .await
+        .unwrap();
+    let house = caps.daemon.clone();
+    (Engine::new(caps.clone(), transport), house)
 }
 
 async fn fixture(config: &str) -> Fixture {
@@ -332,7 +335,7 @@ async fn a_limit_that_comes_with_a_reload_counts_what_was_used_before() {
     for budget in ["budget: {tokens_per_day: 1250}", ""] {
         let new = config.replace("a: {}", &format!("a: {{{budget}}}"));
         house.files.write("config.yaml", &new).unwrap();
-        house.house.reload(None, &insula_runtime::Actor::Signal).await.unwrap();
+        house.house.reload(None, &insula_registry::Actor::Signal).await.unwrap();
         let said = house.say("a", "ann", "one").await;
         assert_eq!(said == Replied, budget.is_empty(), "{budget}: {said:?}");
     }

@@ -6,10 +6,11 @@
     reason = "tests look at files and fail by panicking"
 )]
 
+use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{Home, House};
+use insula_registry::house::Purpose;
+use insula_registry::{Home, House};
 use insula_store::{IdempotencyKey, Part, Role, SessionState};
 use insula_testkit::world;
 use insula_turns::{Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
@@ -33,9 +34,10 @@ async fn open() -> Fixture {
     crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
-    let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = Arc::new(house);
-    let engine = Engine::new(house.clone(), transport);
+    let caps =
+        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+    let house = caps.daemon.clone();
+    let engine = Engine::new(caps.clone(), transport);
     Fixture { files, house, engine }
 }
 

@@ -1,6 +1,6 @@
 //! People who speak by tokens, known to a home before it is opened.
 
-use insula_runtime::Home;
+use insula_registry::Home;
 use insula_store::{AuditKey, DaemonCommand, Store, StoreOptions};
 use insula_world::World;
 use serde_json::json;

@@ -3,7 +3,7 @@
 use crate::way_in::support::{Fixture, again, dm, echo, house, message, process, shown};
 use insula_domain::AgentId;
 use insula_gateway::{Happening, Message};
-use insula_runtime::Actor;
+use insula_registry::Actor;
 use std::time::Duration;
 
 const CONFIG: &str =
@@ -28,7 +28,7 @@ fn left(is_paused: bool) -> insula_testkit::Home {
         album(&house, "first").await;
         assert_eq!(house.asked(), 0);
         if is_paused {
-            house.house.pause(&a(), &Actor::CommandLine).await.unwrap();
+            house.engine.capabilities().pause(&a(), &Actor::CommandLine).await.unwrap();
         }
         house.into_files()
     });
@@ -55,7 +55,7 @@ fn an_agent_that_was_paused_at_the_start_goes_on_when_it_is_resumed() {
     let files = left(true);
     process().block_on(async {
         let house = again(files, CONFIG, insula_tools::BUILT_IN, echo).await;
-        house.house.resume(&a(), &Actor::CommandLine).await.unwrap();
+        house.engine.capabilities().resume(&a(), &Actor::CommandLine).await.unwrap();
         is_answered_first(&house).await;
     });
 }
@@ -67,7 +67,7 @@ fn it_goes_on_without_anybody_writing() {
         let house = again(files, CONFIG, insula_tools::BUILT_IN, echo).await;
         house.way.wake().await;
         assert_eq!(house.asked(), 0, "it does not serve yet");
-        house.house.resume(&a(), &Actor::CommandLine).await.unwrap();
+        house.engine.capabilities().resume(&a(), &Actor::CommandLine).await.unwrap();
         house.way.wake().await;
         assert_eq!(house.posts(1).await[0].2, "heard: first");
         house.way.wake().await;
@@ -97,13 +97,13 @@ fn a_turn_that_a_crash_cut_off_goes_on_when_its_agent_is_resumed() {
         let house = crate::way_in::support::with(&config, insula_tools::BUILT_IN, hang).await;
         house.say(&dm("1"), "first").await;
         house.upstream.requests(1).await;
-        house.house.pause(&a(), &Actor::CommandLine).await.unwrap();
+        house.engine.capabilities().pause(&a(), &Actor::CommandLine).await.unwrap();
         house.into_files()
     });
     drop(first);
     process().block_on(async {
         let house = again(files, CONFIG, insula_tools::BUILT_IN, echo).await;
-        house.house.resume(&a(), &Actor::CommandLine).await.unwrap();
+        house.engine.capabilities().resume(&a(), &Actor::CommandLine).await.unwrap();
         is_answered_first(&house).await;
     });
 }

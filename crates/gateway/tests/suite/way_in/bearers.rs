@@ -3,9 +3,9 @@
 
 use crate::way_in::support::{Fixture, From, dm, house, with_hook};
 use insula_domain::AgentId;
-use insula_runtime::Actor;
-use insula_runtime::access::Visit;
-use insula_runtime::tokens::Verb;
+use insula_registry::Actor;
+use insula_registry::access::Visit;
+use insula_registry::tokens::Verb;
 use insula_testkit::upstream::{Seen, Step, answer};
 use std::collections::BTreeSet;
 

@@ -3,8 +3,8 @@
 use crate::way_in::support::{dm, group, house};
 use insula_domain::ChatType;
 use insula_gateway::Happening;
-use insula_runtime::Actor;
-use insula_runtime::access::{PairError, Visit};
+use insula_registry::Actor;
+use insula_registry::access::{PairError, Visit};
 
 const TWO: &str = "agents:\n  a: {access: {allow: ['telegram:*']}}\n  b: {access: {unknown: ignore}}\nbindings:\n  - {agent: a, telegram: {chat: '1'}}\n  - {agent: b, telegram: {chat: '2'}}\n";
 

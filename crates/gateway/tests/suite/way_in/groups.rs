@@ -2,7 +2,7 @@
 
 use crate::way_in::support::{Fixture, attachment, dm, group, house, message, quoted, shown};
 use insula_gateway::{AttachmentKind, Happening, Message};
-use insula_runtime::access::Visit;
+use insula_registry::access::Visit;
 use insula_store::Role;
 
 fn config(group: &str) -> String {

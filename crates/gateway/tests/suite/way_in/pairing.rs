@@ -3,8 +3,8 @@
 use crate::way_in::support::{Fixture, dm, group, house};
 use insula_domain::Platform;
 use insula_gateway::Happening;
-use insula_runtime::Actor;
-use insula_runtime::access::{PairError, Visit};
+use insula_registry::Actor;
+use insula_registry::access::{PairError, Visit};
 use std::time::Duration;
 
 const CONFIG: &str =

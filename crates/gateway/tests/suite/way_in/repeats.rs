@@ -3,7 +3,7 @@
 use crate::way_in::support::{dm, house, message};
 use insula_domain::AgentId;
 use insula_gateway::Happening;
-use insula_runtime::access::Visit;
+use insula_registry::access::Visit;
 
 const CONFIG: &str = "agents:\n  a: {access: {allow: ['telegram:*']}}\n  b: {access: {allow: ['telegram:*']}}\nbindings:\n  - {agent: a, telegram: '*'}\n";
 

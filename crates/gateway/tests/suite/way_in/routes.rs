@@ -2,7 +2,7 @@
 
 use crate::way_in::support::{dm, group, house, with_hook};
 use insula_domain::ChatId;
-use insula_runtime::access::Visit;
+use insula_registry::access::Visit;
 use insula_testkit::upstream::{Seen, Step, answer};
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use insula_capabilities::Capabilities;
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Platform, RoleId, SessionKey, TopicId, UserId,
 };
@@ -11,8 +12,8 @@ use insula_gateway::{
     Reach, Sender, Target, WayIn, WayOut,
 };
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{AgentContext, Home, House};
+use insula_registry::house::Purpose;
+use insula_registry::{AgentContext, Home, House};
 use insula_store::{AccountLease, Message as Stored, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::{Handles, world};
@@ -266,10 +267,11 @@ async fn open(
     home.prepare().unwrap();
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(world, &[]).unwrap();
-    let house =
-        House::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = Arc::new(house);
-    let engine = Engine::with_tools(house.clone(), transport, tools);
+    let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
+        .await
+        .unwrap();
+    let house = caps.daemon.clone();
+    let engine = Engine::with_tools(caps.clone(), transport, tools);
     let lines: Arc<dyn Lines> = Arc::new(Accounts(platforms.clone()));
     let out = WayOut::new(house.clone(), engine.clone(), lines.clone());
     let sending = out.clone();
@@ -494,7 +496,7 @@ impl Fixture {
     pub async fn reconfigure(&self, change: impl Fn(&str) -> String) {
         let text = self.files.read("config.yaml").unwrap();
         self.files.write("config.yaml", change(&text)).unwrap();
-        self.house.reload(None, &insula_runtime::Actor::CommandLine).await.unwrap();
+        self.house.reload(None, &insula_registry::Actor::CommandLine).await.unwrap();
     }
 
     /// What is left of it when its process ends: the files.

@@ -2,7 +2,7 @@
 
 use crate::way_in::support::{Fixture, attachment, dm, echo, group, message, with};
 use insula_gateway::{AttachmentKind, Happening, Message};
-use insula_runtime::Actor;
+use insula_registry::Actor;
 use insula_testkit::upstream::{Seen, Step};
 use std::sync::Arc;
 use tokio::sync::Notify;

@@ -3,8 +3,8 @@
 use crate::way_out::platform::{Act, Fake, forgetful, mindful};
 use crate::way_out::support::{Life, home, in_a_life, long_reply, place, reply};
 use insula_gateway::Body;
-use insula_runtime::Actor;
-use insula_runtime::outbox::Became;
+use insula_registry::Actor;
+use insula_registry::outbox::Became;
 use insula_store::{AgentCommand, DeliveryState, Enqueue, OutboxCommand};
 use std::time::Duration;
 
@@ -439,11 +439,11 @@ fn an_agent_that_pauses_keeps_its_replies_until_it_serves_again() {
         fake.will([Act::Later(Some(Duration::from_secs(10)))]);
         life.say("a", "c1", "say one").await;
         fake.asked(1).await;
-        life.house.pause(&life.agent("a").id, &Actor::CommandLine).await.unwrap();
+        life.engine.capabilities().pause(&life.agent("a").id, &Actor::CommandLine).await.unwrap();
         life.sleep(100).await;
         assert_eq!(fake.seen().len(), 0);
         let id = insula_domain::AgentId::new("a").unwrap();
-        life.house.resume(&id, &Actor::CommandLine).await.unwrap();
+        life.engine.capabilities().resume(&id, &Actor::CommandLine).await.unwrap();
         fake.count(1).await;
         life.end().await;
     });

@@ -5,7 +5,7 @@ use crate::way_out::support::{Life, address, home, in_a_life};
 use async_trait::async_trait;
 use insula_domain::UserId;
 use insula_gateway::{BUTTON_DATA_BYTES_MAX, Choice, Features};
-use insula_runtime::Actor;
+use insula_registry::Actor;
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_turns::approvals::{Answer, AnswerError, Reach};
 use serde_json::Value;

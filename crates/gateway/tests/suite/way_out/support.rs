@@ -1,13 +1,14 @@
 //! A house with agents that do as they are told, and a way out of it.
 
 use crate::way_out::platform::{Board, Fake, TELEGRAM};
+use insula_capabilities::Capabilities;
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, TopicId, UserId,
 };
 use insula_gateway::{MessageId, Place, WayOut};
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{AgentContext, Home, House};
+use insula_registry::house::Purpose;
+use insula_registry::{AgentContext, Home, House};
 use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_turns::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
@@ -80,11 +81,12 @@ impl Life {
         home.prepare().unwrap();
         let lock = home.try_lock().unwrap().expect("nobody else is here");
         let transport = Transport::new(&world, &[]).unwrap();
-        let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-        let house = Arc::new(house);
+        let caps =
+            Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+        let house = caps.daemon.clone();
         let engine = match tools {
-            Some(tools) => Engine::with_tools(house.clone(), transport, tools),
-            None => Engine::new(house.clone(), transport),
+            Some(tools) => Engine::with_tools(caps.clone(), transport, tools),
+            None => Engine::new(caps.clone(), transport),
         };
         engine.resume().await.unwrap();
         let out = WayOut::new(house.clone(), engine.clone(), Arc::new(Board(fake.clone())));

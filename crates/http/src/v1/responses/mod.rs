@@ -19,7 +19,7 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use body::{About, Item, Status};
 use insula_domain::{AgentId, SessionKey};
-use insula_runtime::{AgentContext, State as Standing};
+use insula_registry::{AgentContext, State as Standing};
 use insula_store::{SessionRef, SessionState, StoreError, TurnId};
 use insula_turns::{SubmitError, TurnEnd, TurnEvent, one_off};
 use request::{Place, ResponseRequest};
@@ -122,7 +122,7 @@ fn whose(surface: &Surface, caller: &Caller, id: &str) -> Option<(Arc<AgentConte
         Caller::Token(token) => token.agents.iter().find_map(found)?,
     };
     // What it may not talk to any longer, it may not read either.
-    let allowed = caller.may(&id, insula_runtime::tokens::Verb::Chat);
+    let allowed = caller.may(&id, insula_registry::tokens::Verb::Chat);
     match &snapshot.agents.get(&id).filter(|_| allowed)?.state {
         Standing::Ready(agent) => Some((agent.clone(), turn)),
         _ => None,

@@ -4,8 +4,8 @@
 use crate::turns::support::{Fixture, calls, end, says, shown, with_tools};
 use async_trait::async_trait;
 use insula_domain::{AccountId, AgentId, Platform, RoleId, UserId};
-use insula_runtime::tokens::Verb;
-use insula_runtime::{Actor, AgentContext};
+use insula_registry::tokens::Verb;
+use insula_registry::{Actor, AgentContext};
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_turns::approvals::{Answer, AnswerError, Reach, grants};
 use insula_turns::{ApprovalOutcome, TurnEnd, TurnEvent, TurnHandle};
@@ -497,7 +497,7 @@ fn after_a_crash_the_question_is_asked_again_and_nothing_ran() {
         house.engine.resume().await.unwrap();
         let again = loop {
             let event = events.recv().await.unwrap();
-            if let insula_runtime::events::AgentEvent::Turn { event, .. } = &*event
+            if let insula_registry::events::AgentEvent::Turn { event, .. } = &*event
                 && let TurnEvent::Approval { id, .. } = event
             {
                 break id.clone();
@@ -507,7 +507,7 @@ fn after_a_crash_the_question_is_asked_again_and_nothing_ran() {
         house.answer(&again, Answer::Deny(None), &Actor::CommandLine).await.unwrap();
         let ended = loop {
             let event: Arc<_> = events.recv().await.unwrap();
-            if let insula_runtime::events::AgentEvent::Turn { event, .. } = &*event
+            if let insula_registry::events::AgentEvent::Turn { event, .. } = &*event
                 && let TurnEvent::Ended(end) = event
             {
                 break end.clone();

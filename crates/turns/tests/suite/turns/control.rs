@@ -3,7 +3,7 @@
 use crate::turns::support::{calls, end, reply, says, scripted, shown, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
-use insula_runtime::events::AgentEvent;
+use insula_registry::events::AgentEvent;
 use insula_store::{Part, Role, SessionRef, SessionState, TurnStatus};
 use insula_testkit::upstream::{Seen, Step};
 use insula_tools::{Cleared, Hands, Output, Tool, ToolError};

@@ -3,7 +3,7 @@
 use crate::turns::play::{acts, call, delegate, house, play, tell};
 use crate::turns::support::{Fixture, with_tools};
 use insula_domain::AgentId;
-use insula_runtime::events::AgentEvent;
+use insula_registry::events::AgentEvent;
 use insula_testkit::upstream::{Seen, Step};
 use insula_turns::{TurnEnd, TurnEvent};
 use serde_json::{Value, json};

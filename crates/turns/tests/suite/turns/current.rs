@@ -4,7 +4,7 @@
 use crate::turns::support::{Fixture, calls, end, says, scripted, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
-use insula_runtime::{Actor, tokens::Verb};
+use insula_registry::{Actor, tokens::Verb};
 use insula_testkit::upstream::{Seen, Step};
 use insula_tools::{Cleared, Hands, Output, Tool, ToolError};
 use insula_turns::TurnEnd;
@@ -93,8 +93,8 @@ async fn an_agent_that_serves_no_more_does_nothing_more_and_says_why() {
         house.upstream().requests(1).await;
         let (agent, actor) = (id("a"), Actor::CommandLine);
         match kind {
-            "pause" => house.house.pause(&agent, &actor).await.unwrap(),
-            "archive" => house.house.archive(&agent, &actor).await.unwrap(),
+            "pause" => house.engine.capabilities().pause(&agent, &actor).await.unwrap(),
+            "archive" => house.engine.capabilities().archive(&agent, &actor).await.unwrap(),
             _ => house.house.delete(&agent, &actor).await.unwrap(),
         }
         // Nobody lets the model go: it is not waited for.

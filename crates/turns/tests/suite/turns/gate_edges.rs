@@ -5,8 +5,8 @@ use crate::turns::play::{acts, call, delegate, house, play, say, tell, together}
 use crate::turns::support::{Fixture, end, reply, shown, with_tools};
 use async_trait::async_trait;
 use insula_domain::AgentId;
-use insula_runtime::events::AgentEvent;
-use insula_runtime::{Actor, AgentContext};
+use insula_registry::events::AgentEvent;
+use insula_registry::{Actor, AgentContext};
 use insula_testkit::upstream::{Seen, Step};
 use insula_tools::{BUILT_IN, Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_turns::approvals::{Answer, Reach};

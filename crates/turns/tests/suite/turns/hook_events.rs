@@ -4,17 +4,17 @@
 use crate::turns::hooks::says_json;
 use crate::turns::memory::puppet;
 use crate::turns::support::{Fixture, end, says, shown};
+use insula_capabilities::Capabilities;
 use insula_domain::AgentId;
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{Home, House};
+use insula_registry::Home;
+use insula_registry::house::Purpose;
 use insula_store::{FragmentId, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, answer};
 use insula_testkit::{Handles, world};
 use insula_turns::{Engine, TurnEnd, TurnEvent};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 const SKILL: &str = "---\nname: tea\ndescription: How tea is made.\n---\nBoil water.\n";
@@ -45,9 +45,10 @@ async fn open(
     crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
-    let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = Arc::new(house);
-    let engine = Engine::new(house.clone(), transport);
+    let caps =
+        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+    let house = caps.daemon.clone();
+    let engine = Engine::new(caps.clone(), transport);
     (Fixture { files, house, engine, upstream: Some(upstream), handles: None }, hooks, handles)
 }
 
@@ -306,13 +307,13 @@ async fn hooks_of_memory_are_told_scope_lists_and_words_without_secrets() {
     assert_eq!(search["extra"]["actions"], json!(["search"]));
     // A person who asks is told of in the same words.
     let (inbound, _) = fixture.inbound("a", "one", "");
-    let asking = insula_runtime::memory::Asking {
+    let asking = insula_capabilities::memory::Asking {
         agent: &inbound.agent,
         session: &inbound.session,
         at: &inbound.scope,
         principal: "api:ann",
     };
-    fixture.house.remembered(&asking).await.unwrap();
+    fixture.engine.capabilities().remembered(&asking).await.unwrap();
     let told: Vec<Value> = hooks.seen().iter().map(Seen::json).collect();
     let list = told.last().unwrap();
     assert_eq!(
@@ -361,7 +362,7 @@ async fn memory_that_may_not_be_read_is_in_no_prompt() {
 
 #[tokio::test]
 async fn people_are_told_by_the_same_hooks() {
-    use insula_runtime::memory::{AskError, Asking};
+    use insula_capabilities::memory::{AskError, Asking};
     let agents = "agents:\n  a: {memory: {scope: chat}, hooks: {memory:read: [{expr: \"extra.actions[0] != 'list'\"}], memory:write: [{expr: \"extra.actions[0] != 'forget'\"}]}}\n";
     let (fixture, ..) = open(agents, puppet, replies(500, "")).await;
     fixture.say("a", "one", ADD).await;
@@ -372,9 +373,9 @@ async fn people_are_told_by_the_same_hooks() {
         at: &inbound.scope,
         principal: "api:ann",
     };
-    let refused = fixture.house.remembered(&asking).await;
+    let refused = fixture.engine.capabilities().remembered(&asking).await;
     assert!(matches!(refused, Err(AskError::Refused(_))), "{refused:?}");
-    let refused = fixture.house.forget_here(&asking, "all").await;
+    let refused = fixture.engine.capabilities().forget_here(&asking, "all").await;
     assert!(matches!(refused, Err(AskError::Refused(_))), "{refused:?}");
     assert_eq!(fragments(&fixture, "a").await.len(), 1);
 }
@@ -473,7 +474,11 @@ async fn a_reply_is_sent_back_until_it_is_accepted_and_nobody_saw_it() {
 async fn where_a_hook_decides_the_scope_nobody_guesses_it() {
     let (fixture, hooks, _) = open(SCOPED, puppet, says_json(json!({ "context_id": "x" }))).await;
     let (inbound, _) = fixture.inbound("a", "one", "");
-    let explained = fixture.house.explain_scope(&inbound.agent, &inbound.scope, &inbound.session);
+    let explained = fixture.engine.capabilities().explain_scope(
+        &inbound.agent,
+        &inbound.scope,
+        &inbound.session,
+    );
     assert!(explained.unwrap_err().to_string().contains("`memory:scope` decides it"));
     assert!(hooks.seen().is_empty());
 }

@@ -5,7 +5,7 @@ use crate::turns::gate_edges::{context, tools};
 use crate::turns::hooks::says_json;
 use crate::turns::play::{acts, call, play, tell};
 use crate::turns::support::{Fixture, build, end, with_tools};
-use insula_runtime::Actor;
+use insula_registry::Actor;
 use insula_testkit::upstream::{Seen, Upstream};
 use insula_testkit::world;
 use insula_turns::approvals::Answer;

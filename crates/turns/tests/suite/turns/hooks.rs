@@ -279,7 +279,7 @@ agents:
     let (inbound, key) = house.inbound("a", "one", "x");
     house.engine.begin_anew(&inbound.agent, &key).await.unwrap();
     let id = AgentId::new("a").unwrap();
-    house.house.pause(&id, &insula_runtime::Actor::CommandLine).await.unwrap();
+    house.engine.capabilities().pause(&id, &insula_registry::Actor::CommandLine).await.unwrap();
     let told: Vec<String> = hooks
         .seen()
         .iter()

@@ -3,8 +3,8 @@
 //! passes never ends.
 
 use crate::turns::support::{Fixture, reply, says, with_tools};
+use insula_capabilities::mcp::ServerReport;
 use insula_domain::AgentId;
-use insula_runtime::mcp::ServerReport;
 use insula_testkit::upstream::{Seen, Step, Upstream, answer};
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -109,7 +109,7 @@ impl Stage {
 
     fn report(&self) -> ServerReport {
         let id = AgentId::new("a").unwrap();
-        self.fixture.house.mcp_servers(&id).unwrap().remove(0)
+        self.fixture.engine.capabilities().mcp_servers(&id).unwrap().remove(0)
     }
 }
 
@@ -168,7 +168,7 @@ async fn a_server_that_is_tried_by_hand_may_be_waited_for_once_more() {
         stage.may_speak.notify_one();
         reply(handle).await
     };
-    let (tested, _) = tokio::join!(stage.fixture.house.mcp_test(&id, "x"), turn);
+    let (tested, _) = tokio::join!(stage.fixture.engine.capabilities().mcp_test(&id, "x"), turn);
     assert_eq!(tested.unwrap().error, None);
     assert!(stage.model_has("mcp__x__echo"));
 }

@@ -2,13 +2,13 @@
 //! said otherwise. The model is a puppet that makes whatever call it is told to.
 
 use crate::turns::support::{Fixture, calls, end, reply, says, shown, with_tools};
+use insula_capabilities::memory::{Asking, Forgot, Remembered};
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, MemoryOperation, Platform, Scope,
     TopicId, UserId,
 };
-use insula_runtime::AgentContext;
-use insula_runtime::house::Actor;
-use insula_runtime::memory::{Asking, Forgot, Remembered};
+use insula_registry::AgentContext;
+use insula_registry::house::Actor;
 use insula_store::{FragmentId, Part, Target};
 use insula_testkit::upstream::{Seen, Step};
 use insula_turns::approvals::{Answer, Reach};
@@ -161,7 +161,7 @@ async fn the_block_is_frozen_for_the_session_and_fresh_in_the_next() {
     let (asking, _) = fixture.inbound("a", "one", "");
     let asking =
         Asking { agent: &agent, session: &asking.session, at: &asking.scope, principal: "api:ann" };
-    let forgot = fixture.house.forget_here(&asking, "tea").await.unwrap();
+    let forgot = fixture.engine.capabilities().forget_here(&asking, "tea").await.unwrap();
     assert_eq!(forgot, Forgot::Entries(1));
     let from = fixture.upstream().seen().len();
     fixture.say("a", "one", "hello again").await;
@@ -336,8 +336,12 @@ bindings:
     let agent = context(&fixture, "c");
     let from = agent.scope(&at("-1"));
     let key = agent.session_key(&at("-1"));
-    let resolved =
-        fixture.house.memory_scope(&agent, &from, &key, MemoryOperation::Read).await.unwrap();
+    let resolved = fixture
+        .engine
+        .capabilities()
+        .memory_scope(&agent, &from, &key, MemoryOperation::Read)
+        .await
+        .unwrap();
     let texts: Vec<String> = resolved.reads.iter().map(Scope::to_string).collect();
     assert_eq!(texts, ["global", "custom:org%3Aacme", "chat:telegram:default:-1"]);
     assert_eq!(resolved.writes.to_string(), "chat:telegram:default:-1");
@@ -384,13 +388,21 @@ agents:
     ] {
         let at = address(platform, name, "-1", "1", None);
         let (from, key) = (agent.scope(&at), agent.session_key(&at));
-        let resolved = fixture.house.memory_scope(&agent, &from, &key, MemoryOperation::Write);
+        let resolved =
+            fixture.engine.capabilities().memory_scope(&agent, &from, &key, MemoryOperation::Write);
         assert_eq!(resolved.await.unwrap().writes.to_string(), scope, "{platform}:{name}");
     }
     // An account that is none has no values, and nobody else's.
     let at = address("discord", "other", "-1", "1", None);
     let (from, key) = (agent.scope(&at), agent.session_key(&at));
-    assert!(fixture.house.memory_scope(&agent, &from, &key, MemoryOperation::Write).await.is_err());
+    assert!(
+        fixture
+            .engine
+            .capabilities()
+            .memory_scope(&agent, &from, &key, MemoryOperation::Write)
+            .await
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -471,13 +483,16 @@ async fn b12_people_see_and_forget_what_is_theirs() {
     let (one, _) = fixture.inbound("a", "one", "");
     let asking =
         Asking { agent: &agent, session: &one.session, at: &one.scope, principal: "api:ann" };
-    let Remembered::Lists { lists, .. } = fixture.house.remembered(&asking).await.unwrap() else {
+    let Remembered::Lists { lists, .. } =
+        fixture.engine.capabilities().remembered(&asking).await.unwrap()
+    else {
         panic!()
     };
     let texts: Vec<&str> =
         lists.iter().flat_map(|list| &list.fragments).map(|it| it.text.as_str()).collect();
     assert_eq!(texts, ["mine"]);
-    let forget = async |what: &str| fixture.house.forget_here(&asking, what).await.unwrap();
+    let forget =
+        async |what: &str| fixture.engine.capabilities().forget_here(&asking, what).await.unwrap();
     assert_eq!(forget("theirs").await, Forgot::Entries(0));
     assert_eq!(forget("2").await, Forgot::Entries(0));
     assert_eq!(forget("all").await, Forgot::Entries(1));
@@ -486,5 +501,5 @@ async fn b12_people_see_and_forget_what_is_theirs() {
     let (here, _) = fixture.inbound("off", "one", "");
     let asking =
         Asking { agent: &off, session: &here.session, at: &here.scope, principal: "api:ann" };
-    assert_eq!(fixture.house.remembered(&asking).await.unwrap(), Remembered::Off);
+    assert_eq!(fixture.engine.capabilities().remembered(&asking).await.unwrap(), Remembered::Off);
 }

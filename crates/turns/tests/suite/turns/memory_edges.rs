@@ -3,7 +3,7 @@
 
 use crate::turns::memory::{add, add_everywhere, context, fragments, open};
 use crate::turns::support::{Fixture, reply};
-use insula_runtime::memory::{AskError, Asking, Forgot, Remembered};
+use insula_capabilities::memory::{AskError, Asking, Forgot, Remembered};
 use serde_json::json;
 
 fn call(arguments: serde_json::Value) -> String {
@@ -35,11 +35,13 @@ async fn an_error_shows_only_what_the_turn_may_read() {
     let (here, _) = fixture.inbound("a", "one", "");
     let asking =
         Asking { agent: &agent, session: &here.session, at: &here.scope, principal: "api:ann" };
-    let Remembered::Lists { lists, .. } = fixture.house.remembered(&asking).await.unwrap() else {
+    let Remembered::Lists { lists, .. } =
+        fixture.engine.capabilities().remembered(&asking).await.unwrap()
+    else {
         panic!()
     };
     assert!(lists.iter().all(|list| list.fragments.is_empty()));
-    let refused = fixture.house.forget_here(&asking, "all").await;
+    let refused = fixture.engine.capabilities().forget_here(&asking, "all").await;
     assert!(matches!(refused, Err(AskError::Apart)), "{refused:?}");
     assert_eq!(fragments(&fixture, "a").await.len(), 1);
 }
@@ -49,7 +51,7 @@ async fn forget_all(fixture: &Fixture, agent: &str, chat: &str) -> Forgot {
     let (here, _) = fixture.inbound(agent, chat, "");
     let asking =
         Asking { agent: &context, session: &here.session, at: &here.scope, principal: "api:ann" };
-    fixture.house.forget_here(&asking, "all").await.unwrap()
+    fixture.engine.capabilities().forget_here(&asking, "all").await.unwrap()
 }
 
 #[tokio::test]

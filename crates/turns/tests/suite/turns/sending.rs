@@ -3,11 +3,11 @@
 
 use crate::turns::memory::puppet;
 use crate::turns::support::{Fixture, reply, with_tools};
+use insula_capabilities::memory::{Asking, Forgot, Remembered};
 use insula_domain::{
     AccountId, Address, AgentId, Audience, ChatId, ChatType, Label, Platform, TopicId, UserId,
 };
-use insula_runtime::AgentContext;
-use insula_runtime::memory::{Asking, Forgot, Remembered};
+use insula_registry::AgentContext;
 use insula_store::{Content, Part, SessionRef, SessionState, Window};
 use insula_turns::{Acknowledge, Inbound};
 use serde_json::{Value, json};
@@ -317,7 +317,7 @@ async fn what_was_said_in_private_is_not_shown_to_a_group_that_asks() {
         let asking =
             Asking { agent: &agent, session: &session, at: &scope, principal: "telegram:7" };
         let Remembered::Lists { lists, held_back } =
-            fixture.house.remembered(&asking).await.unwrap()
+            fixture.engine.capabilities().remembered(&asking).await.unwrap()
         else {
             panic!()
         };
@@ -331,9 +331,18 @@ async fn what_was_said_in_private_is_not_shown_to_a_group_that_asks() {
     let Inbound { session, scope, .. } = inbound(&fixture, "u", GROUP, "");
     let asking = Asking { agent: &agent, session: &session, at: &scope, principal: "telegram:7" };
     for what in ["canary", "2"] {
-        assert_eq!(fixture.house.forget_here(&asking, what).await.unwrap(), Forgot::Entries(0));
+        assert_eq!(
+            fixture.engine.capabilities().forget_here(&asking, what).await.unwrap(),
+            Forgot::Entries(0)
+        );
     }
-    assert_eq!(fixture.house.forget_here(&asking, "1").await.unwrap(), Forgot::Entries(1));
+    assert_eq!(
+        fixture.engine.capabilities().forget_here(&asking, "1").await.unwrap(),
+        Forgot::Entries(1)
+    );
     assert_eq!(asks(PRIVATE).await, (vec!["the canary sings".to_owned()], 0));
-    assert_eq!(fixture.house.forget_here(&asking, "all").await.unwrap(), Forgot::Entries(1));
+    assert_eq!(
+        fixture.engine.capabilities().forget_here(&asking, "all").await.unwrap(),
+        Forgot::Entries(1)
+    );
 }

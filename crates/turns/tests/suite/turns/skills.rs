@@ -3,10 +3,10 @@
 #![allow(clippy::disallowed_methods, reason = "tests make links")]
 
 use crate::turns::support::{Fixture, calls, end, reply, says, shown, with_tools};
+use insula_capabilities::skills::Package;
 use insula_domain::AgentId;
-use insula_runtime::Actor;
-use insula_runtime::events::AgentEvent;
-use insula_runtime::skills::Package;
+use insula_registry::Actor;
+use insula_registry::events::AgentEvent;
 use insula_testkit::Home;
 use insula_testkit::upstream::{Seen, Step};
 use insula_turns::approvals::{Answer, Reach};
@@ -154,10 +154,11 @@ async fn a_check_of_what_was_installed_finds_a_link_that_came_later() {
     let files = [("SKILL.md".to_owned(), document), ("a.md".to_owned(), b"x".to_vec())];
     let package = Package::new(files.into()).unwrap();
     let actor = Actor::CommandLine;
-    let installing = fixture.house.install_skills(&id, "here", vec![package], false, &actor);
+    let installing =
+        fixture.engine.capabilities().install_skills(&id, "here", vec![package], false, &actor);
     installing.await.unwrap();
     let added = async || {
-        let mut verified = fixture.house.verify_skills(&id).await.unwrap();
+        let mut verified = fixture.engine.capabilities().verify_skills(&id).await.unwrap();
         verified.pop().unwrap().difference.added
     };
     assert!(added().await.is_empty());

@@ -1,11 +1,12 @@
 //! A house with two agents, and ways to talk to them.
 
+use insula_capabilities::Capabilities;
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
 use insula_models::Transport;
-use insula_runtime::house::Purpose;
-use insula_runtime::{Home, House};
+use insula_registry::house::Purpose;
+use insula_registry::{Home, House};
 use insula_store::{Message, Part, Role, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::world;
@@ -54,9 +55,10 @@ pub async fn build(
     crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
-    let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = Arc::new(house);
-    let engine = Engine::new(house.clone(), transport);
+    let caps =
+        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+    let house = caps.daemon.clone();
+    let engine = Engine::new(caps.clone(), transport);
     Fixture { files, house, engine, upstream, handles: None }
 }
 
@@ -85,9 +87,10 @@ pub async fn with_tools(
     crate::people::introduce(&home, &world).await;
     let lock = home.try_lock().unwrap().expect("nobody else is here");
     let transport = Transport::new(&world, &[]).unwrap();
-    let house = House::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
-    let house = Arc::new(house);
-    let engine = Engine::with_tools(house.clone(), transport, tools);
+    let caps =
+        Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+    let house = caps.daemon.clone();
+    let engine = Engine::with_tools(caps.clone(), transport, tools);
     Fixture { files, house, engine, upstream: Some(upstream), handles: Some(handles) }
 }
 

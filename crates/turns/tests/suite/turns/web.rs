@@ -3,7 +3,7 @@
 
 use crate::turns::support::{Fixture, calls, says, shown, with_tools};
 use insula_domain::AgentId;
-use insula_runtime::Actor;
+use insula_registry::Actor;
 use insula_store::Part;
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_vault::{Owner, Secret, SecretName};

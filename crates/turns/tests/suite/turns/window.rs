@@ -129,7 +129,7 @@ async fn instructions_are_what_the_operator_wrote_beside_the_soul() {
     let house = scripted(|_, _| says("ok")).await;
     house.say("coder", "one", "hello").await;
     house.files().write("agents/coder/AGENTS.md", "Tabs, never spaces.").unwrap();
-    let actor = insula_runtime::Actor::CommandLine;
+    let actor = insula_registry::Actor::CommandLine;
     let reloaded = house.house.reload(None, &actor).await.unwrap();
     assert_eq!(reloaded.applied.changed.len(), 1, "it is another generation");
     // A conversation that is under way has them too, and so has no other agent.

@@ -1,0 +1,73 @@
+//! How hooks that are not expressions are asked: a program in the agent's sandbox, or a
+//! server that the operator named.
+
+use super::Occasion;
+use crate::Capabilities;
+use crate::programs::HookProgram;
+use insula_config::hook::{Hook, HookOwner};
+use insula_store::SessionId;
+use serde_json::{Map, Value};
+
+/// Runs a program: the payload on its standard input, the answer on its standard output.
+pub(super) async fn command(
+    caps: &Capabilities,
+    hook: &Hook,
+    occasion: &Occasion<'_>,
+    command: &str,
+    payload: &Map<String, Value>,
+) -> Result<Vec<u8>, String> {
+    let (Some(files), Some((_, session))) = (occasion.files, occasion.session) else {
+        return Err("there is no conversation here for a program to run in".to_owned());
+    };
+    // Whoever is at the door already has turns for a bound; before it there is none.
+    let _room = match hook.event.is_before_the_door() {
+        true => Some(occasion.agent.hooks.crowd.enter().await?),
+        false => None,
+    };
+    // Beside the configuration, where no agent can write: a guard is no use to somebody who
+    // can change it.
+    let owner = match hook.owner {
+        HookOwner::Daemon => None,
+        HookOwner::Agent => Some(occasion.agent.id.clone()),
+    };
+    let home = caps.daemon.home.clone();
+    let folder = caps.daemon.world.storage.run(move || home.hooks(owner.as_ref())).await;
+    let folder = folder.map_err(|error| error.to_string())?;
+    let program = HookProgram {
+        agent: occasion.agent,
+        session,
+        principal: occasion.principal,
+        files,
+        folder: folder.as_deref(),
+        command,
+        timeout: hook.timeout,
+    };
+    program.run(caps, text(payload)).await
+}
+
+/// Posts the payload; the answer is the body. Naming the address grants its host, to this hook
+/// and to nothing else.
+pub(super) async fn http(
+    caps: &Capabilities,
+    hook: &Hook,
+    occasion: &Occasion<'_>,
+    url: &str,
+    payload: &Map<String, Value>,
+) -> Result<Vec<u8>, String> {
+    let host = insula_config::hook_host(url).ok_or("the address has no plain host")?;
+    crate::programs::post(
+        caps,
+        occasion.agent,
+        occasion.principal,
+        occasion.session.map_or(SessionId(0), |(_, id)| id),
+        (url, host),
+        text(payload),
+        hook.timeout,
+    )
+    .await
+}
+
+fn text(payload: &Map<String, Value>) -> Vec<u8> {
+    // A map of values always has a text.
+    serde_json::to_vec(payload).unwrap_or_default()
+}

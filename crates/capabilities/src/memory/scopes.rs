@@ -1,0 +1,152 @@
+//! The scope of an operation: computed by the runtime from where a message was said, before
+//! the operation, and never from what a model says.
+
+use crate::Capabilities;
+use insula_domain::hook::HookEvent;
+use insula_domain::{
+    Address, MemoryOperation, Metadata, Route, Scope, ScopeDenied, ScopePayload, ScopeRule,
+    SessionKey, scope_rule,
+};
+use insula_registry::context::{AgentContext, Whereabouts};
+use insula_registry::registry::Snapshot;
+use std::sync::Arc;
+
+/// What an operation may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// What it reads: the widest first, its own last.
+    pub reads: Vec<Scope>,
+    /// What it writes to.
+    pub writes: Scope,
+}
+
+/// The values of an agent, the account, the binding and, by its platform, the token that a
+/// message at this address came by. The later one wins.
+fn scope_metadata(snapshot: &Snapshot, agent: &AgentContext, address: &Address) -> Metadata {
+    let mut all = agent.config.metadata.clone();
+    let account = snapshot
+        .daemon
+        .accounts
+        .iter()
+        .find(|it| it.platform == address.platform && it.name == address.account);
+    if let Some(account) = account {
+        all.extend(account.metadata.clone());
+    }
+    if let Route::Bound { binding, .. } = snapshot.router.route(address)
+        && binding.agent == agent.id
+    {
+        all.extend(binding.metadata.clone());
+    }
+    all
+}
+
+impl Capabilities {
+    pub(super) fn metadata(&self, agent: &AgentContext, address: &Address) -> Metadata {
+        let mut all = scope_metadata(&self.daemon.snapshot(), agent, address);
+        if let Some(token) = self.daemon.token_of(address) {
+            all.extend(token.metadata.clone());
+        }
+        all
+    }
+
+    /// The scope that what is said is journalled under. Where none can be had that is the
+    /// conversation's own, and memory is closed.
+    pub async fn written_scope(
+        &self,
+        agent: &AgentContext,
+        from: &Whereabouts,
+        key: &SessionKey,
+    ) -> Arc<str> {
+        let resolved = self.memory_scope(agent, from, key, MemoryOperation::Write).await;
+        let scope = resolved.map_or_else(|_| from.fallback(), |resolved| resolved.writes);
+        scope.to_string().into()
+    }
+
+    /// What an operation of a message may touch. A failure is a refusal, which is audited.
+    pub async fn memory_scope(
+        &self,
+        agent: &AgentContext,
+        at: &Whereabouts,
+        session: &SessionKey,
+        operation: MemoryOperation,
+    ) -> Result<Resolved, ScopeDenied> {
+        let resolved = self.resolve_scope(agent, at, session, operation).await;
+        if let Err(denied) = &resolved {
+            let told = denied.to_string();
+            tracing::warn!(agent = %agent.id, reason = told, "memory is closed for an operation");
+            let content = serde_json::json!({
+                "operation": operation.as_str(),
+                "session": session.to_string(),
+                "reason": told,
+            });
+            if let Err(error) = agent.audit.append("daemon", "memory.denied", content).await {
+                tracing::error!(agent = %agent.id, %error, "a refusal could not be recorded");
+            }
+        }
+        resolved
+    }
+
+    async fn resolve_scope(
+        &self,
+        agent: &AgentContext,
+        at: &Whereabouts,
+        session: &SessionKey,
+        operation: MemoryOperation,
+    ) -> Result<Resolved, ScopeDenied> {
+        let also = agent.memory.as_ref().map(|it| it.also_read.as_slice()).unwrap_or_default();
+        // A named scope asks for no values; most agents have one.
+        let is_plain = also.is_empty()
+            && matches!(agent.conversations.scope, ScopeRule::Named(_))
+            && !agent.hooks.has(HookEvent::MemoryScope);
+        let metadata = match is_plain {
+            true => Metadata::new(),
+            false => self.metadata(agent, &at.address),
+        };
+        let payload = ScopePayload {
+            operation,
+            agent: &agent.id,
+            session,
+            address: &at.address,
+            person: at.person.as_ref(),
+            metadata: &metadata,
+        };
+        let (writes, beside) = match self.ask_scope_hook(agent, &payload).await? {
+            Some(answer) => answer,
+            None => (agent.conversations.scope.decide(&payload)?, Vec::new()),
+        };
+        let mut reads = vec![Scope::Global];
+        if !also.is_empty() {
+            let bindings = payload.bindings();
+            for expression in also {
+                reads.push(scope_rule::answered(expression, &bindings)?);
+            }
+        }
+        reads.extend(beside);
+        reads.retain(|scope| *scope != writes);
+        reads.push(writes.clone());
+        let mut seen = std::collections::BTreeSet::new();
+        reads.retain(|scope| seen.insert(scope.clone()));
+        Ok(Resolved { reads, writes })
+    }
+
+    /// What `route explain` shows as the scope of a message: its text, or why there is none.
+    pub fn explain_scope(
+        &self,
+        agent: &AgentContext,
+        at: &Whereabouts,
+        session: &SessionKey,
+    ) -> Result<Scope, ScopeDenied> {
+        if agent.hooks.has(HookEvent::MemoryScope) {
+            return Err(ScopeDenied::NotAsked);
+        }
+        let metadata = self.metadata(agent, &at.address);
+        agent.conversations.scope.decide(&ScopePayload {
+            operation: MemoryOperation::Read,
+            agent: &agent.id,
+            session,
+            address: &at.address,
+            person: at.person.as_ref(),
+            metadata: &metadata,
+        })
+    }
+}

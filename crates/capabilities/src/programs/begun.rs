@@ -1,0 +1,76 @@
+//! Under what a process in the background was begun, and whether that still holds.
+
+use super::background::Background;
+use insula_domain::{Address, AgentId};
+use insula_registry::House;
+use insula_registry::access::is_led;
+use insula_registry::context::AgentContext;
+use insula_registry::registry::State;
+use insula_registry::routing::Led;
+use std::collections::BTreeSet;
+
+/// Who began a process and where, and what of the agent's secrets it was given.
+pub(crate) struct Begun {
+    /// Where it was asked for, by whom its holder names.
+    address: Address,
+    /// Where this led.
+    led: Led,
+    /// The secrets it has as variables.
+    variables: BTreeSet<Box<str>>,
+    given: Given,
+}
+
+impl Begun {
+    pub(super) async fn now(
+        house: &House,
+        agent: &AgentContext,
+        address: &Address,
+        variables: &BTreeSet<Box<str>>,
+    ) -> Self {
+        let led = house.snapshot().led(address);
+        let given = Given::now(agent, variables).await;
+        Self { address: address.clone(), led, variables: variables.clone(), given }
+    }
+}
+
+/// Tells apart what programs of an agent were given of its secrets.
+#[derive(PartialEq, Eq)]
+pub struct Given([u8; 32]);
+
+impl Given {
+    /// What a program of this agent is given now: in its environment, in these variables, and in
+    /// the requests it makes.
+    pub async fn now(agent: &AgentContext, variables: &BTreeSet<Box<str>>) -> Self {
+        // A sub-agent is given nothing that its agent is not.
+        let agent = agent.root();
+        let credentials =
+            agent.boundary.network.credentials().iter().map(|it| it.value.to_string());
+        let written = agent.programs.env.values().map(ToString::to_string);
+        let named = variables.iter().map(|name| format!("${{secret:{name}}}"));
+        let mut hasher = blake3::Hasher::new();
+        for text in credentials.chain(written).chain(named).collect::<Vec<_>>() {
+            match agent.secrets.resolve(&text).await {
+                Ok(value) => hasher.update(blake3::hash(value.reveal().as_bytes()).as_bytes()),
+                Err(_) => hasher.update(&[0]),
+            };
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+}
+
+/// Ends a process in the background that was begun by somebody who may not talk to its agent any
+/// more, in a chat that was led to another one or whose account is gone, or that was given a secret
+/// which is another one by now.
+pub(super) async fn end_if_lost(house: &House, agent: &AgentId, process: &Background) {
+    let snapshot = house.snapshot();
+    let Some(State::Ready(now)) = snapshot.agents.get(agent).map(|entry| &entry.state) else {
+        return process.end();
+    };
+    let Begun { address, led, variables, given } = &process.begun;
+    let principal = &process.holder.principal;
+    let is_here = !is_led(principal) || led.still_leads(&snapshot.led(address), agent);
+    let may_talk = house.may_talk(now, principal, address).await;
+    if !is_here || !may_talk.unwrap_or(false) || *given != Given::now(now, variables).await {
+        process.end();
+    }
+}

@@ -1,0 +1,99 @@
+//! Hooks that are programs or servers: as confined as everything else of their agent.
+
+use super::egress::Audited;
+use super::outfit::{Outfit, outfit};
+use super::start::{Principal, spawn};
+use crate::Capabilities;
+use insula_domain::{HostPattern, NetworkGrants};
+use insula_registry::context::AgentContext;
+use insula_sandbox::egress::{Client, ClientLimits, Egress, Fetch, Policy};
+use insula_sandbox::{Finished, Outcome, Stdin};
+use insula_store::SessionId;
+use insula_tools::Files;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest answer, in bytes.
+const ANSWER_BYTES_MAX: usize = 512 * 1024;
+/// How much of what a program complains about is kept, in bytes.
+const COMPLAINT_BYTES_MAX: usize = 300;
+
+/// A program that answers for a hook.
+pub(crate) struct HookProgram<'h> {
+    pub(crate) agent: &'h AgentContext,
+    pub(crate) session: SessionId,
+    pub(crate) principal: &'h str,
+    pub(crate) files: &'h Files,
+    /// Where the operator keeps such programs; read-only inside.
+    pub(crate) folder: Option<&'h Path>,
+    pub(crate) command: &'h str,
+    pub(crate) timeout: Duration,
+}
+
+impl HookProgram<'_> {
+    /// Runs it: what it prints, or why there is no answer.
+    pub(crate) async fn run(&self, caps: &Capabilities, input: Vec<u8>) -> Result<Vec<u8>, String> {
+        let outfit = outfit(caps, self.agent, self.files).await;
+        let Outfit { mut spec, .. } = outfit.map_err(|error| error.to_string())?;
+        if let Some(folder) = self.folder {
+            spec.cwd = folder.to_owned();
+            spec.executes.push(folder.to_owned());
+            spec.reads.push(folder.to_owned());
+        }
+        spec.args = ["-c", self.command].into_iter().map(Into::into).collect();
+        spec.stdin = Stdin::Bytes(input);
+        spec.limits.wall_clock = Some(self.timeout);
+        spec.limits.output_bytes = ANSWER_BYTES_MAX;
+        let principal = Principal::Person { name: self.principal, session: self.session };
+        let spawned = spawn(caps, self.agent, &principal, spec).await;
+        let (child, proxy) = spawned.map_err(|error| error.to_string())?;
+        let finished = child.finish().await;
+        drop(proxy);
+        let Finished { exit, stdout, stderr } = finished.map_err(|error| error.to_string())?;
+        match exit.outcome {
+            Outcome::Exited(0) if stdout.total > ANSWER_BYTES_MAX as u64 => {
+                Err(format!("the answer has more than {ANSWER_BYTES_MAX} bytes"))
+            }
+            Outcome::Exited(0) => Ok(stdout.bytes()),
+            Outcome::Exited(status) => {
+                let said = String::from_utf8_lossy(&stderr.bytes()).trim().to_owned();
+                let said = &said[..said.floor_char_boundary(COMPLAINT_BYTES_MAX)];
+                Err(format!("the program ended with {status}: {said}"))
+            }
+            Outcome::Signaled(signal) => Err(format!("the program was ended by signal {signal}")),
+            Outcome::Killed | Outcome::Ended(_) => Err("the program was ended".to_owned()),
+        }
+    }
+}
+
+/// Posts JSON to a server that the operator named, and reads its answer.
+pub(crate) async fn post(
+    caps: &Capabilities,
+    agent: &AgentContext,
+    principal: &str,
+    session: SessionId,
+    (url, host): (&str, HostPattern),
+    body: Vec<u8>,
+    timeout: Duration,
+) -> Result<Vec<u8>, String> {
+    let ledger =
+        Audited { audit: agent.audit.clone(), principal: principal.into(), session: Some(session) };
+    let tls = caps.programs.tls().map_err(|error| error.to_string())?;
+    let policy = Policy::new(NetworkGrants::allow([host]));
+    let lookups = caps.programs.lookups(&agent.id);
+    let world = caps.daemon.world.clone();
+    let egress = Egress::new(world, policy, Arc::new(ledger), tls, Vec::new(), lookups);
+    let limits = ClientLimits {
+        redirects_max: 0,
+        body_len_max: ANSWER_BYTES_MAX as u64,
+        total: timeout,
+        ..ClientLimits::default()
+    };
+    let fetched = Client::new(egress, limits).fetch(Fetch::post_json(url, body)).await;
+    let response = fetched.map_err(|error| error.to_string())?;
+    if !response.status.is_success() {
+        return Err(format!("the server answered {}", response.status.as_u16()));
+    }
+    response.bytes().await.map_err(|error| error.to_string())
+}

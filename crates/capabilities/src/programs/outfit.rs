@@ -1,0 +1,231 @@
+//! From an agent's boundary to what the sandbox is asked for.
+
+use super::owners;
+use crate::Capabilities;
+use insula_config::programs::{ProgramLimits, Programs};
+use insula_domain::{AccessMode, Switch};
+use insula_registry::context::AgentContext;
+use insula_sandbox::{
+    Account, Layer, Limits, Network, Owner, Priority, Spec, Walls, give_to, shell,
+};
+use insula_tools::workspace::Folder;
+use insula_tools::{Files, HandError, ToolError};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::time::Duration;
+
+/// Memory of a program and all it starts, unless configured: enough for a compiler.
+const MEMORY_BYTES: u64 = 2 << 30;
+/// How long a program may run, unless configured.
+const WALL_CLOCK: Duration = Duration::from_secs(600);
+/// Where programs are looked for, unless `env` says otherwise.
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin";
+/// The port of the proxy, as the program sees it. Each has a network of its own.
+const PROXY_PORT: u16 = 3128;
+
+const ROOT: Owner = Owner { uid: 0, gid: 0 };
+
+/// What a program of an agent is given.
+pub(crate) struct Outfit {
+    /// The sandbox's part, all but what is run.
+    pub(crate) spec: Spec,
+    /// What could not be given, for the model to be told when something fails.
+    pub(crate) withheld: Vec<String>,
+}
+
+/// How long a program may run, whoever asks.
+pub(super) fn wall_clock(programs: &Programs) -> Duration {
+    programs.limits.wall_clock.unwrap_or(WALL_CLOCK)
+}
+
+/// What a program of `agent` is given, in the conversation that has these files.
+pub(crate) async fn outfit(
+    caps: &Capabilities,
+    agent: &AgentContext,
+    files: &Files,
+) -> Result<Outfit, ToolError> {
+    let failed = |error: String| ToolError::Hand(HandError(error));
+    let programs = &agent.programs;
+    let walls = if programs.sandbox == Switch::Off { Walls::Down } else { Walls::Up };
+    let mut owner = None;
+    if owners::are_needed() && walls == Walls::Up {
+        let own = caps.programs.owners.of(&caps.daemon, &agent.id).await;
+        owner = Some(own.map_err(|error| failed(error.to_string()))?);
+    }
+    // Without a sandbox they run as root, stripped of what lets root write everywhere: folders
+    // that were given to the agent's user have to come back.
+    let gets = if owners::are_needed() { owner.or(Some(ROOT)) } else { None };
+    let shell = shell().ok_or_else(|| failed("there is no shell on this machine".to_owned()))?;
+    let mut spec = Spec::new(shell);
+    let mut withheld = Vec::new();
+    let home = caps.daemon.home.real_root();
+    for folder in files.folders().await? {
+        if let Some(why) = around_home(&home, &folder) {
+            withheld.push(why);
+            continue;
+        }
+        if spec.cwd == Path::new("/") {
+            spec.cwd.clone_from(&folder.real);
+        }
+        let writes = match (folder.mode, gets) {
+            // What it may only read it has to be able to enter, and nobody but its user can.
+            (AccessMode::Ro, Some(gets)) if is_own(caps, agent, &folder) => {
+                own(caps, agent, &folder, gets, &mut withheld).await?;
+                false
+            }
+            (AccessMode::Ro, _) => false,
+            (AccessMode::Rw, None) => true,
+            (AccessMode::Rw, Some(gets)) => own(caps, agent, &folder, gets, &mut withheld).await?,
+        };
+        spec.executes.push(folder.real.clone());
+        if writes { &mut spec.writes } else { &mut spec.reads }.push(folder.real);
+    }
+    spec.executes.push(PathBuf::from("/tmp"));
+    let home = match walls {
+        Walls::Up => Path::new("/tmp"),
+        Walls::Down => spec.cwd.as_path(),
+    };
+    for (name, value) in [
+        ("PATH", PATH.into()),
+        ("HOME", home.as_os_str().to_owned()),
+        ("LANG", "C.UTF-8".into()),
+        ("TERM", "dumb".into()),
+    ] {
+        spec.env.insert(name.into(), value);
+    }
+    for (name, value) in &programs.env {
+        let value = agent.secrets.resolve(value).await;
+        let value = value.map_err(|error| failed(format!("`env.{name}`: {error}")))?;
+        spec.env.insert(name.to_string().into(), value.reveal().into());
+    }
+    spec.network = match (agent.boundary.network.is_none(), walls) {
+        (false, Walls::Up) => Network::Proxy { port: PROXY_PORT },
+        _ => Network::None,
+    };
+    spec.account = Account { name: agent.id.to_string(), of: caps.daemon.snapshot().agents.len() };
+    spec.limits = limits(&programs.limits);
+    spec.priority = Priority::Normal;
+    spec.optional = programs.optional.iter().filter_map(|name| Layer::from_name(name)).collect();
+    spec.walls = walls;
+    spec.owner = owner;
+    Ok(Outfit { spec, withheld })
+}
+
+/// Why programs don't get a folder that has the home in it; `None` for others.
+///
+/// The home has the keys of everything. Whoever grants a folder around it means the rest of
+/// that folder, and the sandbox can't leave a part out.
+pub(super) fn around_home(home: &Path, folder: &Folder) -> Option<String> {
+    let path = folder.path.display();
+    home.starts_with(&folder.real).then(|| {
+        format!(
+            "`{path}` contains the daemon's home, so programs don't get it; the operator can grant folders inside it"
+        )
+    })
+}
+
+/// Whether a folder is one of the agent itself, in the home.
+fn is_own(caps: &Capabilities, agent: &AgentContext, folder: &Folder) -> bool {
+    folder.path.starts_with(caps.daemon.home.agent(&agent.id))
+}
+
+/// Whether a folder can be written to by the agent's user. Those of the agent itself are given
+/// to it; those of others stay theirs.
+async fn own(
+    caps: &Capabilities,
+    agent: &AgentContext,
+    folder: &Folder,
+    owner: Owner,
+    withheld: &mut Vec<String>,
+) -> Result<bool, ToolError> {
+    if !is_own(caps, agent, folder) {
+        if folder.uid == owner.uid {
+            return Ok(true);
+        }
+        // Without a sandbox it is for the machine to say who writes where.
+        if owner == ROOT {
+            return Ok(true);
+        }
+        withheld.push(format!(
+            "programs can't write to `{0}`: it belongs to user {1} and they run as {2}; the operator can run `chown -R {2} {0}`",
+            folder.path.display(),
+            folder.uid,
+            owner.uid
+        ));
+        return Ok(false);
+    }
+    let key = (folder.real.clone(), owner.uid);
+    let given = &caps.programs.given;
+    if folder.uid == owner.uid
+        && given.lock().unwrap_or_else(PoisonError::into_inner).contains(&key)
+    {
+        return Ok(true);
+    }
+    let path = folder.real.clone();
+    let done = caps.daemon.world.storage.run(move || give_to(&path, owner)).await;
+    let done =
+        done.map_err(|error| error.to_string()).and_then(|it| it.map_err(|it| it.to_string()));
+    done.map_err(|error| {
+        let path = folder.path.display();
+        ToolError::Hand(HandError(format!("`{path}` can't be given to the agent's user: {error}")))
+    })?;
+    given.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+    Ok(true)
+}
+
+fn limits(asked: &ProgramLimits) -> Limits {
+    let otherwise = Limits { memory_bytes: MEMORY_BYTES, ..Limits::default() };
+    let ProgramLimits { memory, processes, file_size, descriptors, cpu_time, wall_clock, output } =
+        *asked;
+    Limits {
+        memory_bytes: memory.unwrap_or(otherwise.memory_bytes),
+        processes: processes.unwrap_or(otherwise.processes),
+        file_bytes: file_size.unwrap_or(otherwise.file_bytes),
+        descriptors: descriptors.unwrap_or(otherwise.descriptors),
+        cpu_time: cpu_time.unwrap_or(otherwise.cpu_time),
+        wall_clock: Some(wall_clock.unwrap_or(WALL_CLOCK)),
+        output_bytes: output
+            .and_then(|bytes| usize::try_from(bytes).ok())
+            .unwrap_or(otherwise.output_bytes),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_limit_that_is_written_is_the_one_that_holds() {
+        let asked = ProgramLimits {
+            memory: Some(1),
+            processes: Some(2),
+            file_size: Some(3),
+            descriptors: Some(4),
+            cpu_time: Some(Duration::from_secs(5)),
+            wall_clock: Some(Duration::from_secs(6)),
+            output: Some(7),
+        };
+        let expected = Limits {
+            memory_bytes: 1,
+            processes: 2,
+            file_bytes: 3,
+            descriptors: 4,
+            cpu_time: Duration::from_secs(5),
+            wall_clock: Some(Duration::from_secs(6)),
+            output_bytes: 7,
+        };
+        assert_eq!(limits(&asked), expected);
+        assert_eq!(limits(&ProgramLimits::default()).memory_bytes, MEMORY_BYTES);
+    }
+
+    #[test]
+    fn a_layer_is_optional_by_the_name_that_the_refusal_gives_it() {
+        for layer in Layer::ALL.into_iter().filter(|layer| layer.is_required()) {
+            let yaml = format!("agents: {{a: {{sandbox: {{optional: [{layer}]}}}}}}\n");
+            let mut files = insula_config::Snapshot::default();
+            files.config = insula_config::files::FileState::Text(yaml.as_str().into());
+            let (report, _) = insula_config::load(&files, &std::collections::BTreeMap::new());
+            assert_eq!(report.errors().count(), 0, "{layer}");
+        }
+    }
+}

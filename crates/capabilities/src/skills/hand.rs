@@ -1,0 +1,291 @@
+//! The hand by which tools reach the skills of one agent, in one turn.
+
+use super::disk::Disk;
+use super::package::{Package, blocked};
+use crate::Capabilities;
+use crate::hooks::{self, Decision, Occasion};
+use async_trait::async_trait;
+use insula_config::skills::files::{self, Top};
+use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, Place, Skill, is_name};
+use insula_domain::hook::HookEvent;
+use insula_domain::{Effect, tool};
+use insula_registry::context::AgentContext;
+use insula_registry::house::Actor;
+use insula_tools::skills::{Brief, Change, Skills};
+use insula_tools::{HandError, ToolError};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Longest text of a file that is shown, in bytes: the rest of a tool's output is ours.
+const SHOWN_BYTES_MAX: usize = 48 * 1024;
+
+/// The skills of one agent, as its generation has them.
+pub struct AgentSkills<'c> {
+    caps: &'c Capabilities,
+    agent: &'c AgentContext,
+    /// Where its hooks are asked.
+    occasion: Occasion<'c>,
+}
+
+impl<'c> AgentSkills<'c> {
+    /// The hand for one call.
+    pub fn new(caps: &'c Capabilities, occasion: Occasion<'c>) -> Self {
+        Self { caps, agent: occasion.agent, occasion }
+    }
+
+    /// Asks whether a skill may be shown, or a file of it.
+    async fn admit(&self, skill: &Skill, file: &str) -> Result<(), ToolError> {
+        let extra = || json!({ "extra": { "skill": &*skill.name, "file": file } });
+        match hooks::ask(self.caps, HookEvent::SkillLoad, &self.occasion, extra).await {
+            Decision::Go(_) => Ok(()),
+            Decision::Block { reason, .. } => Err(ToolError::Refused(format!(
+                "a hook does not allow you to view skill `{}`: {reason}",
+                skill.name
+            ))),
+        }
+    }
+
+    /// Another agent's skill, a blocked one and none at all are one thing here.
+    fn found(&self, name: &str) -> Result<&'c Skill, ToolError> {
+        self.agent.skills.get(name).ok_or_else(|| {
+            let name: String = name.chars().take(100).collect();
+            failed(format!("there is no skill `{name}`; skills_list shows those there are"))
+        })
+    }
+
+    /// Reads a file of a skill as it is now.
+    async fn read(&self, skill: &Skill, path: &str, max: u64) -> Result<Option<Vec<u8>>, String> {
+        let folder = self.caps.daemon.home.root().join(skill.place.folder(self.agent.id.as_str()));
+        let top = if skill.place == Place::Own { Top::IsFolder } else { Top::MayBeLink };
+        let path = format!("{}/{path}", skill.folder);
+        let read = move || files::read_file(&folder, top, &path, max);
+        self.caps.daemon.world.storage.run(read).await.map_err(|error| error.to_string())?
+    }
+
+    async fn document(&self, skill: &Skill) -> Result<String, ToolError> {
+        let gone = || {
+            failed(format!(
+                "skill `{}` was changed just now; view it again in the next turn",
+                skill.name
+            ))
+        };
+        let bytes = self.read(skill, DOCUMENT, DOCUMENT_BYTES_MAX).await.map_err(|_| gone())?;
+        let text = String::from_utf8(bytes.ok_or_else(gone)?).map_err(|_| gone())?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        // What was scanned is what is shown.
+        if *blake3::hash(text.as_bytes()).as_bytes() != skill.hash {
+            return Err(gone());
+        }
+        let parsed = insula_config::skills::document::parse(text).map_err(|_| gone())?;
+        let mut shown = format!("Skill `{}`: {}\n", skill.name, skill.description);
+        for note in self.notes(skill).await {
+            shown.push_str(&format!("[{note}]\n"));
+        }
+        shown.push('\n');
+        shown.push_str(text.get(parsed.body_at..).unwrap_or_default());
+        Ok(shown)
+    }
+
+    /// What to know besides its text.
+    async fn notes(&self, skill: &Skill) -> Vec<String> {
+        let mut notes = Vec::new();
+        if !skill.files.is_empty() {
+            let shown: Vec<&str> = skill.files.iter().take(50).map(|file| &*file.path).collect();
+            let more = skill.files.len() - shown.len();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            notes.push(format!("files, by skill_view with file_path: {}{more}", shown.join(", ")));
+        }
+        if let Some(allowed) = &skill.allowed_tools {
+            // The gate takes away what could hand work on, whatever a skill says.
+            let allowed = allowed.iter().map(ToString::to_string);
+            let allowed: Vec<String> = allowed.filter(|name| !hands_on(name)).collect();
+            let allowed = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+            notes.push(format!("until this turn ends you have only these tools: {allowed}"));
+        }
+        let id = &self.agent.id;
+        for variable in skill.variables.iter() {
+            let name = &variable.name;
+            let wanted = variable.help.as_ref().or(variable.prompt.as_ref());
+            let wanted = wanted.map(|it| format!(" ({it})")).unwrap_or_default();
+            if !self.agent.boundary.secrets.contains(name) {
+                notes.push(format!(
+                    "secret `{name}`{wanted} is missing: the operator adds it to `secrets` of agent `{id}` and runs `insula secret set {id} {name}`"
+                ));
+            } else if self.agent.secrets.resolve(&format!("${{secret:{name}}}")).await.is_err() {
+                notes.push(format!(
+                    "secret `{name}`{wanted} is not set: the operator runs `insula secret set {id} {name}`"
+                ));
+            }
+        }
+        notes
+    }
+
+    async fn file(&self, skill: &Skill, path: &str) -> Result<String, ToolError> {
+        let none = || failed(format!("skill `{}` has no file of that path", skill.name));
+        if !insula_config::skills::is_inner_path(path) {
+            return Err(none());
+        }
+        let read = self.read(skill, path, FILE_BYTES_MAX).await;
+        let bytes = read.map_err(|why| failed(format!("`{path}` {why}")))?.ok_or_else(none)?;
+        if let Some(finding) = blocked(&bytes) {
+            let (agent, skill) = (&self.agent.id, &skill.name);
+            tracing::warn!(%agent, %skill, finding, "a file of a skill is not shown");
+            return Err(ToolError::Refused(format!(
+                "`{path}` of skill `{skill}` is blocked; the operator sees why in the log"
+            )));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| {
+            failed(format!("`{path}` is no text, {} bytes", error.as_bytes().len()))
+        })?;
+        let shown = text.get(..text.floor_char_boundary(SHOWN_BYTES_MAX)).unwrap_or_default();
+        if shown.len() == text.len() {
+            return Ok(text);
+        }
+        Ok(format!("{shown}\n[the first {} of {} bytes]", shown.len(), text.len()))
+    }
+
+    /// What becomes of a skill's files.
+    fn changed(
+        &self,
+        name: &str,
+        change: Change,
+        before: Option<BTreeMap<String, Vec<u8>>>,
+    ) -> Result<BTreeMap<String, Vec<u8>>, ToolError> {
+        let missing = || failed(format!("you have no skill `{name}` of your own"));
+        if let Change::Create { content, .. } = change {
+            return match before {
+                Some(_) => Err(failed(format!("there is a skill `{name}`; edit or patch it"))),
+                None => Ok(BTreeMap::from([(DOCUMENT.to_owned(), content.into_bytes())])),
+            };
+        }
+        let mut contents = before.ok_or_else(missing)?;
+        match change {
+            Change::Edit { content } => {
+                contents.insert(DOCUMENT.to_owned(), content.into_bytes());
+            }
+            Change::WriteFile { file, content } => {
+                contents.insert(file, content.into_bytes());
+            }
+            Change::RemoveFile { file } if file == DOCUMENT => {
+                return Err(failed(format!("without {DOCUMENT} it is no skill; use delete")));
+            }
+            Change::RemoveFile { file } => {
+                let removed = contents.remove(&file);
+                removed.ok_or_else(|| failed(format!("skill `{name}` has no file `{file}`")))?;
+            }
+            Change::Patch { file, old, new } => {
+                let file = file.unwrap_or_else(|| DOCUMENT.to_owned());
+                let text = contents.get(&file).and_then(|it| std::str::from_utf8(it).ok());
+                let text = text.ok_or_else(|| failed(format!("`{name}` has no text `{file}`")))?;
+                let patched = match text.matches(old.as_str()).count() {
+                    1 if !old.is_empty() => text.replacen(&old, &new, 1),
+                    count => {
+                        return Err(failed(format!(
+                            "`old_string` must be in `{file}` once, and is there {count} times"
+                        )));
+                    }
+                };
+                contents.insert(file, patched.into_bytes());
+            }
+            Change::Create { .. } | Change::Delete => {}
+        }
+        Ok(contents)
+    }
+
+    fn disk(&self) -> Disk {
+        Disk::new(&self.agent_folder())
+    }
+
+    fn agent_folder(&self) -> PathBuf {
+        self.caps.daemon.home.agent(&self.agent.id)
+    }
+
+    async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Disk) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, ToolError> {
+        let disk = self.disk();
+        let done = self.caps.daemon.world.storage.run(move || work(&disk)).await;
+        done.map_err(|error| failed(error.to_string()))?.map_err(failed)
+    }
+}
+
+/// Whether a tool of this name could have others do something, who would have all tools again.
+fn hands_on(name: &str) -> bool {
+    tool::find(name).is_some_and(|tool| tool.effects.contains(&Effect::Delegate))
+}
+
+fn failed(what: String) -> ToolError {
+    ToolError::Hand(HandError(what))
+}
+
+#[async_trait]
+impl Skills for AgentSkills<'_> {
+    fn list(&self) -> Vec<Brief> {
+        let brief = |skill: &Skill| Brief {
+            name: skill.name.to_string(),
+            description: skill.description.to_string(),
+            category: skill.category.as_deref().map(str::to_owned),
+        };
+        self.agent.skills.skills.iter().map(brief).collect()
+    }
+
+    async fn view(&self, name: &str, file: Option<&str>) -> Result<String, ToolError> {
+        let skill = self.found(name)?;
+        self.admit(skill, file.filter(|file| !file.is_empty()).unwrap_or(DOCUMENT)).await?;
+        match file {
+            None | Some("") | Some(DOCUMENT) => self.document(skill).await,
+            Some(path) => self.file(skill, path).await,
+        }
+    }
+
+    async fn change(&self, name: &str, change: Change) -> Result<String, ToolError> {
+        if !is_name(name) {
+            return Err(ToolError::Arguments("`name` is no name for a skill".to_owned()));
+        }
+        if self.agent.skills.get(name).is_some_and(|skill| skill.place != Place::Own) {
+            return Err(ToolError::Refused(format!(
+                "skill `{name}` belongs to a bundle, which only the operator changes"
+            )));
+        }
+        let own = self.agent.skills.get(name).map(|skill| skill.folder.to_string());
+        let category = match &change {
+            Change::Create { category: Some(category), .. } if is_name(category) => {
+                format!("{category}/")
+            }
+            Change::Create { category: Some(_), .. } => {
+                return Err(ToolError::Arguments("`category` is no name for a folder".to_owned()));
+            }
+            _ => String::new(),
+        };
+        let folder = own.unwrap_or_else(|| format!("{category}{name}"));
+        let _one_at_a_time = self.caps.daemon.hold_changes().await;
+        let place = folder.clone();
+        let before = self.run(move |disk| disk.read(&place)).await?;
+        if change == Change::Delete {
+            if before.is_none() {
+                return Err(failed(format!("you have no skill `{name}` of your own")));
+            }
+            self.run(move |disk| disk.remove(&folder)).await?;
+        } else {
+            let contents = self.changed(name, change, before)?;
+            let package = Package::new(contents).map_err(|error| match error {
+                blocked @ super::PackageError::Blocked { .. } => {
+                    ToolError::Refused(blocked.to_string())
+                }
+                invalid => ToolError::Arguments(invalid.to_string()),
+            })?;
+            if *package.document.name != *name {
+                let said = &package.document.name;
+                let what = format!("its front matter calls it `{said}`, not `{name}`");
+                return Err(ToolError::Arguments(what));
+            }
+            self.run(move |disk| disk.write(&folder, &package.files)).await?;
+        }
+        drop(_one_at_a_time);
+        // What went wrong with somebody else's configuration is not this call's business.
+        let _ = self.caps.daemon.reload(Some(&self.agent.id), &Actor::FileWatch).await;
+        Ok(format!("done; skill `{name}` is as you said from the next turn on"))
+    }
+}

@@ -1,0 +1,148 @@
+//! The hand by which one conversation reaches the web: the agent's network for pages, and the
+//! one host of the search its operator named. Every decision is on the agent's audit trail.
+
+use crate::Capabilities;
+use crate::programs::egress::Audited;
+use crate::programs::way_out::way_out;
+use async_trait::async_trait;
+use insula_config::web::{SearchConfig, SearchProvider};
+use insula_domain::NetworkGrants;
+use insula_registry::context::AgentContext;
+use insula_sandbox::egress::{
+    Client, ClientLimits, Egress, Fetch, FetchError, Injection, Policy, Response,
+};
+use insula_store::SessionId;
+use insula_tools::web::readable::Readable;
+use insula_tools::web::{Page, SearchKind, Work};
+use insula_tools::{HandError, ToolError, Web};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What one fetch may take. A model waits for the slowest of them.
+const LIMITS: ClientLimits = ClientLimits {
+    redirects_max: 5,
+    body_len_max: 8 << 20,
+    resolve: Duration::from_secs(10),
+    connect: Duration::from_secs(5),
+    idle: Duration::from_secs(20),
+    total: Duration::from_secs(60),
+};
+/// Who asks, as hosts see it.
+const USER_AGENT: &str = concat!("insula/", env!("CARGO_PKG_VERSION"));
+/// What we can read.
+const ACCEPT: &str =
+    "text/html, application/xhtml+xml, application/pdf, application/json, text/*;q=0.9, */*;q=0.1";
+
+/// The web, for one conversation.
+pub struct SessionWeb<'c> {
+    caps: &'c Capabilities,
+    agent: &'c AgentContext,
+    session: SessionId,
+    principal: &'c str,
+}
+
+impl<'c> SessionWeb<'c> {
+    /// The hand for one call of a turn.
+    pub fn new(
+        caps: &'c Capabilities,
+        agent: &'c AgentContext,
+        session: SessionId,
+        principal: &'c str,
+    ) -> Self {
+        Self { caps, agent, session, principal }
+    }
+
+    /// A client that reaches the search and nothing else.
+    fn search_client(
+        &self,
+        search: &SearchConfig,
+        key: Option<Injection>,
+    ) -> Result<Client, ToolError> {
+        let ledger = Audited {
+            audit: self.agent.audit.clone(),
+            principal: self.principal.into(),
+            session: Some(self.session),
+        };
+        let tls = self.caps.programs.tls().map_err(|error| failed(&error))?;
+        let policy = Policy::new(NetworkGrants::allow([search.host.clone()]));
+        let (world, key) = (self.caps.daemon.world.clone(), key.into_iter().collect());
+        let lookups = self.caps.programs.lookups(&self.agent.id);
+        let egress = Egress::new(world, policy, Arc::new(ledger), tls, key, lookups);
+        Ok(Client::new(egress, LIMITS))
+    }
+
+    /// The key of a search as a header that is set on the way out.
+    async fn key(&self, search: &SearchConfig) -> Result<Option<Injection>, ToolError> {
+        let Some(key) = &search.api_key else { return Ok(None) };
+        let key = self.agent.secrets.resolve(key).await.map_err(|error| {
+            ToolError::Hand(HandError(format!("`web.search.api_key`: {error}")))
+        })?;
+        let (header, value) = match search.provider {
+            SearchProvider::Searxng => ("authorization", format!("Bearer {}", key.reveal())),
+            SearchProvider::Brave => ("x-subscription-token", key.reveal().to_owned()),
+        };
+        let made = Injection::new(search.host.clone(), header, value.into());
+        let made = made.map_err(|error| failed(&error))?;
+        // The configuration lets plain HTTP only to this machine.
+        Ok(Some(if search.base_url.starts_with("https") { made } else { made.also_in_the_clear() }))
+    }
+}
+
+#[async_trait]
+impl Web for SessionWeb<'_> {
+    async fn fetch(&self, url: &str) -> Result<Page, ToolError> {
+        let way_out = way_out(self.caps, self.agent, self.session, self.principal).await?;
+        let client = Client::new(way_out, LIMITS);
+        let fetch = Fetch::get(url).with("user-agent", USER_AGENT).with("accept", ACCEPT);
+        page(client.fetch(fetch).await.map_err(told)?).await
+    }
+
+    fn search(&self) -> Option<SearchKind> {
+        self.agent.search.as_ref().map(|search| match search.provider {
+            SearchProvider::Searxng => SearchKind::Searxng,
+            SearchProvider::Brave => SearchKind::Brave,
+        })
+    }
+
+    async fn ask(&self, path_and_query: &str) -> Result<Page, ToolError> {
+        let search = self.agent.search.as_ref();
+        let search = search.ok_or_else(|| HandError("no search is configured".to_owned()))?;
+        let key = self.key(search).await?;
+        let client = self.search_client(search, key)?;
+        let fetch = Fetch::get(format!("{}/{path_and_query}", search.base_url))
+            .with("user-agent", USER_AGENT)
+            .with("accept", "application/json");
+        page(client.fetch(fetch).await.map_err(told)?).await
+    }
+
+    async fn apart(&self, work: Work) -> Result<Readable, HandError> {
+        let done = self.caps.daemon.world.storage.run(work).await;
+        done.map_err(|_| HandError("what came can't be read".to_owned()))
+    }
+}
+
+async fn page(response: Response) -> Result<Page, ToolError> {
+    let header = |name: &str| {
+        let value = response.headers.get(name)?;
+        Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    let page = Page {
+        url: response.url.to_string(),
+        status: response.status.as_u16(),
+        content_type: header("content-type"),
+        content_encoding: header("content-encoding"),
+        body: Vec::new(),
+    };
+    Ok(Page { body: response.bytes().await.map_err(told)?, ..page })
+}
+
+fn failed(error: &dyn std::fmt::Display) -> ToolError {
+    ToolError::Hand(HandError(error.to_string()))
+}
+
+fn told(error: FetchError) -> ToolError {
+    match error {
+        FetchError::Refused(refusal) => ToolError::Refused(refusal.to_string()),
+        error => failed(&error),
+    }
+}

@@ -1,0 +1,13 @@
+//! Agents from outside: generations and secrets.
+//!
+//! One program for all of them: a link a crate is what two cores have time for.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::disallowed_types,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    reason = "tests touch files, processes and clocks, and fail by panicking"
+)]
+
+mod generations;
+mod secrets;

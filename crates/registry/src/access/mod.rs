@@ -1,0 +1,324 @@
+//! Who may talk to an agent, judged from its configuration and from whom people let in since.
+//!
+//! What people let in is durable in the agent's store, and kept in memory from its first use.
+//! Every change goes through here, so that what is kept is what holds.
+
+mod pairing;
+mod standing;
+mod visits;
+
+pub use pairing::{
+    Asked, CODE_LEN, LOCKED_FOR, PENDING_MAX, PairError, WRONG_MAX, code_of, pairing_name,
+};
+
+pub use standing::Who;
+pub use visits::{Visit, Visits};
+
+use crate::context::AgentContext;
+use crate::house::{Actor, House};
+use crate::tokens::Verb;
+use insula_domain::{
+    AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
+    Principal, Roster, Standing, UserId,
+};
+use insula_store::{
+    AgentCommand, AuditEntry, Change, DoorCommand, Feed, JoinedChat, StoreError, Subscription,
+};
+use serde_json::{Value, json};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Whom people let in, by agent, as far as somebody asked.
+#[derive(Default)]
+pub struct Rosters {
+    known: Mutex<HashMap<AgentId, (u64, Arc<Roster>)>>,
+    /// Counts changes: what was read before one is not kept after it.
+    changes: Mutex<u64>,
+}
+
+/// Agents whose rosters are kept in memory; one more begins anew.
+const ROSTERS_MAX: usize = 4_096;
+
+impl Rosters {
+    pub fn count(&self) -> u64 {
+        *self.changes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hears of whom people let in.
+    pub(crate) fn follow(self: &Arc<Self>, feed: &Feed) -> Subscription {
+        let rosters = self.clone();
+        feed.subscribe(move |change| {
+            if let Change::Access(_) = change {
+                rosters.changed();
+            }
+        })
+    }
+
+    /// After a change: nothing that was read before it counts.
+    fn changed(&self) {
+        *self.changes.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+    }
+
+    fn get(&self, agent: &AgentId) -> Option<Arc<Roster>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (read_at, roster) = known.get(agent)?;
+        (*read_at == self.count()).then(|| roster.clone())
+    }
+
+    fn put(&self, agent: &AgentId, read_at: u64, roster: Arc<Roster>) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= ROSTERS_MAX {
+            known.clear();
+        }
+        known.insert(agent.clone(), (read_at, roster));
+    }
+}
+
+/// Somebody at an agent's door, as it sees them now.
+#[derive(Debug, Clone)]
+pub struct Guest {
+    /// Who they are; under the id by which they are known, where the platform has several.
+    pub principal: Principal,
+    /// Whether they may talk for who they are, wherever they speak.
+    pub is_personal: bool,
+}
+
+impl Guest {
+    /// As records name them.
+    pub fn name(&self) -> String {
+        format!("{}:{}", self.principal.platform, self.principal.user)
+    }
+
+    /// As those who change something are named.
+    pub fn actor(&self) -> Actor {
+        Actor::Principal(Box::new(self.principal.clone()))
+    }
+
+    /// Whether they may approve for and change the agent.
+    pub fn is_admin(&self) -> bool {
+        self.principal.standing == Standing::Admin
+    }
+}
+
+impl House {
+    /// Whom people let in at an agent.
+    pub async fn roster(&self, agent: &AgentContext) -> Result<Arc<Roster>, StoreError> {
+        if let Some(roster) = self.rosters.get(&agent.id) {
+            return Ok(roster);
+        }
+        let read_at = self.rosters.count();
+        let mut roster = Roster::default();
+        for pairing in agent.store.pairings().await? {
+            let who = &pairing.who;
+            if let (Ok(platform), Ok(account), Ok(user)) = (
+                Platform::new(&who.platform),
+                AccountId::new(who.account.clone()),
+                UserId::new(who.user.clone()),
+            ) {
+                roster.paired.insert((platform, account, user));
+            }
+        }
+        for joined in agent.store.joined_chats().await? {
+            // Where it is not known who added us, nobody answers for the chat.
+            if let (Some((platform, account, chat)), Some(by)) = (place(&joined), inviter(&joined))
+            {
+                roster.joined.insert((platform, account, chat), by);
+            }
+        }
+        let roster = Arc::new(roster);
+        self.rosters.put(&agent.id, read_at, roster.clone());
+        Ok(roster)
+    }
+
+    /// Whether somebody may talk to an agent, from what holds now; `None` where they may not.
+    pub async fn admit(
+        &self,
+        agent: &AgentContext,
+        asker: Asker<'_>,
+    ) -> Result<Option<Guest>, StoreError> {
+        if !self.can_reach(&agent.id, asker.address) {
+            return Ok(None);
+        }
+        let people = &agent.conversations.people;
+        let person = |platform, user: &UserId| people.person(platform, user).cloned();
+        // Most people are named in the configuration: then the store is left at rest.
+        let mut roster = Arc::new(Roster::default());
+        let judge = |roster: &Roster| rules(agent, roster, &person).judge(asker);
+        let mut admission = judge(&roster);
+        if admission == Admission::Refused {
+            roster = self.roster(agent).await?;
+            admission = judge(&roster);
+        }
+        if !admission.is_allowed() {
+            return Ok(None);
+        }
+        let Address { platform, account, chat, user, roles, .. } = asker.address;
+        let known = match admission {
+            Admission::Admin(Some(id)) | Admission::Named(id) | Admission::Paired(id) => {
+                Some(id.clone())
+            }
+            // One of their ids may be linked to a person, who has rights of their own.
+            _ => asker
+                .ids()
+                .find(|id| people.person(*platform, id).is_some())
+                .or(user.as_ref())
+                .cloned(),
+        };
+        // What nobody signed is said by the chat.
+        let Some(user) = known.or_else(|| UserId::new(format!("chat:{chat}")).ok()) else {
+            return Ok(None);
+        };
+        let principal = agent.principal((*platform, account.clone()), user, roles.clone());
+        Ok(Some(Guest { principal, is_personal: admission.is_personal() }))
+    }
+
+    /// Notes that somebody allowed added the agent to a chat.
+    pub async fn join_chat(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+        by: &str,
+    ) -> Result<(), StoreError> {
+        let joined = JoinedChat {
+            platform: address.platform.as_str().into(),
+            account: address.account.as_str().into(),
+            chat: address.chat.as_str().into(),
+            by: by.into(),
+            at: self.world.clock.now(),
+        };
+        let told = json!({ "account": address.account.as_str(), "chat": address.chat.as_str() });
+        self.change_door(agent, DoorCommand::Join(joined), (by, "chat.joined"), told).await
+    }
+
+    /// Notes that the agent is no longer in a chat.
+    pub async fn leave_chat(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+    ) -> Result<(), StoreError> {
+        match self.joined_chat(agent, address).await? {
+            Some(joined) => self.close_chat(agent, joined, ("daemon", "chat.left")).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn joined_chat(
+        &self,
+        agent: &AgentContext,
+        address: &Address,
+    ) -> Result<Option<JoinedChat>, StoreError> {
+        let is_meant = |it: &JoinedChat| {
+            *it.platform == *address.platform.as_str()
+                && *it.account == *address.account.as_str()
+                && *it.chat == *address.chat.as_str()
+        };
+        Ok(agent.store.joined_chats().await?.into_iter().find(is_meant))
+    }
+
+    async fn close_chat(
+        &self,
+        agent: &AgentContext,
+        JoinedChat { platform, account, chat, .. }: JoinedChat,
+        record: (&str, &str),
+    ) -> Result<(), StoreError> {
+        let told = json!({ "account": &*account, "chat": &*chat });
+        let leave = DoorCommand::Leave { platform, account, chat };
+        self.change_door(agent, leave, record, told).await
+    }
+
+    /// The chats that people added an agent to, and whether each is open by that now.
+    pub async fn joined_list(
+        &self,
+        agent: &AgentContext,
+    ) -> Result<Vec<(JoinedChat, bool)>, StoreError> {
+        let roster = self.roster(agent).await?;
+        let people = &agent.conversations.people;
+        let person = |platform, user: &UserId| people.person(platform, user).cloned();
+        let is_open = |joined: &JoinedChat| {
+            place(joined).is_some_and(|(platform, account, chat)| {
+                rules(agent, &roster, &person).is_open(platform, &account, &chat)
+            })
+        };
+        let all = agent.store.joined_chats().await?.into_iter();
+        let judged = all.map(|joined| {
+            let open = is_open(&joined);
+            (joined, open)
+        });
+        Ok(judged.collect())
+    }
+
+    /// A chat continues under another id: who was let in by being there still is.
+    pub async fn move_chat(
+        &self,
+        agent: &AgentContext,
+        from: &Address,
+        to: &ChatId,
+    ) -> Result<(), StoreError> {
+        let Some(joined) = self.joined_chat(agent, from).await? else { return Ok(()) };
+        let moved = Address { chat: to.clone(), ..from.clone() };
+        self.join_chat(agent, &moved, &joined.by).await?;
+        self.leave_chat(agent, from).await
+    }
+
+    /// Makes a change to whom people let in, with its record, and forgets what was read before.
+    async fn change_door(
+        &self,
+        agent: &AgentContext,
+        command: DoorCommand,
+        (actor, kind): (&str, &str),
+        content: Value,
+    ) -> Result<(), StoreError> {
+        let audit = AuditEntry {
+            at: self.world.clock.now(),
+            actor: actor.into(),
+            kind: kind.into(),
+            generation: agent.generation.0,
+            content: self.secrets.known().redact_record_of(&agent.id, content).to_string(),
+        };
+        let batch = vec![AgentCommand::Door(Box::new(command)), AgentCommand::Audit(audit)];
+        let done = agent.store.commit(batch).await;
+        self.acting.rights_changed(self).await;
+        done.map(drop)
+    }
+}
+
+/// Whether somebody may answer what an agent asks, and take back what it was allowed: only
+/// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
+/// is no admin for having asked.
+pub fn may_answer(house: &House, agent: &AgentContext, actor: &Actor) -> bool {
+    house.is_admins(agent, actor, Verb::Approve)
+}
+
+/// What the name of somebody begins with who speaks by a token.
+pub const BEARER: &str = "api:";
+
+/// Whether somebody came by a chat that is led to an agent. Who comes by a token or the command line
+/// names the agent.
+pub fn is_led(principal: &str) -> bool {
+    !principal.starts_with(BEARER) && *principal != *Actor::CommandLine.to_string()
+}
+
+/// What decides who may talk to an agent.
+fn rules<'r>(
+    agent: &'r AgentContext,
+    roster: &'r Roster,
+    person: &'r dyn Fn(Platform, &UserId) -> Option<PersonId>,
+) -> AccessRules<'r> {
+    let (allow, admins) = (&agent.door.allow, &agent.admins);
+    AccessRules { allow, admins, roster, invites: agent.door.group.invites, person }
+}
+
+fn place(joined: &JoinedChat) -> Option<(Platform, AccountId, ChatId)> {
+    let platform = Platform::new(&joined.platform).ok()?;
+    let account = AccountId::new(joined.account.clone()).ok()?;
+    Some((platform, account, ChatId::new(joined.chat.clone()).ok()?))
+}
+
+/// Who added us to a chat, on the platform it is on.
+fn inviter(joined: &JoinedChat) -> Option<UserId> {
+    let (platform, user) = joined.by.split_once(':')?;
+    if platform != &*joined.platform {
+        return None;
+    }
+    UserId::new(user).ok()
+}

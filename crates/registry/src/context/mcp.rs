@@ -1,0 +1,73 @@
+//! The MCP servers of an agent, as its generation knows them.
+
+use insula_config::mcp::{McpServer, OnChange};
+use insula_mcp::{Pinned, Pins, PinsError, ServerPins, Standing, full_name};
+use insula_tools::{McpTool, Tool};
+use std::sync::Arc;
+
+/// The servers of one generation of one agent, and what is known of their tools.
+#[derive(Debug, Default)]
+pub struct Mcp {
+    /// The servers.
+    pub servers: Vec<McpServer>,
+    pins: Pins,
+    /// Why nothing is known, though there is a file.
+    pub trouble: Option<PinsError>,
+}
+
+impl Mcp {
+    pub fn new(servers: Vec<McpServer>, text: Option<&str>) -> Self {
+        let (pins, trouble) = match text.map(Pins::parse) {
+            None => (Pins::default(), None),
+            Some(Ok(pins)) => (pins, None),
+            Some(Err(error)) => (Pins::default(), Some(error)),
+        };
+        Self { servers, pins, trouble }
+    }
+
+    /// Why nothing is known of the tools, though there is a file.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.as_ref().map(ToString::to_string)
+    }
+
+    /// The server of this name.
+    pub fn server(&self, name: &str) -> Option<&McpServer> {
+        self.servers.iter().find(|server| &*server.name == name)
+    }
+
+    /// What is known of a server's tools; nothing, where another one stands in its place by
+    /// now.
+    pub fn pins(&self, server: &McpServer) -> Option<&ServerPins> {
+        let pins = self.pins.servers.get(&*server.name)?;
+        (pins.identity == server.identity()).then_some(pins)
+    }
+
+    /// The tools that a model may be shown, as far as the servers are concerned.
+    pub fn tools(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
+        let of_servers =
+            self.servers.iter().filter_map(|server| Some((server, self.pins(server)?)));
+        of_servers.flat_map(|(server, pins)| {
+            pins.tools.iter().filter_map(move |(tool, pinned)| {
+                let shown = is_shown(server, pinned) && server.uses(tool);
+                let made = McpTool {
+                    name: full_name(&server.name, tool).filter(|_| shown)?,
+                    server: server.name.to_string(),
+                    tool: tool.clone(),
+                    description: pinned.description.clone(),
+                    parameters: pinned.parameters.clone(),
+                };
+                Some(Arc::new(made) as Arc<dyn Tool>)
+            })
+        })
+    }
+}
+
+/// Whether what is known of a tool lets a model see it.
+pub fn is_shown(server: &McpServer, pinned: &Pinned) -> bool {
+    let stands = match pinned.standing {
+        Standing::Shown => true,
+        Standing::New | Standing::Changed => server.on_change == OnChange::Report,
+        Standing::Suspect(_) | Standing::Unfit(_) => false,
+    };
+    pinned.offered && stands
+}

@@ -1,0 +1,419 @@
+//! The agent context: the object that *is* an agent at run time.
+//!
+//! Immutable. A change makes a new one with a higher generation; whoever holds the old one
+//! keeps it to the end of their turn.
+
+mod crowd;
+mod hooks;
+mod mcp;
+mod memory;
+
+pub use hooks::AgentHooks;
+pub use mcp::{Mcp, is_shown};
+pub use memory::{Memory, Whereabouts};
+
+use crate::secrets::{GrantedSecrets, SecretBook};
+use crate::toolbox::Toolbox;
+use crate::whole::Whole;
+use crate::workspace::Workspace;
+use insula_config::agent::{AgentConfig, Door, Instructions, People, Soul};
+use insula_config::model::ModelRef;
+use insula_config::programs::Programs;
+use insula_config::settings::Setting;
+use insula_config::web::SearchConfig;
+use insula_domain::disk::Floor;
+use insula_domain::{
+    AccountId, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
+    ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
+};
+use insula_store::{AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
+use insula_world::{Clock, World};
+use memory::limits;
+use std::fmt;
+use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What names of conversations begin with that have no other.
+pub const ONE_OFF: &str = "once-";
+
+/// Which version of an agent this is: higher whenever anything about it changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Generation(pub u64);
+
+impl fmt::Display for Generation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// An agent at run time.
+pub struct AgentContext(Whole<Parts>);
+
+impl Deref for AgentContext {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What an agent consists of.
+pub struct Parts {
+    /// Its id.
+    pub id: AgentId,
+    /// Which version this is.
+    pub generation: Generation,
+    /// Who it is.
+    pub identity: Identity,
+    /// The settings this generation was built from.
+    pub config: ConfigView,
+    /// What it may do; its tool table is the one the model is shown and the gate runs.
+    pub boundary: Boundary,
+    /// The tools that only this agent has, and what its model is shown of all it has.
+    pub toolbox: Toolbox,
+    /// Its MCP servers, and what is known of their tools.
+    pub mcp: Arc<Mcp>,
+    /// How its programs are confined, and what they are given.
+    pub programs: Programs,
+    /// The search of the web that it asks.
+    pub search: Option<SearchConfig>,
+    /// How it remembers; `None` for agents that do not.
+    pub memory: Option<Memory>,
+    /// What was ever remembered: its operator may see and erase that also where memory is off.
+    remembered: insula_memory::Memory,
+    /// Where its files are.
+    pub workspace: Workspace,
+    /// Its skills.
+    pub skills: Arc<SkillShelf>,
+    /// What it runs on.
+    pub models: ModelChain,
+    /// What is asked and told before and after it does something.
+    pub hooks: Arc<AgentHooks>,
+    /// How its traffic is cut into conversations and scopes.
+    pub conversations: Conversations,
+    /// The secrets it was granted.
+    pub secrets: GrantedSecrets,
+    /// Its durable state.
+    pub store: AgentLease,
+    /// Its audit trail.
+    pub audit: AuditLog,
+    /// Who may approve and change it, besides tokens and the local command line.
+    pub admins: Admins,
+    /// Who may talk to it on platforms, and how it behaves there.
+    pub door: Arc<Door>,
+    /// The context this one was derived from, where it is a child's.
+    origin: Option<Arc<AgentContext>>,
+    one_off: AtomicU64,
+}
+
+/// Who an agent is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// What people see it called.
+    pub name: Box<str>,
+    /// What it is for.
+    pub description: Option<Box<str>>,
+    /// Who it is, in its own words, and where they stand.
+    pub soul: Soul,
+    /// What its operator tells it, in a file that no agent can write.
+    pub instructions: Option<Instructions>,
+}
+
+/// The settings a generation was built from, each with its origin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigView {
+    /// What was written for this agent, its inherited settings included.
+    pub settings: Box<[Setting]>,
+    /// Tells two configurations apart.
+    pub digest: [u8; 32],
+    /// Values for hooks and expressions.
+    pub metadata: Metadata,
+}
+
+/// The skills of an agent.
+pub use insula_config::skills::Shelf as SkillShelf;
+
+/// The models an agent runs on, tried in order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ModelChain {
+    /// Never empty.
+    pub models: Vec<ModelRef>,
+    /// What its children run on, unless a call says otherwise.
+    pub children: Option<ModelRef>,
+}
+
+impl ModelChain {
+    /// Whether all of them can be shown pictures: any of them may be asked.
+    pub fn see_pictures(&self) -> bool {
+        self.models.iter().all(|model| insula_models::sees_pictures(&model.name))
+    }
+}
+
+/// How an agent's traffic is cut into conversations and scopes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conversations {
+    /// Who shares a session.
+    pub sessions: SessionRule,
+    /// Which scope a message belongs to.
+    pub scope: ScopeRule,
+    /// People with several identities.
+    pub people: People,
+}
+
+/// What all contexts of a house have in common, none of it any agent's.
+pub struct Surroundings<'s> {
+    /// The world.
+    pub world: &'s World,
+    /// The home folder.
+    pub home: &'s Path,
+    /// What `~` stands for; `None` where the process was started without a home.
+    pub user_home: Option<&'s str>,
+    /// The vault, and what keeps secrets out of records.
+    pub(crate) secrets: &'s Arc<SecretBook>,
+}
+
+impl Surroundings<'_> {
+    /// A path of the configuration, with `~` replaced.
+    fn full(&self, path: &str) -> PathBuf {
+        crate::workspace::full(path, self.user_home)
+    }
+}
+
+impl AgentContext {
+    /// Builds the context of one generation.
+    pub fn build(
+        config: AgentConfig,
+        generation: Generation,
+        store: AgentLease,
+        around: &Surroundings<'_>,
+    ) -> Self {
+        let audit = AuditLog {
+            agent: config.id.clone(),
+            generation,
+            store: store.clone(),
+            clock: around.world.clock.clone(),
+            secrets: around.secrets.clone(),
+        };
+        let mut boundary = config.boundary;
+        for shared in &mut boundary.files.shared {
+            shared.path = around.full(&shared.path).to_string_lossy().into();
+        }
+        let vault = &around.secrets.vault;
+        let mcp = Arc::new(Mcp::new(config.mcp_servers, config.mcp_pins.as_deref()));
+        let workspace = Workspace::new(
+            around.home,
+            around.user_home,
+            Path::new("agents").join(config.id.as_str()),
+            config.workspace_path.as_deref().map(|path| around.full(path)),
+            &boundary.files,
+        )
+        .leaving(Floor::new(config.programs.disk.free_space));
+        let remembered = insula_memory::Memory::new(
+            store.clone(),
+            around.home.join("agents").join(config.id.as_str()),
+            config.memory.as_ref().map(limits).unwrap_or_default(),
+            generation.0,
+            around.world.clone(),
+        );
+        Self(Whole::new(Parts {
+            secrets: GrantedSecrets::new(vault.agent(&config.id), boundary.secrets.clone()),
+            generation,
+            identity: Identity {
+                name: config.name,
+                description: config.description,
+                soul: config.soul,
+                instructions: config.instructions,
+            },
+            config: ConfigView {
+                settings: config.settings,
+                digest: config.digest,
+                metadata: config.metadata,
+            },
+            toolbox: Toolbox::new(&boundary.tools, mcp.tools()),
+            mcp,
+            boundary,
+            programs: config.programs,
+            search: config.search,
+            memory: config.memory.map(|memory| Memory::new(memory, &remembered)),
+            remembered,
+            workspace,
+            skills: config.skills,
+            models: ModelChain { models: config.models, children: config.child_model },
+            hooks: Arc::new(AgentHooks::new(config.hooks)),
+            conversations: Conversations {
+                sessions: config.sessions,
+                scope: config.scope,
+                people: config.people,
+            },
+            store,
+            audit,
+            admins: config.admins,
+            door: Arc::new(config.door),
+            origin: None,
+            one_off: AtomicU64::new(0),
+            id: config.id,
+        }))
+    }
+
+    /// The context of a child, under the same generation: a boundary that its parent's gave
+    /// out ([`Boundary::child`]), who it is and what it runs on. It remembers nothing, and
+    /// there is nothing else in which it could differ from its parent.
+    pub fn child(self: &Arc<Self>, boundary: Boundary, soul: Soul, models: Vec<ModelRef>) -> Self {
+        Self(Whole::new(Parts {
+            id: self.id.clone(),
+            generation: self.generation,
+            identity: Identity {
+                name: self.identity.name.clone(),
+                description: None,
+                soul,
+                instructions: self.identity.instructions.clone(),
+            },
+            config: self.config.clone(),
+            workspace: self.workspace.for_child(&boundary.files),
+            secrets: self.secrets.less(&boundary.secrets),
+            toolbox: self.toolbox.narrowed(&boundary.tools),
+            mcp: self.mcp.clone(),
+            boundary,
+            programs: self.programs.clone(),
+            search: self.search.clone(),
+            memory: None,
+            remembered: self.remembered.clone(),
+            skills: self.skills.clone(),
+            models: ModelChain { models, children: self.models.children.clone() },
+            hooks: self.hooks.clone(),
+            conversations: self.conversations.clone(),
+            store: self.store.clone(),
+            audit: self.audit.clone(),
+            admins: self.admins.clone(),
+            door: self.door.clone(),
+            origin: Some(self.clone()),
+            one_off: AtomicU64::new(0),
+        }))
+    }
+
+    /// What was ever remembered, for the operator alone: also where memory is off.
+    pub fn remembered(&self) -> &insula_memory::Memory {
+        &self.remembered
+    }
+
+    /// Goes on with files and memory where an earlier generation of the same agent still works.
+    pub(crate) fn succeed(&mut self, before: &Self) {
+        let parts = &mut *self.0;
+        parts.workspace.succeed(&before.workspace);
+        parts.remembered.succeed(&before.remembered);
+        if let Some(memory) = &mut parts.memory {
+            memory.keeper.succeed(&before.remembered);
+        }
+    }
+
+    /// The context as the registry made it, of which this one may be a child's.
+    pub fn root(&self) -> &Self {
+        let mut root = self;
+        while let Some(origin) = &root.origin {
+            root = origin;
+        }
+        root
+    }
+
+    /// Whether a turn that runs under another generation of this agent may still use a model of
+    /// that generation.
+    pub fn leaves(&self, other: &Self, model: &ModelRef) -> bool {
+        let ModelChain { models, children } = &self.models;
+        let is_child = other.origin.is_some();
+        let in_children = || {
+            children.as_ref() == Some(model)
+                || self.boundary.spawn.models.contains(&*model.to_string())
+        };
+        models.contains(model) || is_child && in_children()
+    }
+
+    /// The tools the model is shown, which are those the gate will run.
+    pub fn tools(&self) -> &ToolTable {
+        &self.boundary.tools
+    }
+
+    /// Whether this version runs a tool that a table exposes: some names are known before there
+    /// is anything behind them.
+    pub fn runs(&self, tool: &str) -> bool {
+        // The search for tools is there when there is something to search.
+        tool == "tool_search"
+            || insula_tools::find(tool).is_some()
+            || self.toolbox.find(tool).is_some()
+    }
+
+    /// A name for a conversation that has no other. Counted within this agent: what others do
+    /// does not show in it.
+    pub fn one_off_name(&self, world: &World) -> String {
+        let number = self.one_off.fetch_add(1, Ordering::Relaxed).to_string();
+        let at = world.clock.now().as_millis().to_string();
+        let purpose = ["one-off", self.id.as_str(), &self.generation.to_string(), &at, &number];
+        format!("{}{}", ONE_OFF, world.random.stream(&purpose).id())
+    }
+
+    /// Somebody on a platform, as this agent sees them now.
+    pub fn principal(
+        &self,
+        (platform, account): (Platform, AccountId),
+        user: UserId,
+        roles: Vec<RoleId>,
+    ) -> Principal {
+        let person = self.conversations.people.person(platform, &user).cloned();
+        let standing = self.standing((platform, &user), &roles);
+        Principal { platform, account, user, person, roles, standing }
+    }
+
+    /// What somebody on a platform may do to this agent now.
+    pub(crate) fn standing(
+        &self,
+        (platform, user): (Platform, &UserId),
+        roles: &[RoleId],
+    ) -> Standing {
+        let person = self.conversations.people.person(platform, user);
+        self.admins.standing((platform, user), person, roles)
+    }
+
+    /// The conversation a message at `address` belongs to.
+    pub fn session_key(&self, address: &Address) -> SessionKey {
+        SessionKey::of(&self.id, address, self.conversations.sessions)
+    }
+
+    /// What the scope of a message at `address` depends on, whether or not memory is on. The
+    /// scope itself is decided by the house, when it is needed.
+    pub fn scope(&self, address: &Address) -> Whereabouts {
+        let user = address.user.as_ref();
+        let person = user.and_then(|user| self.conversations.people.person(address.platform, user));
+        Whereabouts { address: address.clone(), person: person.cloned() }
+    }
+}
+
+/// The audit trail of one agent, under one generation.
+#[derive(Clone)]
+pub struct AuditLog {
+    agent: AgentId,
+    generation: Generation,
+    store: AgentLease,
+    clock: Arc<dyn Clock>,
+    secrets: Arc<SecretBook>,
+}
+
+impl AuditLog {
+    /// Appends a record: who did what, and the details as JSON.
+    pub async fn append(
+        &self,
+        actor: &str,
+        kind: &str,
+        content: serde_json::Value,
+    ) -> Result<Option<Seq>, StoreError> {
+        let entry = AuditEntry {
+            at: self.clock.now(),
+            actor: actor.into(),
+            kind: kind.into(),
+            generation: self.generation.0,
+            content: self.secrets.known().redact_record_of(&self.agent, content).to_string(),
+        };
+        let done = self.store.commit(vec![AgentCommand::Audit(entry)]).await?;
+        Ok(done.audit.first().copied())
+    }
+}

@@ -1,0 +1,39 @@
+//! The agents of one home, at run time.
+//!
+//! An agent is an object here: an [`AgentContext`] of one generation, held by the
+//! [`Registry`] and replaced whole when its configuration changes. [`House`] is the one
+//! place that changes anything: it loads and applies configuration, and creates, pauses,
+//! archives and deletes agents, each change durable and audited before it shows.
+//!
+//! Knows nothing of SQL, HTTP or how a command is typed.
+
+pub mod access;
+mod acting;
+pub mod apply;
+pub mod context;
+pub mod error;
+pub mod events;
+pub mod forgotten;
+pub mod home;
+pub mod house;
+pub mod keyed;
+pub mod lifecycle;
+mod opening;
+pub mod outbox;
+pub mod providers;
+pub mod registry;
+pub mod removal;
+pub mod routing;
+pub mod secrets;
+pub mod tokens;
+pub mod toolbox;
+pub mod watch;
+pub mod whole;
+pub mod workspace;
+
+pub use acting::Acting;
+pub use context::{AgentContext, Generation};
+pub use error::RuntimeError;
+pub use home::{Home, HomeLock};
+pub use house::{Actor, House};
+pub use registry::{Entry, Registry, Snapshot, State};

@@ -1,0 +1,192 @@
+//! Opens a house: configuration, store, what a crash interrupted, every agent.
+
+use crate::access::{Rosters, Visits};
+use crate::acting::Acting;
+use crate::apply::{self, Record};
+use crate::context::Generation;
+use crate::error::{RuntimeError, in_general};
+use crate::forgotten::Forgotten;
+use crate::home::{Home, HomeLock};
+use crate::house::{Actor, House, Ledger, Parts, Purpose, parse, read_files};
+use crate::outbox::Outbox;
+use crate::registry::{Entry, Registry, Snapshot, State};
+use crate::secrets::{SecretBook, handed};
+use arc_swap::{ArcSwap, ArcSwapOption};
+use insula_config::daemon::Durability;
+use insula_config::{DaemonConfig, Loaded, Report};
+use insula_store::{AuditKey, DaemonCommand, Store, StoreOptions};
+use insula_world::World;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use tokio::sync::Mutex;
+
+impl House {
+    /// Opens a home whose lock the caller holds.
+    pub async fn open(
+        home: Home,
+        lock: HomeLock,
+        world: World,
+        env: BTreeMap<String, String>,
+        purpose: Purpose,
+        acting: Arc<dyn Acting>,
+    ) -> Result<Self, RuntimeError> {
+        if purpose != Purpose::Look {
+            if let Some(refused) = home.read_by_programs() {
+                return Err(refused);
+            }
+            // What an agent left behind keeps no other from serving.
+            for left in home.sweep()? {
+                tracing::warn!(error = left.reason(), "what a deletion left is still there");
+            }
+        }
+        let files = read_files(&home, &world).await?;
+        let (digest, has_content) = (files.digest(), files.config.has_content());
+        let (report, loaded) = parse(files, &world, &env).await?;
+        let secrets = SecretBook::new(&home, &world);
+        if purpose != Purpose::Look {
+            // What a killed writer left is sealed; that it could not be removed harms nobody.
+            let _ = secrets.vault.sweep().await;
+        }
+        let own = loaded.as_ref().map(|loaded| handed(&loaded.daemon, &env)).unwrap_or_default();
+        secrets.read(own, &world).await;
+        if loaded.is_none() && purpose != Purpose::Look {
+            let report = secrets.settled(Arc::new(report));
+            return Err(RuntimeError::Configuration(Box::new(Report::clone(&report))));
+        }
+        let daemon = loaded.as_ref().map(|loaded| loaded.daemon.clone()).unwrap_or_default();
+        let mut options = store_options(&home, &world)?;
+        options.open_max = daemon.store.open_max;
+        options.durability = match daemon.store.durability {
+            Durability::Power => insula_store::Durability::Power,
+            Durability::Process => insula_store::Durability::Process,
+        };
+        let store = Store::open(options, world.clone()).await?;
+        let owner = world.random.stream(&["owner"]).id();
+        let owner = match purpose {
+            Purpose::Look => store.unclaimed(),
+            Purpose::Serve | Purpose::Change => store.claim(&owner).await?,
+        };
+        let mut records = BTreeMap::new();
+        for row in store.daemon().agents().await? {
+            let record =
+                Record { state: row.state, generation: row.generation, digest: row.digest };
+            records.insert(row.id, record);
+        }
+        let tokens = Arc::new(Self::kept_tokens(&store).await?);
+        let (outbox, rosters) = (Arc::<Outbox>::default(), Arc::<Rosters>::default());
+        let registry = Arc::new(Registry::new(before(&daemon, loaded.as_ref())));
+        let feed = store.changes();
+        // Those who follow the registry find the others changed.
+        let subscriptions = vec![
+            tokens.follow(&feed),
+            rosters.follow(&feed),
+            outbox.follow(&feed),
+            registry.follow(&feed),
+        ];
+        let house = Self::of(Parts {
+            tokens,
+            secrets: Arc::new(secrets),
+            acting,
+            outbox,
+            visits: Visits::default(),
+            forgotten: Forgotten::default(),
+            rosters,
+            registry,
+            _subscriptions: subscriptions,
+            home,
+            world,
+            store,
+            owner,
+            env,
+            purpose,
+            report: ArcSwap::from_pointee(report),
+            refused: ArcSwapOption::empty(),
+            reloads_applied: AtomicU64::new(0),
+            reloads_refused: AtomicU64::new(0),
+            tokens_made: std::sync::Mutex::default(),
+            started_with: daemon,
+            changes: Mutex::new(Ledger {
+                records,
+                named_in_config: BTreeSet::new(),
+                implicit: None,
+                files: Some(digest),
+                stuck: BTreeMap::new(),
+            }),
+            _lock: lock,
+        });
+        match loaded {
+            Some(loaded) => house.move_in(loaded, has_content).await?,
+            None => house.show_as_failed().await,
+        }
+        Ok(house)
+    }
+
+    /// Builds every agent, after what a crash interrupted is finished.
+    async fn move_in(&self, mut loaded: Loaded, has_content: bool) -> Result<(), RuntimeError> {
+        let mut ledger = self.changes.lock().await;
+        if self.purpose != Purpose::Look && self.finish_deletions(&mut ledger).await {
+            // Their files were still there when they were read.
+            let files = read_files(&self.home, &self.world).await?;
+            ledger.files = Some(files.digest());
+            let (report, again) = parse(files, &self.world, &self.env).await?;
+            let Some(again) = again else {
+                return Err(RuntimeError::Configuration(Box::new(report)));
+            };
+            self.report.store(Arc::new(report));
+            loaded = again;
+        }
+        let mut batch = Vec::new();
+        if self.purpose == Purpose::Serve {
+            let content = serde_json::json!({ "version": env!("CARGO_PKG_VERSION") });
+            let entry = self.entry(&Actor::Daemon, "daemon.started", 0, content);
+            batch.push(DaemonCommand::Audit(entry));
+        }
+        apply::apply(self, &mut ledger, loaded, None, &Actor::Daemon, batch).await?;
+        if self.purpose != Purpose::Look {
+            self.home.mark_configured(has_content)?;
+        }
+        Ok(())
+    }
+
+    /// Shows the agents that are known from before, none of which can serve: the
+    /// configuration does not say any more what they may do.
+    async fn show_as_failed(&self) {
+        let ledger = self.changes.lock().await;
+        let reason: Arc<str> = in_general(&self.report()).into();
+        let failed = |record: &Record| Entry {
+            generation: Generation(record.generation),
+            state: State::Failed(reason.clone()),
+        };
+        let agents =
+            ledger.records.iter().map(|(id, record)| (id.clone(), failed(record))).collect();
+        let now = self.snapshot();
+        self.registry.swap(Snapshot {
+            router: now.router.clone(),
+            binding_places: now.binding_places.clone(),
+            agents,
+            daemon: now.daemon.clone(),
+        });
+        self.refused.store(Some(Arc::new(reason.to_string())));
+    }
+}
+
+/// The registry before anybody moved in.
+fn before(daemon: &DaemonConfig, loaded: Option<&Loaded>) -> Snapshot {
+    Snapshot {
+        router: loaded.map(|loaded| loaded.router.clone()).unwrap_or_default(),
+        binding_places: loaded
+            .map(|loaded| loaded.binding_places.clone())
+            .unwrap_or_default()
+            .into(),
+        agents: BTreeMap::new(),
+        daemon: Arc::new(daemon.clone()),
+    }
+}
+
+/// How the store of a home is opened.
+pub(crate) fn store_options(home: &Home, world: &World) -> Result<StoreOptions, RuntimeError> {
+    home.refuse_lost_audit_key()?;
+    let (key, _) = AuditKey::load_or_create(&home.audit_key(), &world.random)?;
+    Ok(StoreOptions::new(home.root(), key))
+}
