@@ -8,6 +8,7 @@ use insula_store::Part;
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_vault::{Owner, Secret, SecretName};
 use serde_json::{Value, json};
+use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,8 +187,11 @@ async fn hostile_answers_cost_little_and_say_what_is_wrong() {
     let fixture = house().await;
     let _site = serve(&fixture, (SITE, 80), |seen, _| match path(seen) {
         "/bomb" => {
-            let mut body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
-            body.extend(miniz_oxide::deflate::compress_to_vec(&vec![b'a'; 64 << 20], 6));
+            let mut body = Vec::new();
+            let letters = std::io::repeat(b'a').take(64 << 20);
+            flate2::read::GzEncoder::new(letters, flate2::Compression::fast())
+                .read_to_end(&mut body)
+                .unwrap();
             answer(200, "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n", &body)
         }
         "/huge" => {
