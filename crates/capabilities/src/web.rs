@@ -12,8 +12,8 @@ use insula_sandbox::egress::{
     Client, ClientLimits, Egress, Fetch, FetchError, Injection, Policy, Response,
 };
 use insula_store::SessionId;
-use insula_tools::web::readable::Readable;
-use insula_tools::web::{Page, SearchKind, Work};
+use insula_tools::web::readable::Found;
+use insula_tools::web::{Converted, Page, SearchKind, Work};
 use insula_tools::{HandError, ToolError, Web};
 use std::sync::Arc;
 use std::time::Duration;
@@ -115,9 +115,13 @@ impl Web for SessionWeb<'_> {
         page(client.fetch(fetch).await.map_err(told)?).await
     }
 
-    async fn apart(&self, work: Work) -> Result<Readable, HandError> {
+    async fn apart(&self, work: Work) -> Result<Found, HandError> {
         let done = self.caps.daemon.world.storage.run(work).await;
         done.map_err(|_| HandError("what came can't be read".to_owned()))
+    }
+
+    async fn convert(&self, command: &'static str, input: Vec<u8>) -> Result<Converted, ToolError> {
+        crate::programs::convert(self.caps, self.agent, command, input).await
     }
 }
 

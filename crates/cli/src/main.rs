@@ -5,6 +5,7 @@ mod chat;
 mod commands;
 mod daemon;
 mod failure;
+mod line;
 mod logging;
 mod output;
 mod process;

@@ -2,6 +2,7 @@
 //! none runs, through the same API inside this process, without a socket.
 
 use crate::failure::{FAILED, Failure, WRONG_USE};
+use crate::line::{Answer, Broken, Line};
 use crate::setting::Setting;
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -56,33 +57,11 @@ impl Running {
             Err(_) => false,
         }
     }
-}
 
-/// A way to a daemon for requests to it.
-#[derive(Clone)]
-pub struct Line {
-    /// What requests are made with.
-    pub client: reqwest::Client,
-    /// What comes before the path of each.
-    pub base: String,
-    /// Keeps the way to the socket open.
-    _local: Option<Arc<LocalPath>>,
-}
-
-impl Line {
-    /// By the daemon's own socket, which no load on its listener can block; by the listener where
-    /// it has none.
-    pub fn to(home: &Home, running: &Running) -> Result<Self, Failure> {
-        let local = running.local(home)?.map(Arc::new);
-        // A connection that idles at a prompt is closed by the time it is needed.
-        let mut client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
-        let mut base = format!("http://{}", running.listen);
-        if let Some(local) = &local {
-            client = client.unix_socket(local.as_path());
-            base = "http://localhost".to_owned();
-        }
-        let client = client.build().map_err(|error| Failure::Failed(error.to_string()))?;
-        Ok(Self { client, base, _local: local })
+    /// The way to it.
+    fn line(&self, home: &Home, world: &World) -> Result<Line, Failure> {
+        let local = self.local(home)?.map(Arc::new);
+        Ok(Line { local, listen: self.listen, network: world.network.clone() })
     }
 }
 
@@ -143,7 +122,7 @@ impl Reach {
         match occupied(home, world).await? {
             Occupied::Daemon(running) => {
                 let token = home.read(&home.admin_token_file())?.unwrap_or_default();
-                let line = Line::to(home, &running)?;
+                let line = running.line(home, world)?;
                 Ok(Self::Daemon { line, running, token: token.trim().to_owned() })
             }
             Occupied::Free(lock) => {
@@ -199,18 +178,17 @@ impl Reach {
     }
 
     /// Begins something whose answer comes piece by piece. Only a daemon can.
-    pub async fn stream(&self, path: &str, body: Value) -> Result<reqwest::Response, Failure> {
+    pub async fn stream(&self, path: &str, body: Value) -> Result<Answer, Failure> {
         let Self::Daemon { line, running, token } = self else {
             return Err(Failure::Failed(NO_DAEMON.to_owned()));
         };
-        let url = format!("{}{path}", line.base);
-        let request = line.client.post(url).bearer_auth(token).json(&body);
-        let response = request.send().await.map_err(|error| silent(running, &error))?;
-        if response.status().is_success() {
+        let sent = line.send(Method::POST, path, token, &[], body.to_string()).await;
+        let response = sent.map_err(|error| silent(running, &error))?;
+        let status = response.status;
+        if status.is_success() {
             return Ok(response);
         }
-        let status = response.status();
-        let bytes = response.bytes().await.map_err(|error| silent(running, &error))?;
+        let bytes = response.whole().await.map_err(|error| silent(running, &error))?;
         answer(status, &bytes).and(Err(Failure::Failed(format!("the daemon answered {status}"))))
     }
 
@@ -253,15 +231,10 @@ impl Reach {
     ) -> Result<(StatusCode, Vec<u8>), Failure> {
         let (status, bytes) = match self {
             Self::Daemon { line, running, token } => {
-                let url = format!("{}{path}", line.base);
-                let mut request = line.client.request(method, url).bearer_auth(token);
-                if let Some(body) = &body {
-                    request = request.json(body);
-                }
-                let failed = |error: reqwest::Error| silent(running, &error);
-                let response = request.send().await.map_err(failed)?;
-                let status = response.status();
-                (status, response.bytes().await.map_err(failed)?)
+                let failed = |error: Broken| silent(running, &error);
+                let body = body.map_or_else(String::new, |body| body.to_string());
+                let response = line.send(method, path, token, &[], body).await.map_err(failed)?;
+                (response.status, response.whole().await.map_err(failed)?)
             }
             Self::Here { router, token, .. } => {
                 let request = Request::builder()
@@ -285,7 +258,7 @@ impl Reach {
 pub const NO_DAEMON: &str =
     "no daemon runs in this home, and turns need one; start it with `insula up`";
 
-fn silent(running: &Running, error: &reqwest::Error) -> Failure {
+fn silent(running: &Running, error: &Broken) -> Failure {
     let Running { pid, listen, .. } = running;
     Failure::Failed(format!("the daemon (pid {pid}) at {listen} does not answer: {error}"))
 }

@@ -12,11 +12,9 @@ pub mod sample;
 mod sessions;
 mod turns;
 
-use crate::lease::Claim;
 use crate::{
-    AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, Change, DaemonCommand, Decision,
-    DeliveryId, DoorCommand, Due, Lifecycle, OutboxCommand, Owner, Reserved, Seq, Store,
-    StoreError,
+    AccountLease, AgentCommand, AgentRow, AgentStore, AuditEntry, DaemonCommand, Due, Lifecycle,
+    Owner, Reserved, Seq, Store, StoreError,
 };
 use async_trait::async_trait;
 use insula_domain::Platform;

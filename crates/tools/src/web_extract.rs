@@ -1,8 +1,8 @@
 //! `web_extract`: reads pages and documents of the web as text.
 
 use crate::output::Piece;
-use crate::web::Web;
-use crate::web::readable::{Readable, read};
+use crate::web::readable::{Found, Readable, read};
+use crate::web::{Web, pdf};
 use crate::{Cleared, Hands, Output, Tool, ToolError, Words, arguments};
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
@@ -106,7 +106,10 @@ async fn fetch<'u>(web: &dyn Web, at: usize, url: &'u str) -> Fetched<'u> {
             return Err(ToolError::Hand(crate::HandError(what)));
         }
         let source = page.url.clone();
-        let readable = web.apart(Box::new(move || read(page))).await?;
+        let readable = match web.apart(Box::new(move || read(page))).await? {
+            Found::Text(readable) => readable,
+            Found::Pdf(document) => pdf::read(web, document).await?,
+        };
         Ok((source, readable))
     };
     (at, url, outcome.await)

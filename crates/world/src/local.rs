@@ -49,7 +49,12 @@ impl LocalPath {
 
     /// Whether somebody listens there.
     pub async fn answers(&self) -> bool {
-        UnixStream::connect(&self.path).await.is_ok()
+        self.connect().await.is_ok()
+    }
+
+    /// Connects to whoever listens there.
+    pub async fn connect(&self) -> io::Result<Box<dyn Stream>> {
+        Ok(Box::new(UnixStream::connect(&self.path).await?))
     }
 }
 

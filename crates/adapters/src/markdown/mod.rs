@@ -4,28 +4,33 @@
 //! them. What is no mark is text, so nothing a model writes gets lost; raw HTML is text too. A
 //! platform walks over the pieces and writes what it has for each.
 //!
-//! The language is the common part of CommonMark and GitHub's: headings, paragraphs, quotes,
-//! lists, fenced code, tables, rules; strong, emphasis, strike, code, links. Indented code is a
-//! paragraph, as models indent for other reasons. A line end inside a paragraph stays a line
-//! end: in a chat it was meant.
+//! The language is CommonMark with GitHub's tables and strikes, read by `pulldown-cmark`, whose
+//! time is in proportion to a text's length whatever it is. Otherwise than there, indented code
+//! is a paragraph, as models indent for other reasons. A line end inside a paragraph stays a
+//! line end: in a chat it was meant.
 
-mod blocks;
-mod inline;
+mod reader;
 #[cfg(test)]
 mod tests;
 
-/// Quotes and lists inside each other, at most; what is deeper is read as text.
+use reader::Reader;
+
+/// Quotes and lists inside each other, at most; those that are deeper are not marked.
 const DEPTH_MAX: usize = 8;
+
+/// Begins every line of what must not be read as blocks. It is punctuation, so a mark behind it
+/// means what it means at the beginning of a line, and no living script uses it.
+const GUARD: char = '\u{10a50}';
 
 /// A part of a formatted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum Piece {
     /// What follows, up to the matching [`Piece::Close`], is marked.
-    Open(Mark<'a>),
+    Open(Mark),
     /// The end of the mark opened last.
-    Close(Mark<'a>),
+    Close(Mark),
     /// Text, with nothing in it to interpret.
-    Text(&'a str),
+    Text(String),
     /// A line end inside a paragraph.
     Break,
     /// A line across.
@@ -34,7 +39,7 @@ pub(crate) enum Piece<'a> {
 
 /// How text is marked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Mark<'a> {
+pub(crate) enum Mark {
     /// A paragraph.
     Paragraph,
     /// A heading, 1 to 6.
@@ -42,11 +47,11 @@ pub(crate) enum Mark<'a> {
     /// A quote.
     Quote,
     /// A list; a numbered one with its first number.
-    List(Option<u32>),
+    List(Option<u64>),
     /// One entry of a list.
     Item,
     /// A block of code, with the language it names, or nothing.
-    CodeBlock(&'a str),
+    CodeBlock(String),
     /// A table.
     Table,
     /// One row of it; the first one is the heading.
@@ -68,22 +73,20 @@ pub(crate) enum Mark<'a> {
     /// Code within a line.
     Code,
     /// A link, to an address whose scheme is harmless.
-    Link(&'a str),
+    Link(String),
 }
 
 /// Takes the lines of one paragraph apart, for a platform that has lines and no blocks. Blanks
-/// at their ends stay.
-pub(crate) fn inline(text: &str) -> Vec<Piece<'_>> {
-    let lines: Vec<&str> = text.split('\n').collect();
-    let mut pieces = vec![];
-    inline::parse_kept(&lines, &mut pieces);
+/// at their beginnings stay.
+pub(crate) fn inline(text: &str) -> Vec<Piece> {
+    let lines: Vec<String> = text.split('\n').map(|line| format!("{GUARD}{line}")).collect();
+    let mut pieces = Reader::read(&lines.join("\n"), Some(GUARD));
+    let paragraph = Mark::Paragraph;
+    pieces.retain(|it| !matches!(it, Piece::Open(mark) | Piece::Close(mark) if *mark == paragraph));
     pieces
 }
 
 /// Takes a text apart.
-pub(crate) fn parse(text: &str) -> Vec<Piece<'_>> {
-    let lines: Vec<&str> = text.lines().collect();
-    let mut pieces = vec![];
-    blocks::parse(&lines, 0, &mut pieces);
-    pieces
+pub(crate) fn parse(text: &str) -> Vec<Piece> {
+    Reader::read(text, None)
 }

@@ -33,7 +33,7 @@ pub(super) fn formatted(markdown: &str) -> Option<String> {
     Some(html)
 }
 
-fn open(mark: &Mark<'_>, html: &mut String) {
+fn open(mark: &Mark, html: &mut String) {
     match mark {
         Mark::List(Some(first)) if *first != 1 => {
             html.push_str(&format!("<ol start=\"{first}\">"));
@@ -56,14 +56,14 @@ fn open(mark: &Mark<'_>, html: &mut String) {
     }
 }
 
-fn close(mark: &Mark<'_>, html: &mut String) {
+fn close(mark: &Mark, html: &mut String) {
     match mark {
         Mark::CodeBlock(_) => html.push_str("\n</code></pre>"),
         _ => html.push_str(&format!("</{}>", tag(mark))),
     }
 }
 
-fn tag(mark: &Mark<'_>) -> &'static str {
+fn tag(mark: &Mark) -> &'static str {
     match mark {
         Mark::Paragraph => "p",
         Mark::Heading(1) => "h1",

@@ -6,6 +6,7 @@
 
 mod background;
 mod begun;
+mod convert;
 pub(crate) mod egress;
 mod granted;
 mod ground;
@@ -21,6 +22,7 @@ pub(crate) mod way_out;
 
 pub use background::{Reader, Rights};
 pub use begun::Given;
+pub(crate) use convert::convert;
 pub use granted::void_here;
 pub use ground::{Ground, real};
 pub use here::refused_here;

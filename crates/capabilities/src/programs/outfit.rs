@@ -38,6 +38,27 @@ pub(super) fn wall_clock(programs: &Programs) -> Duration {
     programs.limits.wall_clock.unwrap_or(WALL_CLOCK)
 }
 
+/// What every program of `agent` runs under, with nothing of the agent's: no folders, no network,
+/// no environment but what programs are found by.
+pub(super) async fn bare(caps: &Capabilities, agent: &AgentContext) -> Result<Spec, ToolError> {
+    let failed = |error: String| ToolError::Hand(HandError(error));
+    let programs = &agent.programs;
+    let shell = shell().ok_or_else(|| failed("there is no shell on this machine".to_owned()))?;
+    let mut spec = Spec::new(shell);
+    spec.walls = if programs.sandbox == Switch::Off { Walls::Down } else { Walls::Up };
+    if owners::are_needed() && spec.walls == Walls::Up {
+        let own = caps.programs.owners.of(&caps.daemon, &agent.id).await;
+        spec.owner = Some(own.map_err(|error| failed(error.to_string()))?);
+    }
+    spec.env.insert("PATH".into(), PATH.into());
+    spec.env.insert("LANG".into(), "C.UTF-8".into());
+    spec.account = Account { name: agent.id.to_string(), of: caps.daemon.snapshot().agents.len() };
+    spec.limits = limits(&programs.limits);
+    spec.priority = Priority::Normal;
+    spec.optional = programs.optional.iter().filter_map(|name| Layer::from_name(name)).collect();
+    Ok(spec)
+}
+
 /// What a program of `agent` is given, in the conversation that has these files.
 pub(crate) async fn outfit(
     caps: &Capabilities,
@@ -45,18 +66,11 @@ pub(crate) async fn outfit(
     files: &Files,
 ) -> Result<Outfit, ToolError> {
     let failed = |error: String| ToolError::Hand(HandError(error));
-    let programs = &agent.programs;
-    let walls = if programs.sandbox == Switch::Off { Walls::Down } else { Walls::Up };
-    let mut owner = None;
-    if owners::are_needed() && walls == Walls::Up {
-        let own = caps.programs.owners.of(&caps.daemon, &agent.id).await;
-        owner = Some(own.map_err(|error| failed(error.to_string()))?);
-    }
+    let mut spec = bare(caps, agent).await?;
+    let (programs, walls) = (&agent.programs, spec.walls);
     // Without a sandbox they run as root, stripped of what lets root write everywhere: folders
     // that were given to the agent's user have to come back.
-    let gets = if owners::are_needed() { owner.or(Some(ROOT)) } else { None };
-    let shell = shell().ok_or_else(|| failed("there is no shell on this machine".to_owned()))?;
-    let mut spec = Spec::new(shell);
+    let gets = if owners::are_needed() { spec.owner.or(Some(ROOT)) } else { None };
     let mut withheld = Vec::new();
     let home = caps.daemon.home.real_root();
     for folder in files.folders().await? {
@@ -85,14 +99,8 @@ pub(crate) async fn outfit(
         Walls::Up => Path::new("/tmp"),
         Walls::Down => spec.cwd.as_path(),
     };
-    for (name, value) in [
-        ("PATH", PATH.into()),
-        ("HOME", home.as_os_str().to_owned()),
-        ("LANG", "C.UTF-8".into()),
-        ("TERM", "dumb".into()),
-    ] {
-        spec.env.insert(name.into(), value);
-    }
+    let home = home.as_os_str().to_owned();
+    spec.env.extend([("HOME".into(), home), ("TERM".into(), "dumb".into())]);
     for (name, value) in &programs.env {
         let value = agent.secrets.resolve(value).await;
         let value = value.map_err(|error| failed(format!("`env.{name}`: {error}")))?;
@@ -102,12 +110,6 @@ pub(crate) async fn outfit(
         (false, Walls::Up) => Network::Proxy { port: PROXY_PORT },
         _ => Network::None,
     };
-    spec.account = Account { name: agent.id.to_string(), of: caps.daemon.snapshot().agents.len() };
-    spec.limits = limits(&programs.limits);
-    spec.priority = Priority::Normal;
-    spec.optional = programs.optional.iter().filter_map(|name| Layer::from_name(name)).collect();
-    spec.walls = walls;
-    spec.owner = owner;
     Ok(Outfit { spec, withheld })
 }
 

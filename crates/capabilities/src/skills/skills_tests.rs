@@ -3,9 +3,12 @@
 use super::archive::unpack;
 use super::lock::{Lock, Locked};
 use super::package::{Package, PackageError};
-use miniz_oxide::deflate::compress_to_vec;
+use flate2::{Compression, GzBuilder};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
+use std::io::{Cursor, Read as _, Write as _};
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
 
 const SKILL: &str = "---\nname: deploy\ndescription: Ships it.\n---\nDo it.\n";
 
@@ -13,66 +16,41 @@ const SKILL: &str = "---\nname: deploy\ndescription: Ships it.\n---\nDo it.\n";
 type Member<'m> = (&'m str, u32, &'m [u8]);
 
 fn zip(members: &[Member<'_>], packed: bool) -> Vec<u8> {
-    let (mut bytes, mut directory) = (Vec::new(), Vec::new());
+    let method = if packed { CompressionMethod::Deflated } else { CompressionMethod::Stored };
+    let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, mode, content) in members {
-        let data = if packed { compress_to_vec(content, 6) } else { content.to_vec() };
-        let local = bytes.len() as u32;
-        let method: u16 = if packed { 8 } else { 0 };
-        let mut common = Vec::new();
-        for number in [0_u16, method, 0, 0] {
-            common.extend(number.to_le_bytes());
+        let options = SimpleFileOptions::default();
+        let options = options.compression_method(method).unix_permissions(mode & 0o777);
+        match mode & 0o170_000 {
+            0o120_000 => writer.add_symlink(*name, str::from_utf8(content).unwrap(), options),
+            _ => writer.start_file(*name, options),
         }
-        for number in [0_u32, data.len() as u32, content.len() as u32] {
-            common.extend(number.to_le_bytes());
+        .unwrap();
+        if mode & 0o170_000 != 0o120_000 {
+            writer.write_all(content).unwrap();
         }
-        common.extend((name.len() as u16).to_le_bytes());
-        bytes.extend(b"PK\x03\x04\x14\0");
-        bytes.extend(&common);
-        bytes.extend([0, 0]);
-        bytes.extend(name.as_bytes());
-        bytes.extend(&data);
-        directory.extend(b"PK\x01\x02\x14\x03\x14\0");
-        directory.extend(&common);
-        directory.extend([0; 8]);
-        directory.extend((mode << 16).to_le_bytes());
-        directory.extend(local.to_le_bytes());
-        directory.extend(name.as_bytes());
     }
-    let at = bytes.len() as u32;
-    bytes.extend(&directory);
-    bytes.extend(b"PK\x05\x06\0\0\0\0");
-    bytes.extend((members.len() as u16).to_le_bytes());
-    bytes.extend((members.len() as u16).to_le_bytes());
-    bytes.extend((directory.len() as u32).to_le_bytes());
-    bytes.extend(at.to_le_bytes());
-    bytes.extend([0, 0]);
-    bytes
+    writer.finish().unwrap().into_inner()
 }
 
 fn tar(members: &[(&str, u8, &[u8])]) -> Vec<u8> {
-    let mut bytes = Vec::new();
+    let mut builder = tar::Builder::new(Vec::new());
     for (name, kind, content) in members {
-        let mut header = [0_u8; 512];
-        header[..name.len()].copy_from_slice(name.as_bytes());
-        header[124..135].copy_from_slice(format!("{:011o}", content.len()).as_bytes());
-        header[156] = *kind;
-        header[257..263].copy_from_slice(b"ustar\0");
-        header[148..156].fill(b' ');
-        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
-        bytes.extend(header);
-        bytes.extend(*content);
-        bytes.resize(bytes.len().next_multiple_of(512), 0);
+        let mut header = tar::Header::new_ustar();
+        // As the library would not write it.
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+        header.set_entry_type(tar::EntryType::new(*kind));
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        builder.append(&header, *content).unwrap();
     }
-    bytes.resize(bytes.len() + 1024, 0);
-    bytes
+    builder.into_inner().unwrap()
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
-    let mut packed = vec![0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3];
-    packed.extend(b"a.tar\0");
-    packed.extend(compress_to_vec(bytes, 6));
-    packed.extend([0; 8]);
+    let mut packed = Vec::new();
+    let mut reader = GzBuilder::new().filename("a.tar").read(bytes, Compression::default());
+    reader.read_to_end(&mut packed).unwrap();
     packed
 }
 

@@ -6,6 +6,7 @@ use super::frames::Frames;
 use super::terminal::{self, Keys};
 use crate::commands::approvals;
 use crate::failure::Failure;
+use crate::line::Answer;
 use crate::output;
 use crate::reach::{Reach, part};
 use insula_world::World;
@@ -234,10 +235,10 @@ async fn some<F: Future + Unpin>(future: &mut Option<F>) -> F::Output {
 }
 
 /// The next piece of an answer.
-async fn next(response: &mut Option<reqwest::Response>) -> Result<Option<Vec<u8>>, Failure> {
+async fn next(response: &mut Option<Answer>) -> Result<Option<Vec<u8>>, Failure> {
     match response {
         Some(response) => {
-            let piece = response.chunk().await.map_err(|_| broken_off())?;
+            let piece = response.piece().await.map_err(|_| broken_off())?;
             Ok(piece.map(|piece| piece.to_vec()))
         }
         None => std::future::pending().await,

@@ -5,10 +5,12 @@
 
 use crate::arguments::McpServe;
 use crate::failure::Failure;
-use crate::reach::{Line, NO_DAEMON, Reach, part};
+use crate::line::{Answer, Broken, Line};
+use crate::reach::{NO_DAEMON, Reach, part};
 use crate::setting::Setting;
+use axum::http::Method;
+use axum::http::header::CONTENT_TYPE;
 use insula_world::World;
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
 use serde_json::{Value, json};
 use std::collections::HashMap;
 use std::io::{BufRead as _, Read as _, Write as _};
@@ -36,7 +38,7 @@ pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8
     };
     let token = serve.token.unwrap_or_else(|| token.clone());
     let bridge = Arc::new(Bridge {
-        url: address(line, &serve.agent),
+        path: format!("/mcp?agent={}", part(&serve.agent)),
         line: line.clone(),
         token,
         session: Mutex::default(),
@@ -83,22 +85,20 @@ pub async fn run(reach: &Reach, setting: &Setting, serve: McpServe) -> Result<u8
     Ok(0)
 }
 
-fn address(line: &Line, agent: &str) -> String {
-    format!("{}/mcp?agent={}", line.base, part(agent))
-}
-
 /// What is said when the daemon went away.
-fn silent(error: &reqwest::Error) -> String {
-    match error.is_connect() {
-        true => "the daemon does not run any more; start it with `insula up`, then connect again"
-            .to_owned(),
-        false => format!("the daemon does not answer: {error}; `insula status` says how it is"),
+fn silent(error: &Broken) -> String {
+    match error {
+        Broken::Connect(_) => {
+            "the daemon does not run any more; start it with `insula up`, then connect again"
+                .to_owned()
+        }
+        error => format!("the daemon does not answer: {error}; `insula status` says how it is"),
     }
 }
 
 struct Bridge {
     line: Line,
-    url: String,
+    path: String,
     token: String,
     /// The session that the daemon opened, in the versions that have one.
     session: Mutex<Option<String>>,
@@ -161,35 +161,26 @@ impl Bridge {
     async fn check(&self, agent: &str) -> Result<(), Failure> {
         let ping = json!({ "jsonrpc": "2.0", "id": 0, "method": "ping" });
         let response = self.post(&ping).await.map_err(|error| Failure::Failed(silent(&error)))?;
-        if response.status().is_success() {
+        if response.status.is_success() {
             return Ok(());
         }
-        let text = response.text().await.unwrap_or_default();
-        let said: Value = serde_json::from_str(&text).unwrap_or_default();
+        let said = response.whole().await.unwrap_or_default();
+        let said: Value = serde_json::from_slice(&said).unwrap_or_default();
         let message = said["error"]["message"].as_str().unwrap_or("the daemon refused").to_owned();
         Err(Failure::Failed(format!("agent `{agent}` can't be served: {message}")))
     }
 
-    async fn post(&self, message: &Value) -> reqwest::Result<reqwest::Response> {
-        let mut request = self
-            .line
-            .client
-            .post(&self.url)
-            .bearer_auth(&self.token)
-            .header(ACCEPT, "application/json, text/event-stream")
-            .header(CONTENT_TYPE, "application/json");
-        if let Some(session) = self.session() {
-            request = request.header("mcp-session-id", session);
-        }
+    async fn post(&self, message: &Value) -> Result<Answer, Broken> {
+        let session = self.session();
+        let mut headers = vec![("accept", "application/json, text/event-stream")];
+        headers.extend(session.as_deref().map(|session| ("mcp-session-id", session)));
         // A message that stands for itself repeats in headers what it says inside.
         if let Some(version) = message["params"]["_meta"][VERSION_META].as_str() {
-            request = request.header("mcp-protocol-version", version);
-            request = request.header("mcp-method", message["method"].as_str().unwrap_or_default());
-            if let Some(name) = message["params"]["name"].as_str() {
-                request = request.header("mcp-name", name);
-            }
+            headers.push(("mcp-protocol-version", version));
+            headers.push(("mcp-method", message["method"].as_str().unwrap_or_default()));
+            headers.extend(message["params"]["name"].as_str().map(|name| ("mcp-name", name)));
         }
-        request.body(message.to_string()).send().await
+        self.line.send(Method::POST, &self.path, &self.token, &headers, message.to_string()).await
     }
 
     /// Sends one message and writes what comes back.
@@ -206,18 +197,18 @@ impl Bridge {
     async fn exchange(&self, message: &Value, id: &Value, wanted: &Wanted) -> Result<(), String> {
         let mut response = self.post(message).await.map_err(|error| silent(&error))?;
         if message["method"] == "initialize"
-            && let Some(session) = response.headers().get("mcp-session-id")
+            && let Some(session) = response.headers.get("mcp-session-id")
         {
             let session = session.to_str().ok().map(str::to_owned);
             *self.session.lock().unwrap_or_else(PoisonError::into_inner) = session;
         }
         let streams = response
-            .headers()
+            .headers
             .get(CONTENT_TYPE)
             .is_some_and(|it| it.as_bytes().starts_with(b"text/event-stream"));
         if !streams {
-            let status = response.status();
-            let body = response.bytes().await.map_err(|error| error.to_string())?;
+            let status = response.status;
+            let body = response.whole().await.map_err(|error| error.to_string())?;
             if body.is_empty() {
                 return Ok(());
             }
@@ -230,7 +221,7 @@ impl Bridge {
             return Err(said.map_or_else(|| format!("the daemon answered {status}"), str::to_owned));
         }
         let (mut buffer, mut answered) = (Vec::new(), false);
-        while let Some(chunk) = response.chunk().await.map_err(|error| error.to_string())? {
+        while let Some(chunk) = response.piece().await.map_err(|error| error.to_string())? {
             buffer.extend_from_slice(&chunk);
             if buffer.len() > EVENT_BYTES_MAX {
                 return Err("the daemon's answer is too long".to_owned());
@@ -252,9 +243,11 @@ impl Bridge {
     /// Lets the daemon forget the session.
     async fn end(&self) {
         if let Some(session) = self.session() {
-            let ended = self.line.client.delete(&self.url).bearer_auth(&self.token);
+            let session = [("mcp-session-id", &*session)];
+            let ended =
+                self.line.send(Method::DELETE, &self.path, &self.token, &session, String::new());
             // It would be forgotten in time anyway.
-            let _ = ended.header("mcp-session-id", session).send().await;
+            let _ = ended.await;
         }
     }
 }

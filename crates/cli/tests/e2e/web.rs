@@ -101,6 +101,38 @@ fn pages_that_are_granted_are_read_and_others_are_not_reached() {
     );
 }
 
+/// A document of one page; its table of contents is missing, as in many a real one.
+fn document(title: &str, line: &str) -> String {
+    let content = format!("BT /F1 12 Tf 72 720 Td ({line}) Tj ET");
+    format!(
+        "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F1<</Type/Font/Subtype/Type1/BaseFont/Times-Roman>>>>>>>>endobj\n4 0 obj<</Length {}>>stream\n{content}\nendstream endobj\n5 0 obj<</Title({title})>>endobj\ntrailer<</Root 1 0 R/Info 5 0 R>>",
+        content.len()
+    )
+}
+
+#[test]
+fn documents_are_read_in_the_sandbox() {
+    let (site, _) = site(|path| match path {
+        "/good" => page("application/pdf", &document("On walls", "Words of a document")),
+        "/bad" => page("application/pdf", "%PDF-1.4\nnothing of the kind"),
+        _ => page("application/pdf", "<html>please log in</html>"),
+    });
+    let home = configured(&format!(
+        "agents:\n  a: {{default: true, tools: [web_extract], network: [\"{site}\"]}}\n"
+    ));
+    let _daemon = start_still(&home);
+    let read = |path: &str| {
+        let urls = value!({ "urls": [format!("http://{site}/{path}")] });
+        tool(&home, "a", "web_extract", &urls)
+    };
+    let said = read("good");
+    assert!(said.contains("On walls\n\nWords of a document\n"), "{said}");
+    let said = read("bad");
+    assert!(said.contains("the document is damaged") && !said.contains("<untrusted"), "{said}");
+    let said = read("other");
+    assert!(said.contains("it is not a PDF document"), "{said}");
+}
+
 #[test]
 fn a_search_is_asked_with_a_key_that_nobody_sees() {
     let (search, seen) = site(|_| {

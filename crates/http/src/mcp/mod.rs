@@ -5,6 +5,12 @@
 //! messages, and everything around them (whose token, which agent, what it may, when that
 //! ends) is ours. Two generations of the protocol are understood: the one that begins with
 //! `initialize` and keeps a session, and the one whose every request says all there is to say.
+//!
+//! The server of `rmcp` 3.8.0 was measured (two cores, `opt-level = 1`): 18 more crates, some 50 s
+//! more to build, 1.9 MB more in the program; 93 KB and three tasks for a session, which here takes
+//! 291 bytes. What manages its sessions is not told whose they are, so they could be neither
+//! bounded by credential nor tied to one; without sessions it hears no cancellation from older
+//! clients; and it refuses clients that take JSON alone.
 
 mod call;
 mod progress;

@@ -5,6 +5,11 @@
 //! thousands of times a second. Whoever listened all the time would be woken for each, which
 //! cost a tenth of the daemon's speed. So after the first sign nobody listens for a moment,
 //! and what has come by then is read in one go.
+//!
+//! By hand and not with `notify` 8.2.1, which listens all the time on a thread of its own. Beside
+//! a program that writes as fast as it can to a file in the folder (two cores, 4 s, `opt-level =
+//! 1`), a write cost 0.48 µs of processor time unwatched, 0.9 µs here, of which 150 events were
+//! read, and 1.8 to 2.7 µs with `notify`, which read 0.6 to 2.6 million.
 
 use super::marks::{Marks, concerns};
 use insula_world::World;

@@ -3,6 +3,17 @@
 //! There is no tree. Tokens go by one at a time, and only the names of the elements that are
 //! open are kept, so that no page can make this grow or recurse. Where a browser would build
 //! another tree than the tags say, this errs on the side of leaving text out.
+//!
+//! Tags are told apart by `html5gum`. What goes from pages to text whole was measured beside this
+//! (two cores, `opt-level = 2`) and builds the tree that this does without:
+//!
+//! | | here | html2text 0.17.4 | htmd 0.5.6 |
+//! | --- | --- | --- | --- |
+//! | 15 pages with hidden text: shown | 0 | 10 | 12 |
+//! | an ordinary page of 632 KB | 170 ms, 3 MB | 455 ms, 68 MB | 200 ms, 12 MB |
+//! | 100,000 open `<div>`, 488 KB | 52 ms | over 60 s | over 60 s |
+//! | 400,000 stray end tags | 0.6 s | 6.1 s | 6.1 s |
+//! | 20,000 open tables | 28 ms | 0.5 s, 87 MB | stack overflow, which ends the daemon |
 
 mod written;
 

@@ -8,7 +8,7 @@ mod charset;
 mod elements;
 mod html;
 mod packed;
-mod pdf;
+pub(crate) mod pdf;
 pub mod readable;
 pub(crate) mod search;
 mod style;
@@ -17,7 +17,7 @@ mod text;
 use crate::hands::HandError;
 use crate::output::ToolError;
 use async_trait::async_trait;
-use readable::Readable;
+use readable::Found;
 
 pub(crate) use text::beginning;
 
@@ -46,7 +46,20 @@ pub enum SearchKind {
 }
 
 /// Work that takes a processor a while.
-pub type Work = Box<dyn FnOnce() -> Readable + Send>;
+pub type Work = Box<dyn FnOnce() -> Found + Send>;
+
+/// What a program made of what it was given.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Converted {
+    /// How it ended; `None` where it was ended.
+    pub status: Option<i32>,
+    /// What it printed, from the beginning.
+    pub output: Vec<u8>,
+    /// Whether it printed more.
+    pub is_cut: bool,
+    /// What it complained about.
+    pub complaint: String,
+}
 
 /// The web, for one conversation of one agent. Bound when it is made.
 #[async_trait]
@@ -61,5 +74,9 @@ pub trait Web: Send + Sync {
     async fn ask(&self, path_and_query: &str) -> Result<Page, ToolError>;
 
     /// Does work away from the threads that serve. A panic comes back as an error.
-    async fn apart(&self, work: Work) -> Result<Readable, HandError>;
+    async fn apart(&self, work: Work) -> Result<Found, HandError>;
+
+    /// Runs a command of ours over bytes of others, in the agent's sandbox: with neither its
+    /// files nor its network, nor anything of its environment.
+    async fn convert(&self, command: &'static str, input: Vec<u8>) -> Result<Converted, ToolError>;
 }

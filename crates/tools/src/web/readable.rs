@@ -1,7 +1,7 @@
 //! What can be read of an answer, whatever kind it is of.
 
 use super::packed::unpack;
-use super::{Page, charset, html, pdf, text};
+use super::{Page, charset, html, text};
 use url::Url;
 
 /// Most that a packed answer may unpack to, in bytes.
@@ -23,24 +23,33 @@ pub struct Readable {
 }
 
 impl Readable {
-    fn nothing(why: impl Into<String>) -> Self {
+    pub(super) fn nothing(why: impl Into<String>) -> Self {
         Self { note: Some(why.into()), ..Self::default() }
     }
 }
 
-/// Reads an answer.
-pub fn read(page: Page) -> Readable {
+/// What an answer turned out to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// Something that was read.
+    Text(Readable),
+    /// A document that has yet to be.
+    Pdf(Vec<u8>),
+}
+
+/// Reads an answer, all but documents.
+pub fn read(page: Page) -> Found {
     let Page { url, content_type, content_encoding, body, .. } = page;
     let body =
         match unpack(body, content_encoding.as_deref().unwrap_or_default(), UNPACKED_BYTES_MAX) {
             Ok(body) => body,
-            Err(error) => return Readable::nothing(error.to_string()),
+            Err(error) => return Found::Text(Readable::nothing(error.to_string())),
         };
     let content_type = content_type.unwrap_or_default();
     let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let label = charset::label(&content_type);
     let kind = kind_of(&media, &body);
-    let mut readable = match kind {
+    let readable = match kind {
         Kind::Html => {
             let page = charset::decode(&body, label, true);
             let read = html::read(&page, Url::parse(&url).ok().as_ref());
@@ -48,14 +57,7 @@ pub fn read(page: Page) -> Readable {
                 read.is_cut.then(|| "the page is larger than what is read of one".to_owned());
             Readable { title: read.title, text: read.text, note }
         }
-        Kind::Pdf => match pdf::read(&body) {
-            Ok(read) => {
-                let note =
-                    read.is_cut.then(|| "only the beginning of the document was read".to_owned());
-                Readable { title: read.title, text: text::tidy(&read.text), note }
-            }
-            Err(why) => return Readable::nothing(why.to_string()),
-        },
+        Kind::Pdf => return Found::Pdf(body),
         Kind::Json if body.len() <= JSON_BYTES_MAX => {
             let laid_out = serde_json::from_slice::<serde_json::Value>(&body)
                 .and_then(|value| serde_json::to_string_pretty(&value));
@@ -69,11 +71,20 @@ pub fn read(page: Page) -> Readable {
         Kind::Other => {
             let media: String = media.chars().filter(|it| text::is_seen(*it)).take(80).collect();
             let what = if media.is_empty() { "something else" } else { &media };
-            return Readable::nothing(format!(
+            Readable::nothing(format!(
                 "it is {what}; what can be read is HTML, plain text, JSON and PDF"
-            ));
+            ))
         }
     };
+    let empty = match kind {
+        Kind::Html => "there is no text on the page; it may be made by scripts, which are not run",
+        _ => "it is empty",
+    };
+    Found::Text(finish(readable, empty))
+}
+
+/// What was read, no longer than may be, and with a word where there is nothing.
+pub(super) fn finish(mut readable: Readable, empty: &str) -> Readable {
     if readable.text.len() > TEXT_BYTES_MAX {
         let begun = text::beginning(&readable.text, usize::MAX, TEXT_BYTES_MAX).len();
         readable.text.truncate(begun);
@@ -82,14 +93,7 @@ pub fn read(page: Page) -> Readable {
     readable.title =
         readable.title.map(|title| title.chars().filter(|it| text::is_seen(*it)).collect());
     if readable.text.is_empty() && readable.note.is_none() {
-        readable.note = Some(match kind {
-            Kind::Html => {
-                "there is no text on the page; it may be made by scripts, which are not run"
-                    .to_owned()
-            }
-            Kind::Pdf => "there is no text in the document; it may be a scan".to_owned(),
-            _ => "it is empty".to_owned(),
-        });
+        readable.note = Some(empty.to_owned());
     }
     readable
 }
@@ -160,6 +164,13 @@ mod tests {
         }
     }
 
+    fn read(page: Page) -> Readable {
+        match super::read(page) {
+            Found::Text(readable) => readable,
+            Found::Pdf(document) => Readable::nothing(format!("PDF of {}", document.len())),
+        }
+    }
+
     #[test]
     fn each_kind_is_read_as_what_it_is() {
         for (content_type, body, text) in [
@@ -186,7 +197,7 @@ mod tests {
         assert!(note("text/plain", b"a\0b").starts_with("it is text/plain"));
         assert!(note("", b"\x7fELF\0").starts_with("it is something else"));
         assert!(note("text/html", b"<script>1</script>").contains("scripts"));
-        assert!(note("application/pdf", b"<html>login</html>").contains("not a PDF"));
+        assert_eq!(note("", b"%PDF-1.4\0"), "PDF of 9");
         assert_eq!(note("text/plain", b" \n"), "it is empty");
     }
 

@@ -11,7 +11,7 @@ pub(super) fn inline(text: &str, is_bold: bool) -> String {
     let mut writer = Writer { html: String::new(), depth: [usize::from(is_bold), 0, 0], links: 0 };
     for piece in markdown::inline(text) {
         match piece {
-            Piece::Text(text) => writer.html.push_str(&escape(text)),
+            Piece::Text(text) => writer.html.push_str(&escape(&text)),
             Piece::Break => writer.html.push('\n'),
             Piece::Open(mark) => writer.open(&mark),
             Piece::Close(mark) => writer.close(&mark),
@@ -30,7 +30,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn open(&mut self, mark: &Mark<'_>) {
+    fn open(&mut self, mark: &Mark) {
         match mark {
             Mark::Code if self.links == 0 => self.html.push_str("<code>"),
             Mark::Link(address) => {
@@ -49,7 +49,7 @@ impl Writer {
         }
     }
 
-    fn close(&mut self, mark: &Mark<'_>) {
+    fn close(&mut self, mark: &Mark) {
         match mark {
             Mark::Code if self.links == 0 => self.html.push_str("</code>"),
             Mark::Link(address) => {
@@ -71,7 +71,7 @@ impl Writer {
     }
 }
 
-fn tag(mark: &Mark<'_>) -> Option<(usize, &'static str)> {
+fn tag(mark: &Mark) -> Option<(usize, &'static str)> {
     match mark {
         Mark::Strong => Some((0, "b")),
         Mark::Emphasis => Some((1, "i")),

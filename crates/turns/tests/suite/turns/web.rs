@@ -8,6 +8,7 @@ use insula_store::Part;
 use insula_testkit::upstream::{Seen, Step, Upstream};
 use insula_vault::{Owner, Secret, SecretName};
 use serde_json::{Value, json};
+use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
@@ -186,8 +187,11 @@ async fn hostile_answers_cost_little_and_say_what_is_wrong() {
     let fixture = house().await;
     let _site = serve(&fixture, (SITE, 80), |seen, _| match path(seen) {
         "/bomb" => {
-            let mut body = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
-            body.extend(miniz_oxide::deflate::compress_to_vec(&vec![b'a'; 64 << 20], 6));
+            let mut body = Vec::new();
+            let letters = std::io::repeat(b'a').take(64 << 20);
+            flate2::read::GzEncoder::new(letters, flate2::Compression::fast())
+                .read_to_end(&mut body)
+                .unwrap();
             answer(200, "Content-Type: text/plain\r\nContent-Encoding: gzip\r\n", &body)
         }
         "/huge" => {
@@ -279,29 +283,19 @@ async fn twenty_addresses_are_fetched_five_at_a_time_and_answered_one_by_one() {
 }
 
 #[tokio::test]
-async fn documents_and_strange_letters_are_read() {
+async fn strange_letters_and_data_are_read() {
     let fixture = house().await;
     let _site = serve(&fixture, (SITE, 80), |seen, _| match path(seen) {
-        "/pdf" => {
-            let content = b"BT /F1 12 Tf 72 720 Td (A document) Tj ET";
-            let packed = miniz_oxide::deflate::compress_to_vec_zlib(content, 6);
-            let mut body = b"%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]>>endobj\n3 0 obj<</Type/Page/Contents 4 0 R/Resources<</Font<</F1<</Subtype/Type1>>>>>>>>endobj\n".to_vec();
-            body.extend(format!("4 0 obj<</Filter/FlateDecode/Length {}>>stream\n", packed.len()).bytes());
-            body.extend(packed);
-            body.extend(b"\nendstream endobj\ntrailer<</Root 1 0 R>>");
-            answer(200, "Content-Type: application/pdf\r\n", &body)
-        }
-        "/jis" => answer(200, "Content-Type: text/html; charset=Shift_JIS\r\n", b"<p>\x93\xfa\x96\x7b</p>"),
+        "/jis" => answer(
+            200,
+            "Content-Type: text/html; charset=Shift_JIS\r\n",
+            b"<p>\x93\xfa\x96\x7b</p>",
+        ),
         "/json" => answer(200, "Content-Type: application/json\r\n", b"{\"a\":1}"),
         _ => answer(200, "", b"bare words"),
     })
     .await;
-    for (from, expected) in [
-        ("pdf", "\nA document\n"),
-        ("jis", "\n日本\n"),
-        ("json", "\"a\": 1"),
-        ("x", "\nbare words\n"),
-    ] {
+    for (from, expected) in [("jis", "\n日本\n"), ("json", "\"a\": 1"), ("x", "\nbare words\n")] {
         let said = fixture.say("a", "one", &extract(&[&format!("http://site.test/{from}")])).await;
         assert!(said.contains(expected), "{from}: {said}");
     }
