@@ -6,6 +6,7 @@ use crate::programs::egress::Audited;
 use crate::programs::way_out::way_out;
 use async_trait::async_trait;
 use insula_config::web::{SearchConfig, SearchProvider};
+use insula_domain::Actor;
 use insula_domain::NetworkGrants;
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{
@@ -38,7 +39,7 @@ pub struct SessionWeb<'c> {
     caps: &'c Capabilities,
     agent: &'c AgentContext,
     session: SessionId,
-    principal: &'c str,
+    principal: &'c Actor,
 }
 
 impl<'c> SessionWeb<'c> {
@@ -47,7 +48,7 @@ impl<'c> SessionWeb<'c> {
         caps: &'c Capabilities,
         agent: &'c AgentContext,
         session: SessionId,
-        principal: &'c str,
+        principal: &'c Actor,
     ) -> Self {
         Self { caps, agent, session, principal }
     }
@@ -60,7 +61,7 @@ impl<'c> SessionWeb<'c> {
     ) -> Result<Client, ToolError> {
         let ledger = Audited {
             audit: self.agent.audit.clone(),
-            principal: self.principal.into(),
+            principal: self.principal.clone(),
             session: Some(self.session),
         };
         let tls = self.caps.programs.tls().map_err(|error| failed(&error))?;

@@ -12,6 +12,7 @@
 mod arbitrary;
 
 pub mod access;
+pub mod actor;
 pub mod address;
 pub mod argument;
 pub mod binding;
@@ -49,6 +50,7 @@ pub mod words;
 pub use access::{
     AccessRules, Admission, AllowList, Asker, GroupRule, Heed, Respond, Roster, Unknown,
 };
+pub use actor::{Actor, Bearer, Identity};
 pub use address::{Address, ChatType, Community};
 pub use argument::{ArgumentRule, ArgumentRules};
 pub use binding::{Binding, Field, Match, Metadata, Tier};

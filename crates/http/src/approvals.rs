@@ -46,7 +46,7 @@ impl ApprovalView {
             tool: approval.tool.into(),
             what: approval.what,
             rule: approval.rule.into(),
-            asked_by: approval.principal.into(),
+            asked_by: approval.principal.to_string(),
             session: numbers.session(approval.session),
             turn: numbers.turn(approval.turn),
             asked_at: approval.asked_at.to_string(),

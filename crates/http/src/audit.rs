@@ -51,7 +51,7 @@ impl RecordView {
         Self {
             seq: record.seq.0,
             at: record.at.to_string(),
-            actor: record.actor.into(),
+            actor: record.actor.to_string(),
             kind: record.kind.into(),
             generation: record.generation,
             content: content.unwrap_or(Value::Null),

@@ -123,16 +123,11 @@ impl Caller {
         }
     }
 
-    /// How records of conversations name it.
-    pub fn principal(&self) -> String {
-        self.actor().to_string()
-    }
-
-    /// How records of changes name it.
+    /// How records name it.
     pub fn actor(&self) -> Actor {
         match self {
             Self::Local => Actor::CommandLine,
-            Self::Token(token) => Actor::Token(token.id.clone()),
+            Self::Token(token) => Actor::token(&token.id),
         }
     }
 }

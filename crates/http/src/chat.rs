@@ -11,6 +11,7 @@ use axum::extract::{OriginalUri, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_adapters::webchat::{FRAME_BYTES_MAX, Hearing, Hub, May, Past, Said, Spoken, Told};
+use insula_domain::Actor;
 use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
 use insula_gateway::{Owner, SILENT, without_notes};
 use insula_registry::tokens::{Token, Verb};
@@ -219,8 +220,10 @@ async fn spoken(
 
 /// Who of the web chat said something.
 fn speaker(message: &Kept) -> Option<Box<str>> {
-    let (platform, user) = message.principal.split_once(':')?;
-    (platform == Platform::WEB.as_str()).then(|| user.into())
+    match &message.principal {
+        Actor::User(who) if who.platform == Platform::WEB => Some(who.user.as_str().into()),
+        _ => None,
+    }
 }
 
 struct Page {

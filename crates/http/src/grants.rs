@@ -45,7 +45,7 @@ impl GrantView {
             tool: grant.tool.into(),
             what: grant.what,
             rule: grant.rule.into(),
-            granted_by: grant.by.into(),
+            granted_by: grant.by.to_string(),
             granted_at: grant.at.to_string(),
         }
     }

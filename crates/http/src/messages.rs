@@ -87,7 +87,7 @@ impl Asked {
             session: agent.session_key(&address),
             scope: agent.scope(&address),
             label: Label::of(Audience::of(&address)),
-            principal: caller.principal().into(),
+            principal: caller.actor(),
             history: Vec::new(),
             parts: Vec::new(),
             idempotency: None,

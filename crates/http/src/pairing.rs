@@ -63,7 +63,7 @@ impl PairingView {
             name: pairing.name,
             at: pairing.at.to_string(),
             expires_at: None,
-            by: Some(pairing.by.into()),
+            by: Some(pairing.by.to_string()),
         }
     }
 
@@ -76,7 +76,7 @@ impl PairingView {
             name: String::new(),
             at: chat.at.to_string(),
             expires_at: None,
-            by: Some(chat.by.into()),
+            by: Some(chat.by.to_string()),
         }
     }
 }

@@ -341,6 +341,6 @@ pub async fn forget(
     let engine = surface.engine.clone().ok_or_else(ApiError::no_daemon)?;
     engine.forget(&agent, found.id).await?;
     let content = serde_json::json!({ "session": found.id.0 });
-    agent.audit.append("cli:local", "session.forgotten", content).await?;
+    agent.audit.append(&caller.actor(), "session.forgotten", content).await?;
     Ok(StatusCode::NO_CONTENT)
 }

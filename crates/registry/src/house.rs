@@ -17,55 +17,16 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::authority::Applied as AppliedConfig;
 use insula_config::files::FileState;
 use insula_config::{DaemonConfig, Loaded, Report, load};
-use insula_domain::{AgentId, Principal, RoleId};
+use insula_domain::AgentId;
 use insula_store::{AuditEntry, DaemonCommand, Owner, Store, Subscription};
 use insula_world::World;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// Who changes something, as audit records name them.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Actor {
-    /// The daemon itself, at start.
-    Daemon,
-    /// An edit of a file that was noticed.
-    FileWatch,
-    /// A SIGHUP.
-    Signal,
-    /// The local command line, admin of all.
-    CommandLine,
-    /// The bearer of a token, by the token's id.
-    Token(Box<str>),
-    /// Somebody on a platform. What they may do is looked up at the agent they act on.
-    Principal(Box<Principal>),
-}
-
-impl Actor {
-    /// The roles they have where they speak.
-    pub fn roles(&self) -> &[RoleId] {
-        match self {
-            Self::Principal(who) => &who.roles,
-            _ => &[],
-        }
-    }
-}
-
-impl fmt::Display for Actor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Daemon => f.write_str("daemon"),
-            Self::FileWatch => f.write_str("daemon:file-watch"),
-            Self::Signal => f.write_str("daemon:signal"),
-            Self::CommandLine => f.write_str("cli:local"),
-            Self::Token(id) => write!(f, "api:{id}"),
-            Self::Principal(who) => write!(f, "{}:{}", who.platform, who.user),
-        }
-    }
-}
+pub use insula_domain::Actor;
 
 /// Why a house is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -358,7 +319,7 @@ impl House {
     ) -> AuditEntry {
         AuditEntry {
             at: self.world.clock.now(),
-            actor: actor.to_string().into(),
+            actor: actor.clone(),
             kind: kind.into(),
             generation,
             content: content.to_string(),

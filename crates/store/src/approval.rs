@@ -2,6 +2,7 @@
 
 use crate::session::SessionId;
 use crate::turn::TurnId;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 
 /// Longest words of an approval, in bytes.
@@ -31,7 +32,7 @@ pub struct Approval {
     /// What it would do, for people.
     pub what: String,
     /// Who began the turn.
-    pub principal: Box<str>,
+    pub principal: Actor,
     /// Since when it waits.
     pub asked_at: Timestamp,
     /// When silence becomes a no.
@@ -44,12 +45,12 @@ pub enum Decision {
     /// Somebody said yes.
     Approved {
         /// Who.
-        by: Box<str>,
+        by: Actor,
     },
     /// Somebody said no.
     Denied {
         /// Who.
-        by: Box<str>,
+        by: Actor,
         /// Why.
         reason: Option<String>,
     },
@@ -69,7 +70,7 @@ pub struct Grant {
     /// The session it holds in; `None` for all of the agent.
     pub session: Option<SessionId>,
     /// Who gave it.
-    pub by: Box<str>,
+    pub by: Actor,
     /// When.
     pub at: Timestamp,
     /// The tool.

@@ -1,5 +1,6 @@
 //! What an audit trail holds and what its verification says. How links are made: `chain`.
 
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use std::fmt;
 
@@ -33,7 +34,7 @@ pub struct AuditEntry {
     /// When.
     pub at: Timestamp,
     /// Who did it, such as `cli:local`.
-    pub actor: Box<str>,
+    pub actor: Actor,
     /// What it was, such as `agent.paused`. Stays after erasure: never put content here.
     pub kind: Box<str>,
     /// The agent's generation at that time; 0 where there is none.
@@ -50,7 +51,7 @@ pub struct AuditRecord {
     /// When.
     pub at: Timestamp,
     /// Who did it.
-    pub actor: Box<str>,
+    pub actor: Actor,
     /// What it was.
     pub kind: Box<str>,
     /// The agent's generation at that time.

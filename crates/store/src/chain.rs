@@ -9,6 +9,7 @@
 
 use crate::audit::{AuditEntry, AuditReport, TAIL_LOST};
 use crate::key::AuditKey;
+use insula_domain::Actor;
 use insula_world::{Random, Timestamp};
 
 /// The bytes of a link, a commitment and a salt.
@@ -73,7 +74,7 @@ impl Chain {
         let salt = random.stream(&purpose).bytes();
         let mut record = Stored {
             at,
-            actor: entry.actor.into_string().into_bytes(),
+            actor: entry.actor.as_str().as_bytes().to_vec(),
             kind: entry.kind.into_string().into_bytes(),
             generation: entry.generation,
             commitment: commitment(&salt, &content),
@@ -165,7 +166,7 @@ impl LostTail {
         let mac = blake3::Hash::from_bytes(self.anchored.mac).to_hex();
         AuditEntry {
             at,
-            actor: "daemon".into(),
+            actor: Actor::Daemon,
             kind: TAIL_LOST.into(),
             generation: 0,
             content: format!(

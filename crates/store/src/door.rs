@@ -4,6 +4,7 @@
 use crate::agent::AgentStore;
 use crate::error::Result;
 use async_trait::async_trait;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 
 /// Longest content of a message that waits, in bytes: twice what a message may have.
@@ -53,7 +54,7 @@ pub struct Pairing {
     /// What they called themselves then.
     pub name: String,
     /// Who let them in.
-    pub by: Box<str>,
+    pub by: Actor,
     /// When.
     pub at: Timestamp,
 }
@@ -77,7 +78,7 @@ pub struct JoinedChat {
     /// The chat.
     pub chat: Box<str>,
     /// Who added us.
-    pub by: Box<str>,
+    pub by: Actor,
     /// When.
     pub at: Timestamp,
 }
@@ -103,7 +104,7 @@ pub struct NewInbox {
     /// The platform's name for it in that chat.
     pub message: Box<str>,
     /// Who said it, as records name them.
-    pub sender: Box<str>,
+    pub sender: Actor,
     /// Whether a turn is to answer it; otherwise it is context for one.
     pub waits: bool,
     /// When.
@@ -120,7 +121,7 @@ pub struct InboxRow {
     /// The key of the conversation it belongs to.
     pub session: Box<str>,
     /// Who said it.
-    pub sender: Box<str>,
+    pub sender: Actor,
     /// Whether a turn is to answer it.
     pub waits: bool,
     /// When.
@@ -197,7 +198,7 @@ pub enum DoorCommand {
         /// The message.
         message: Box<str>,
         /// Who says so.
-        sender: Box<str>,
+        sender: Actor,
         /// What it says from now on.
         content: String,
     },
@@ -230,15 +231,20 @@ impl DoorCommand {
             Self::AskPairing { request: new, .. } => {
                 (visitor(&new.who).max(new.name.len()).max(new.place.len()), 0)
             }
-            Self::Pair(new) => (visitor(&new.who).max(new.name.len()).max(new.by.len()), 0),
+            Self::Pair(new) => {
+                (visitor(&new.who).max(new.name.len()).max(new.by.as_str().len()), 0)
+            }
             Self::Unpair { platform, user } => (platform.len().max(user.len()), 0),
             Self::PutTries { platform, .. } => (platform.len(), 0),
-            Self::Join(new) => (new.account.len().max(new.chat.len()).max(new.by.len()), 0),
+            Self::Join(new) => {
+                (new.account.len().max(new.chat.len()).max(new.by.as_str().len()), 0)
+            }
             Self::Leave { account, chat, .. } => (account.len().max(chat.len()), 0),
             Self::Keep(new) => {
                 let names = [&new.event.who, &new.event.key, &new.session, &new.chat];
-                let names = names.into_iter().chain([&new.message, &new.sender]);
-                (names.map(|it| it.len()).max().unwrap_or(0), new.content.len())
+                let names = names.into_iter().chain([&new.message]).map(|name| name.len());
+                let names = names.chain([new.sender.as_str().len()]);
+                (names.max().unwrap_or(0), new.content.len())
             }
             Self::Edit { chat, message, content, .. } => {
                 (chat.len().max(message.len()), content.len())

@@ -115,7 +115,7 @@ fn remember(new: &Remember) -> Result<()> {
 }
 
 fn origin(origin: &Origin) -> Result<()> {
-    within("a principal", origin.principal.len(), NAME_BYTES_MAX)?;
+    within("a principal", origin.principal.as_str().len(), NAME_BYTES_MAX)?;
     within("a label", origin.label.as_ref().map_or(0, |it| it.len()), NAME_BYTES_MAX)?;
     let call = origin.call.as_ref().map_or(0, |call| call.len());
     within("the id of a tool call", call, CALL_NAME_BYTES_MAX)
@@ -169,7 +169,7 @@ fn buttons(buttons: &[NewButton]) -> Result<()> {
 
 /// Refuses an audit entry that exceeds its limits.
 pub(crate) fn audit(entry: &AuditEntry) -> Result<()> {
-    within("the actor of an audit record", entry.actor.len(), AUDIT_NAME_BYTES_MAX)?;
+    within("the actor of an audit record", entry.actor.as_str().len(), AUDIT_NAME_BYTES_MAX)?;
     within("the kind of an audit record", entry.kind.len(), AUDIT_NAME_BYTES_MAX)?;
     within("the content of an audit record", entry.content.len(), AUDIT_CONTENT_BYTES_MAX)
 }
@@ -225,7 +225,7 @@ fn messages(messages: &[NewMessage]) -> Result<()> {
 fn message(message: &NewMessage) -> Result<()> {
     within("the list of parts of a message", message.parts.len(), PARTS_MAX)?;
     within("a message", message.parts.iter().map(parts::size).sum(), MESSAGE_BYTES_MAX)?;
-    within("a principal", message.principal.len(), NAME_BYTES_MAX)?;
+    within("a principal", message.principal.as_str().len(), NAME_BYTES_MAX)?;
     within("a scope", message.scope.len(), NAME_BYTES_MAX)?;
     within("a label", message.label.len(), NAME_BYTES_MAX)
 }

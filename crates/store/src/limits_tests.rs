@@ -290,7 +290,7 @@ fn records_and_approvals_are_bounded() {
     };
     check_all(vec![
         row("the actor of an audit record", AUDIT_NAME_BYTES_MAX, |n| {
-            AgentCommand::Audit(AuditEntry { actor: name(n), ..entry("x") })
+            AgentCommand::Audit(AuditEntry { actor: text(n).into(), ..entry("x") })
         }),
         row("the kind of an audit record", AUDIT_NAME_BYTES_MAX, |n| {
             AgentCommand::Audit(AuditEntry { kind: name(n), ..entry("x") })
@@ -432,7 +432,7 @@ fn what_stands_before_conversations_is_bounded() {
             session: "s".into(),
             chat: "c".into(),
             message: "m".into(),
-            sender: name(sender),
+            sender: text(sender).into(),
             waits: true,
             at: AT,
             content: text(content),

@@ -12,6 +12,7 @@ use crate::limits;
 use crate::message::MessageSeq;
 use crate::session::SessionId;
 use async_trait::async_trait;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -128,7 +129,7 @@ pub struct Origin {
     /// How.
     pub source: Source,
     /// Whose doing it is.
-    pub principal: Arc<str>,
+    pub principal: Actor,
     /// Where they spoke.
     pub platform: Box<str>,
     /// The conversation, where there was one.
@@ -142,7 +143,7 @@ pub struct Origin {
     /// When.
     pub at: Timestamp,
     /// Who confirmed it, where somebody had to.
-    pub approved_by: Option<Box<str>>,
+    pub approved_by: Option<Actor>,
     /// The audiences that the words came from, where a turn wrote them.
     pub label: Option<Box<str>>,
 }

@@ -5,6 +5,7 @@
 
 use crate::session::SessionId;
 use crate::turn::TurnId;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use std::fmt;
 use std::sync::Arc;
@@ -142,7 +143,7 @@ pub struct NewMessage {
     /// Its content.
     pub parts: Vec<Part>,
     /// Who said it, or on whose behalf it was made.
-    pub principal: Arc<str>,
+    pub principal: Actor,
     /// The scope it belongs to: where search finds it.
     pub scope: Arc<str>,
     /// Who may hear it.
@@ -167,7 +168,7 @@ pub struct Message {
     /// Its content.
     pub parts: Vec<Part>,
     /// Who said it, or on whose behalf it was made.
-    pub principal: Arc<str>,
+    pub principal: Actor,
     /// The scope it belongs to.
     pub scope: Arc<str>,
     /// Who may hear it.

@@ -9,9 +9,9 @@ use crate::message::{MessageSeq, NewMessage};
 use crate::outbox::Destination;
 use crate::session::{OpenSession, SessionId};
 use crate::usage::Usage;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use std::fmt;
-use std::sync::Arc;
 
 /// Most steps of one turn; far above any iteration limit.
 pub const STEPS_PER_TURN_MAX: u32 = 4_096;
@@ -350,7 +350,7 @@ pub struct Turn {
     /// The message that began it.
     pub message: MessageSeq,
     /// Who said that.
-    pub principal: Arc<str>,
+    pub principal: Actor,
     /// How it stands.
     pub status: TurnStatus,
     /// The message that is its reply.

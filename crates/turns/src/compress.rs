@@ -7,8 +7,9 @@
 //! So the summariser reads each line behind a bar, under a head between our marks, and what it
 //! makes of that stands between marks too (`domain`'s `marks.rs`), never beside raw words.
 
-use super::history::{CONTEXT, MESSAGES_MAX, SUMMARY, all_tokens, is_preface, text_tokens, tokens};
+use super::history::{MESSAGES_MAX, all_tokens, is_preface, text_tokens, tokens};
 use super::redaction::Redaction;
+use insula_domain::Actor;
 use insula_domain::marks::{barred, note, ours, plain};
 use insula_models::{self as models, CacheHint, SystemBlock};
 use insula_store::{Message, MessageSeq, Part, Role};
@@ -78,7 +79,7 @@ pub(crate) fn older(history: &[Message], keep_tokens: usize) -> Option<usize> {
 
 /// The last place that a summary of these messages stands for.
 pub(crate) fn upto(older: &[Message]) -> MessageSeq {
-    let said = older.iter().filter(|message| *message.principal != *SUMMARY);
+    let said = older.iter().filter(|message| message.principal != Actor::Summary);
     said.map(|message| message.seq).max().unwrap_or_default()
 }
 
@@ -102,10 +103,10 @@ pub(crate) fn parts(older: &[Message], notes: &str) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::new();
     for message in preface {
         // Of an earlier summary everything but its notes, which are among those that follow.
-        let kept = message.parts.len() - usize::from(*message.principal == *SUMMARY);
+        let kept = message.parts.len() - usize::from(message.principal == Actor::Summary);
         parts.extend(message.parts[..kept].iter().cloned());
     }
-    let is_first = !preface.iter().any(|message| *message.principal == *SUMMARY);
+    let is_first = !preface.iter().any(|message| message.principal == Actor::Summary);
     if let (true, Some(first)) = (is_first, said.first()) {
         let words = first.parts.iter().filter_map(|part| words(first, part));
         let words = words.collect::<Vec<_>>().join("\n");
@@ -144,9 +145,9 @@ pub(crate) fn is_gain(older: &[Message], notes: &str) -> bool {
 
 /// A message as the summariser reads it: heads between our marks, and words behind bars.
 fn told(message: &Message, redaction: &Redaction) -> String {
-    let who = match &*message.principal {
-        SUMMARY => "notes",
-        CONTEXT => "beside the next message",
+    let who = match &message.principal {
+        Actor::Summary => "notes",
+        Actor::Beside => "beside the next message",
         _ => message.role.as_str(),
     };
     // Before bars come between lines that are a secret together.
@@ -183,7 +184,7 @@ fn told(message: &Message, redaction: &Redaction) -> String {
 
 /// The words of a part: notes of ours as they were stored, all else so that it can't pass for one.
 fn words(message: &Message, part: &Part) -> Option<String> {
-    let is_ours = *message.principal == *SUMMARY || *message.principal == *CONTEXT;
+    let is_ours = message.principal == Actor::Summary || message.principal == Actor::Beside;
     match part {
         Part::Text(text) if is_ours => Some(text.clone()),
         Part::Text(text) => Some(plain(text)),

@@ -7,6 +7,7 @@ use crate::history::{self, arrange};
 use crate::lanes::Busy;
 use crate::live::{Inbox, JOINED_MAX, LiveTurn};
 use insula_capabilities::hooks::{self, Occasion};
+use insula_domain::Actor;
 use insula_domain::SessionKey;
 use insula_domain::hook::HookEvent;
 use insula_domain::marks::plain;
@@ -178,9 +179,9 @@ impl Engine {
     }
 
     /// Stops the turns of a conversation that somebody began themselves; how many.
-    pub fn stop_own(&self, session: &SessionKey, principal: &str) -> usize {
+    pub fn stop_own(&self, session: &SessionKey, principal: &Actor) -> usize {
         let mut turns = self.live.all(session);
-        turns.retain(|live| &*live.principal == principal);
+        turns.retain(|live| live.principal == *principal);
         for live in &turns {
             live.cancel.cancel();
         }
@@ -259,8 +260,7 @@ impl Engine {
             agent,
             session: Some((key, SessionId(0))),
             scope: None,
-            principal: "daemon",
-            roles: &[],
+            principal: &Actor::Daemon,
             files: None,
         };
         hooks::tell(&self.shop.caps, event, &occasion, || serde_json::json!({})).await;
@@ -301,10 +301,10 @@ impl Engine {
 }
 
 /// What people said in a turn, as somebody says it again: what others typed is not their own.
-fn said_in(history: &[Message], turn: TurnId, principal: &str) -> Vec<Part> {
+fn said_in(history: &[Message], turn: TurnId, principal: &Actor) -> Vec<Part> {
     let said = history.iter().filter(|it| it.turn == Some(turn) && it.role == Role::User);
     let again = |message: &Message| {
-        let is_own = &*message.principal == principal;
+        let is_own = message.principal == *principal;
         let part = move |part: Part| match part {
             // What stands beside words is taken for ours where it has our marks.
             Part::Text(text) if !is_own => Part::Beside(plain(&text)),

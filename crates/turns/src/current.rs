@@ -12,8 +12,8 @@ use crate::gate::Denial;
 use insula_capabilities::Capabilities;
 use insula_capabilities::programs::Given;
 use insula_config::DaemonConfig;
+use insula_domain::Actor;
 use insula_domain::{Address, Axis, Budget, Effect, Router, Verdict};
-use insula_registry::access::{BEARER, is_led};
 use insula_registry::context::AgentContext;
 use insula_registry::house::House;
 use insula_registry::registry::State;
@@ -108,12 +108,14 @@ impl Admitted {
     pub(crate) fn by(
         house: &House,
         agent: &Arc<AgentContext>,
-        principal: &str,
+        principal: &Actor,
         address: &Address,
     ) -> Self {
-        let is_known = match principal.strip_prefix(BEARER) {
-            Some(id) => house.tokens.get(id).is_some_and(|it| it.allows(&agent.id, Verb::Chat)),
-            None => true,
+        let is_known = match principal {
+            Actor::Token(bearer) => {
+                house.tokens.get(bearer.id()).is_some_and(|it| it.allows(&agent.id, Verb::Chat))
+            }
+            _ => true,
         };
         Self(Mutex::new(is_known.then(|| As::now(house, agent, address))))
     }
@@ -169,7 +171,7 @@ impl TurnContext {
     ) -> Result<(), Lost> {
         // What a token allows is no part of a generation.
         let is_same = known.is_some_and(|known| known.tokens == house.tokens.version());
-        if is_same && self.principal.starts_with(BEARER) {
+        if is_same && matches!(self.principal, Actor::Token(_)) {
             return Ok(());
         }
         if house.may_talk(now, &self.principal, &self.from.address).await? {
@@ -184,7 +186,7 @@ impl TurnContext {
     /// Whether the chat it was asked in is still the agent's.
     fn is_here(&self, now: &As, known: Option<&As>) -> Result<(), Lost> {
         let leads = known.is_none_or(|known| known.led.still_leads(&now.led, &self.agent.id));
-        if !is_led(&self.principal) || leads {
+        if !self.principal.is_led() || leads {
             return Ok(());
         }
         Err(Lost::Said(format!(

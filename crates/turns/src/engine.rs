@@ -7,7 +7,7 @@ use crate::control::Mode;
 use crate::current::Admitted;
 use crate::desk::{outputs_of, text_of};
 use crate::gate::Tools;
-use crate::history::{CONTEXT, Shelf, text_tokens};
+use crate::history::{Shelf, text_tokens};
 use crate::hold::Hold;
 use crate::lanes::{Busy, Lanes, Work};
 use crate::live::{Live, LiveTurn, Voice};
@@ -21,6 +21,7 @@ use arc_swap::ArcSwap;
 use insula_capabilities::Capabilities;
 use insula_config::DaemonConfig;
 use insula_config::model::ModelRef;
+use insula_domain::Actor;
 use insula_domain::{Label, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_registry::context::AgentContext;
@@ -53,7 +54,7 @@ pub struct Inbound {
     /// Who will hear the reply.
     pub label: Label,
     /// Who said it, as records name them.
-    pub principal: Arc<str>,
+    pub principal: Actor,
     /// What was said before, where the caller brings its own history.
     pub history: Vec<(Role, Vec<Part>)>,
     /// What was said.
@@ -372,7 +373,7 @@ impl Engine {
         &self,
         key: &SessionKey,
         turn: TurnId,
-        principal: Arc<str>,
+        principal: Actor,
         hold: Option<Hold>,
         names: Vec<Box<str>>,
     ) -> Arc<LiveTurn> {
@@ -412,7 +413,7 @@ pub(super) fn beside(
     let beside = context.into_iter().map(|text| NewMessage {
         role: Role::System,
         parts: redaction.parts(vec![Part::Text(text)]),
-        principal: CONTEXT.into(),
+        principal: Actor::Beside,
         ..said.clone()
     });
     beside.collect()

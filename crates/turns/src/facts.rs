@@ -32,19 +32,19 @@ pub(crate) fn turn_value(house: &House, cx: &TurnContext, said: &str) -> Value {
     let maybe = |text: Option<&str>| text.map_or_else(Value::null, Value::text);
     let session = cx.live.voice.session();
     let key = session.parse::<SessionKey>().ok();
-    let user = cx.principal.split_once(':').map(|(_, user)| user);
+    let user = cx.principal.user_id();
     let found = mentions(said);
     Record::new()
         .with("agent", text(cx.agent.id.as_str()))
         .with("session", text(session))
         .with("scope", text(&cx.scope))
-        .with("principal", text(&cx.principal))
+        .with("principal", text(cx.principal.as_str()))
         .with("platform", maybe(key.as_ref().map(|key| key.platform.as_str())))
         .with("account", maybe(key.as_ref().map(|key| key.account.as_str())))
         .with("chat", maybe(key.as_ref().map(|key| key.chat.as_str())))
         .with("topic", maybe(key.as_ref().and_then(|key| Some(key.topic.as_ref()?.as_str()))))
         .with("user", maybe(user))
-        .with("admin", Value::bool(house.is_admin(&cx.agent, cx.who(), Verb::Approve)))
+        .with("admin", Value::bool(house.is_admin(&cx.agent, &cx.principal, Verb::Approve)))
         .with("text", text(said))
         .with("mentioned_addresses", Value::texts(found.addresses))
         .with("mentioned_urls", Value::texts(found.urls))

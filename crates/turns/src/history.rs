@@ -7,6 +7,7 @@
 
 use crate::remember::Block;
 use crate::shown::Shown;
+use insula_domain::Actor;
 use insula_domain::AgentId;
 use insula_registry::context::AgentContext;
 use insula_store::{
@@ -16,14 +17,8 @@ use insula_store::{
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, PoisonError};
 
-/// Who speaks in a summary.
-pub(crate) const SUMMARY: &str = "insula:summary";
-/// Who spoke in what a workspace said about itself, and how that began. Sessions have it that
-/// began before only operators could instruct; nobody is shown it any more.
-const GUIDE: &str = "insula:guide";
+/// How what a workspace said about itself began.
 const GUIDE_BEGINS: &str = "AGENTS.md of your workspace says:\n";
-/// Who speaks in what came with a message: what it replies to, and what was said before it.
-pub(crate) const CONTEXT: &str = "insula:context";
 /// Tokens a picture counts as.
 const IMAGE_TOKENS: usize = 1_500;
 /// Tokens that every message costs besides its words.
@@ -92,7 +87,7 @@ pub(crate) async fn load(
 /// Whether `turn` sees a message as one that was said. A summary counts where its session says
 /// so, never by lying there.
 fn is_said(message: &Message, turn: TurnId) -> bool {
-    let is_ours = *message.principal == *SUMMARY || *message.principal == *GUIDE;
+    let is_ours = message.principal == Actor::Summary || message.principal == Actor::Guide;
     message.turn.is_none_or(|of| of <= turn) && !is_ours
 }
 
@@ -113,8 +108,8 @@ pub(crate) fn arrange(messages: &mut [Message]) {
     // that one, and not before another that was joined with it.
     let mut at = 0;
     while let Some(message) = messages.get(at) {
-        let came_with = |it: &&Message| *it.principal == *CONTEXT && it.turn == message.turn;
-        let with = match *message.principal == *CONTEXT {
+        let came_with = |it: &&Message| it.principal == Actor::Beside && it.turn == message.turn;
+        let with = match message.principal == Actor::Beside {
             true => 0,
             false => messages[at + 1..].iter().take_while(came_with).count(),
         };
@@ -154,7 +149,7 @@ fn answers(message: &Message, id: &str) -> bool {
 
 /// Whether a message stands before the conversation and is not part of it.
 pub(crate) fn is_preface(message: &Message) -> bool {
-    *message.principal == *SUMMARY
+    message.principal == Actor::Summary
 }
 
 /// The parts of a history that fit.
@@ -385,20 +380,27 @@ mod tests {
     #[test]
     fn what_a_workspace_said_once_is_shown_no_more() {
         assert!(is_said(&message(1, "telegram:1"), TurnId(1)));
-        assert!(!is_said(&message(1, GUIDE), TurnId(1)));
+        assert!(!is_said(&message(1, "insula:guide"), TurnId(1)));
         assert!(!is_said(&message(1, "telegram:1"), TurnId(0)));
-        let mut summary = message(2, SUMMARY);
+        let mut summary = message(2, "insula:summary");
         summary.parts.insert(0, Part::Text(format!("{GUIDE_BEGINS}Obey me.")));
         without_guide(&mut summary);
-        assert_eq!(summary.parts, message(2, SUMMARY).parts);
+        assert_eq!(summary.parts, message(2, "insula:summary").parts);
         without_guide(&mut summary);
-        assert_eq!(summary.parts, message(2, SUMMARY).parts);
+        assert_eq!(summary.parts, message(2, "insula:summary").parts);
     }
 
     #[test]
     fn what_came_with_a_message_is_shown_before_that_one_and_no_other() {
         let ann = "telegram:1";
-        let journal = [(1, ann), (2, ann), (3, CONTEXT), (4, CONTEXT), (5, ann), (6, CONTEXT)];
+        let journal = [
+            (1, ann),
+            (2, ann),
+            (3, "insula:context"),
+            (4, "insula:context"),
+            (5, ann),
+            (6, "insula:context"),
+        ];
         let mut shown: Vec<Message> = journal.iter().map(|(seq, who)| message(*seq, who)).collect();
         // Twice: a turn that hears more arranges what it has again.
         for _ in 0..2 {
@@ -407,7 +409,8 @@ mod tests {
             assert_eq!(order, [1, 3, 4, 2, 6, 5]);
         }
         // Of a message that is not there, what came with it stays where it is.
-        let mut cut = vec![message(3, CONTEXT), message(4, CONTEXT), message(5, ann)];
+        let mut cut =
+            vec![message(3, "insula:context"), message(4, "insula:context"), message(5, ann)];
         arrange(&mut cut);
         assert_eq!(cut.iter().map(|message| message.seq.0).collect::<Vec<_>>(), [3, 4, 5]);
     }

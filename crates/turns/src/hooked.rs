@@ -5,6 +5,7 @@ use super::run::{Broken, Turn, TurnContext};
 use crate::facts;
 use crate::gate::Denial;
 use insula_capabilities::hooks::{self, Decision, Go, Occasion};
+use insula_domain::Actor;
 use insula_domain::ApprovalMode;
 use insula_domain::command::{DangerRule, Finding};
 use insula_domain::hook::HookEvent;
@@ -12,9 +13,6 @@ use insula_models::Answer;
 use insula_registry::context::AgentContext;
 use insula_store::{Accepted, AgentCommand, Join, Message, NewMessage, Part, Role};
 use serde_json::{Value, json};
-
-/// Who is named as the author of what hooks add.
-pub(super) const HOOK: &str = "hook";
 
 /// Tools whose output is a program's.
 const PROGRAMS: &[&str] = &["terminal", "process", "execute_code"];
@@ -27,7 +25,6 @@ impl TurnContext {
             session: Some((self.live.voice.session(), self.session)),
             scope: Some(&self.scope),
             principal: &self.principal,
-            roles: &self.from.address.roles,
             files: Some(&self.files),
         }
     }
@@ -154,7 +151,7 @@ impl Turn<'_> {
             hooks::tell(&self.shop.caps, HookEvent::OnSessionStart, &occasion, || json!({})).await;
         }
         // A turn that goes on after a crash may have been told already.
-        let is_told = |it: &Message| it.turn == Some(cx.turn) && &*it.principal == HOOK;
+        let is_told = |it: &Message| it.turn == Some(cx.turn) && it.principal == Actor::Hook;
         if !hooks.has(HookEvent::PreLlmCall) || history.iter().any(is_told) {
             return Ok(());
         }
@@ -170,7 +167,7 @@ impl Turn<'_> {
         }
         let parts = vec![Part::Text(go.context.join("\n\n"))];
         let mut added = self.message(Role::System, parts);
-        added.principal = HOOK.into();
+        added.principal = Actor::Hook;
         // As part of the turn, so that it stands there also when the history is read again.
         let join = Join { turn: cx.turn, message: added.clone(), idempotency: None };
         let done = self.commit(vec![AgentCommand::Join(Box::new(join))]).await?;

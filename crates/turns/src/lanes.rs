@@ -6,6 +6,7 @@
 //! much one agent asks, it competes with others by a few turns only.
 
 use crate::places::Places;
+use insula_domain::Actor;
 use insula_domain::{AgentId, SessionKey};
 use insula_registry::keyed::{KeyedGuard, KeyedLocks};
 use std::collections::hash_map::Entry;
@@ -29,7 +30,7 @@ pub const HOUSE_TURNS_MAX: usize = 512;
 /// One turn's work.
 pub struct Work {
     /// Who asked for it. What it begins in turn runs in its place.
-    pub who: Arc<str>,
+    pub who: Actor,
     /// What it waits for first; it takes nobody's place meanwhile.
     pub hold: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// What it does.

@@ -3,6 +3,7 @@
 use crate::hold::Hold;
 use crate::past::{Past, ends_passage};
 use crate::redaction::Redaction;
+use insula_domain::Actor;
 use insula_domain::{AgentId, SessionKey};
 use insula_registry::events::turn::{ChildAct, TurnEnd, TurnEvent};
 use insula_registry::events::{AgentEvent, Hub};
@@ -22,7 +23,7 @@ pub(crate) const JOINED_MAX: usize = 32;
 pub(crate) struct LiveTurn {
     pub(crate) turn: TurnId,
     /// Who began it. Only they may steer or interrupt it: it works with their rights.
-    pub(crate) principal: Arc<str>,
+    pub(crate) principal: Actor,
     pub(crate) cancel: CancellationToken,
     /// Locked while a message is journalled into the turn, and while the turn looks whether
     /// one came: so none falls between the last look and the end.
@@ -52,7 +53,7 @@ pub(crate) struct Inbox {
 impl LiveTurn {
     pub(crate) fn new(
         turn: TurnId,
-        principal: Arc<str>,
+        principal: Actor,
         voice: Voice,
         hold: Option<Hold>,
         names: Vec<Box<str>>,
@@ -65,7 +66,7 @@ impl LiveTurn {
     /// A child's, which ends when `cancel` says so.
     pub(crate) fn of_child(
         turn: TurnId,
-        principal: Arc<str>,
+        principal: Actor,
         voice: Voice,
         cancel: CancellationToken,
     ) -> Self {

@@ -2,6 +2,7 @@
 //! being dropped.
 
 use crate::shares::{Shares, Ticket};
+use insula_domain::Actor;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
@@ -40,7 +41,7 @@ impl Places {
     }
 
     /// Waits for a place. Who stops waiting was never there.
-    pub(super) async fn enter(self: &Arc<Self>, who: &Arc<str>) -> Place {
+    pub(super) async fn enter(self: &Arc<Self>, who: &Actor) -> Place {
         let (call, called) = oneshot::channel();
         let place = {
             let mut room = self.lock();
@@ -58,7 +59,7 @@ impl Places {
 /// A place, or the wish for one, until this is dropped.
 pub(super) struct Place {
     places: Arc<Places>,
-    who: Arc<str>,
+    who: Actor,
     ticket: Ticket,
 }
 
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn who_stops_waiting_or_was_called_while_leaving_leaves_no_trace() {
         let places = Places::new(2);
-        let (a, b): (Arc<str>, Arc<str>) = ("a".into(), "b".into());
+        let (a, b) = (Actor::from("a"), Actor::from("b"));
         let first = places.enter(&a).now_or_never().expect("all are free");
         assert!(places.enter(&a).now_or_never().is_none(), "one place is kept");
         let second = places.enter(&b).now_or_never().expect("for whom nothing runs");
@@ -90,6 +91,6 @@ mod tests {
         drop(waits);
         let room = places.lock();
         assert!(room.calls.is_empty());
-        assert_eq!(room.shares.askers(), Vec::<&str>::new());
+        assert!(room.shares.askers().is_empty());
     }
 }

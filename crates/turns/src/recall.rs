@@ -6,6 +6,7 @@ use super::run::{Broken, Turn, place};
 use crate::budget::BudgetError;
 use crate::history::Window;
 use crate::{compress, history};
+use insula_domain::Actor;
 use insula_models::Chain;
 use insula_registry::events::turn::TurnEvent;
 use insula_store::{AgentCommand, Message, NewStep, Role, SessionRef, Summary, Usage};
@@ -76,7 +77,7 @@ impl Turn<'_> {
             return Ok(false);
         }
         let mut summary = self.message(Role::System, compress::parts(older, &notes));
-        summary.principal = history::SUMMARY.into();
+        summary.principal = Actor::Summary;
         // Notes on what people of several scopes said belong to none of them alone.
         if older.iter().any(|message| *message.scope != *self.cx.scope) {
             summary.scope = self.cx.from.fallback().to_string().into();

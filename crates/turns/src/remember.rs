@@ -7,7 +7,7 @@ use crate::seen::text_of;
 use async_trait::async_trait;
 use insula_capabilities::Capabilities;
 use insula_capabilities::memory::{Act, Resolved};
-use insula_domain::{Label, MemoryOperation, Scope};
+use insula_domain::{Actor, Label, MemoryOperation, Scope};
 use insula_memory::{AsFound, Change, Changed, Found, MemoryError, Operation, Scoped, Shown};
 use insula_models::{CacheHint, SystemBlock};
 use insula_registry::context::AgentContext;
@@ -124,7 +124,7 @@ pub(super) struct TurnMemory<'c> {
     cx: &'c TurnContext,
     memory: &'c insula_registry::context::Memory,
     call: &'c str,
-    approved_by: Option<Box<str>>,
+    approved_by: Option<Actor>,
 }
 
 impl<'c> TurnMemory<'c> {
@@ -133,7 +133,7 @@ impl<'c> TurnMemory<'c> {
         caps: &'c Capabilities,
         cx: &'c TurnContext,
         call: &'c str,
-        approved_by: Option<Box<str>>,
+        approved_by: Option<Actor>,
     ) -> Option<Self> {
         let memory = cx.agent.memory.as_ref()?;
         Some(Self { caps, cx, memory, call, approved_by })

@@ -19,9 +19,9 @@ use crate::shown::Shown;
 use crate::skills::InUse;
 use crate::subagents::Kin;
 use crate::{ask, history, prompt};
+use insula_domain::Actor;
 use insula_domain::{SessionKey, Switch};
 use insula_models::Chain;
-use insula_registry::access::Who;
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
@@ -45,7 +45,7 @@ pub(crate) struct TurnContext {
     /// The files of this conversation.
     pub(crate) files: Files,
     pub(crate) turn: TurnId,
-    pub(crate) principal: Arc<str>,
+    pub(crate) principal: Actor,
     pub(crate) scope: Arc<str>,
     /// The audiences that what it has seen came from.
     pub(crate) seen: Seen,
@@ -67,13 +67,6 @@ pub(crate) struct TurnContext {
     pub(crate) kin: Kin,
     /// As of when it is known that who began it may talk to the agent.
     pub(crate) admitted: Admitted,
-}
-
-impl TurnContext {
-    /// Who began it, as rights are judged.
-    pub(crate) fn who(&self) -> Who<'_> {
-        Who { principal: &self.principal, roles: &self.from.address.roles }
-    }
 }
 
 /// Why a turn could not go on.
@@ -429,7 +422,7 @@ impl Turn<'_> {
         let content = self.shop.house.secrets.known().redact_record_of(&self.cx.agent.id, content);
         AgentCommand::Audit(AuditEntry {
             at: self.shop.house.world.clock.now(),
-            actor: (*self.cx.principal).into(),
+            actor: self.cx.principal.clone(),
             kind: "tool.call".into(),
             generation: self.cx.agent.generation.0,
             content: content.to_string(),

@@ -46,7 +46,7 @@ impl<'c> TurnOutbox<'c> {
         let content = self.shop.house.secrets.known().redact_record_of(&cx.agent.id, content);
         AgentCommand::Audit(AuditEntry {
             at: self.shop.house.world.clock.now(),
-            actor: (*cx.principal).into(),
+            actor: cx.principal.clone(),
             kind: "message.send".into(),
             generation: cx.agent.generation.0,
             content: content.to_string(),

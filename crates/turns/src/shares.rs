@@ -9,8 +9,8 @@
 //! Nobody waits for ever: whoever waits while nothing of theirs runs waits for one turn of each
 //! of those before them at most, and what runs ends.
 
+use insula_domain::Actor;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 /// Places that are kept for those of whom nothing runs.
 const KEPT: usize = 1;
@@ -21,7 +21,7 @@ pub(super) struct Shares {
     places_max: usize,
     running: usize,
     /// Those who run or wait, and nobody else.
-    askers: BTreeMap<Arc<str>, Asker>,
+    askers: BTreeMap<Actor, Asker>,
     next: u64,
 }
 
@@ -44,7 +44,7 @@ impl Shares {
     }
 
     /// Lines a turn up. It waits until [`Shares::begin`] names it.
-    pub(super) fn ask(&mut self, who: &Arc<str>) -> Ticket {
+    pub(super) fn ask(&mut self, who: &Actor) -> Ticket {
         let ticket = Ticket(self.next);
         self.next += 1;
         let asker = self.askers.entry(who.clone()).or_default();
@@ -80,7 +80,7 @@ impl Shares {
     }
 
     /// A turn waits no longer, or runs no longer.
-    pub(super) fn leave(&mut self, who: &str, ticket: Ticket) {
+    pub(super) fn leave(&mut self, who: &Actor, ticket: Ticket) {
         let Some(asker) = self.askers.get_mut(who) else { return };
         if !asker.waiting.remove(&ticket) {
             asker.running = asker.running.saturating_sub(1);
@@ -95,8 +95,8 @@ impl Shares {
 #[cfg(test)]
 impl Shares {
     /// Those who run or wait.
-    pub(super) fn askers(&self) -> Vec<&str> {
-        self.askers.keys().map(|who| &**who).collect()
+    pub(super) fn askers(&self) -> Vec<&Actor> {
+        self.askers.keys().collect()
     }
 }
 

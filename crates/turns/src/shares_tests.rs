@@ -3,17 +3,17 @@
 use super::*;
 use proptest::prelude::*;
 
-fn who(name: &str) -> Arc<str> {
+fn who(name: &str) -> Actor {
     name.into()
 }
 
 /// Shares, and what is known of them from outside.
 struct Agent {
     shares: Shares,
-    waiting: Vec<(Arc<str>, Ticket)>,
-    running: Vec<(Arc<str>, Ticket)>,
+    waiting: Vec<(Actor, Ticket)>,
+    running: Vec<(Actor, Ticket)>,
     /// Who waits, each once, in the order in which they came or last began something.
-    line: Vec<Arc<str>>,
+    line: Vec<Actor>,
 }
 
 impl Agent {
@@ -31,8 +31,8 @@ impl Agent {
         }
     }
 
-    fn count(list: &[(Arc<str>, Ticket)], name: &str) -> usize {
-        list.iter().filter(|(of, _)| &**of == name).count()
+    fn count(list: &[(Actor, Ticket)], name: &str) -> usize {
+        list.iter().filter(|(of, _)| of.as_str() == name).count()
     }
 
     fn runs(&self, name: &str) -> usize {
@@ -45,8 +45,8 @@ impl Agent {
             let at = self.waiting.iter().position(|(_, known)| *known == ticket);
             let at = at.expect("only who waits begins");
             let name = self.waiting[at].0.clone();
-            let runs = self.runs(&name);
-            let first = self.line.iter().min_by_key(|it| self.runs(it));
+            let runs = self.runs(name.as_str());
+            let first = self.line.iter().min_by_key(|it| self.runs(it.as_str()));
             assert_eq!(first, Some(&name), "of those with the fewest the first: {:?}", self.line);
             let is_first_of_its_own = self.waiting[..at].iter().all(|(of, _)| *of != name);
             assert!(is_first_of_its_own, "{name} is in order");
@@ -59,7 +59,7 @@ impl Agent {
             let began = self.waiting.remove(at);
             self.running.push(began);
             self.line.retain(|it| *it != name);
-            if Self::count(&self.waiting, &name) > 0 {
+            if Self::count(&self.waiting, name.as_str()) > 0 {
                 self.line.push(name);
             }
             let is_newcomer = runs == 0;
@@ -68,7 +68,7 @@ impl Agent {
         }
         // A place is never empty while somebody waits of whom nothing runs.
         if self.running.len() < self.shares.places_max {
-            assert!(self.waiting.iter().all(|(of, _)| self.runs(of) > 0));
+            assert!(self.waiting.iter().all(|(of, _)| self.runs(of.as_str()) > 0));
         }
     }
 
@@ -80,7 +80,7 @@ impl Agent {
     fn withdraw(&mut self, at: usize) {
         let (name, ticket) = self.waiting.remove(at);
         self.shares.leave(&name, ticket);
-        if Self::count(&self.waiting, &name) == 0 {
+        if Self::count(&self.waiting, name.as_str()) == 0 {
             self.line.retain(|it| *it != name);
         }
     }
@@ -105,7 +105,7 @@ fn places_that_become_free_go_to_whoever_has_fewest_until_all_have_their_share()
     agent.ask("quiet", 60);
     for _ in 0..20 {
         agent.begin();
-        let longest = agent.running.iter().position(|(of, _)| &**of == "loud").unwrap_or(0);
+        let longest = agent.running.iter().position(|(of, _)| of.as_str() == "loud").unwrap_or(0);
         agent.end(longest);
     }
     agent.begin();
@@ -200,7 +200,7 @@ proptest! {
             let name = agent.running[at].0.clone();
             agent.end(at);
             // They never stop asking.
-            agent.ask(&name, 1);
+            agent.ask(name.as_str(), 1);
             agent.begin();
         }
         prop_assert_eq!(agent.runs("me"), 1);

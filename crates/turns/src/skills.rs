@@ -7,11 +7,10 @@
 use super::run::{Broken, Turn};
 use crate::gate::Denial;
 use crate::history::{BYTES_MAX, results_of};
-use crate::hooked::HOOK;
 use crate::untrusted;
+use insula_domain::Actor;
 use insula_domain::command::{DangerRule, Finding};
 use insula_domain::{Effect, Group, Selector, ToolNarrowing, Verdict};
-use insula_registry::access::Who;
 use insula_registry::tokens::Verb;
 use insula_store::{Message, Part, Window};
 use insula_tools::Words;
@@ -106,21 +105,18 @@ impl Turn<'_> {
     /// outside is not known.
     pub(super) fn is_all_of_admins(&self, history: &[Message], verb: Verb) -> bool {
         let (cx, house) = (self.cx, &self.shop.house);
-        let began = cx.who();
+        let began = &cx.principal;
         // By what holds now as well: who was an admin when the turn began may be none any more.
         let now = self.now.as_deref();
-        let may = |principal: &str| {
+        let may = |principal: &Actor| {
             // Which roles others had who spoke here is not known.
-            let who = match principal == began.principal {
-                true => began,
-                false => Who { principal, roles: &[] },
-            };
+            let who = if principal == began { began } else { principal };
             house.is_admin(&cx.agent, who, verb)
                 && now.is_none_or(|now| house.is_admin(now, who, verb))
         };
         // What hooks add is the operator's.
-        let is_fine = |it: &Message| *it.principal == *HOOK || may(&it.principal);
-        may(began.principal)
+        let is_fine = |it: &Message| it.principal == Actor::Hook || may(&it.principal);
+        may(began)
             && history.iter().all(is_fine)
             && !untrusted::is_noted(history)
             && cx.seen.words() == Words::Own

@@ -3,6 +3,7 @@
 
 use super::run::{Broken, Turn};
 use insula_capabilities::hooks::Decision;
+use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
 use insula_models::Answer;
 use insula_store::{Accepted, AgentCommand, Join, Message, Part, Role, Usage};
@@ -11,8 +12,6 @@ use serde_json::json;
 /// How often the reply of one turn is sent back before the turn fails: a model that can't
 /// satisfy a hook by then won't.
 const ROUNDS_MAX: usize = 3;
-/// Who is named as the author of an objection.
-const VERIFY: &str = "hook:pre_verify";
 
 impl Turn<'_> {
     /// Whether replies are kept back until hooks have had their say.
@@ -33,7 +32,8 @@ impl Turn<'_> {
         if !cx.agent.hooks.has(HookEvent::PreVerify) {
             return Ok(None);
         }
-        let is_objection = |it: &&Message| it.turn == Some(cx.turn) && &*it.principal == VERIFY;
+        let is_objection =
+            |it: &&Message| it.turn == Some(cx.turn) && it.principal == Actor::Verifier;
         // By what stands there after a crash; by our own count after it was compressed.
         let rounds = self.objections.max(history.iter().filter(is_objection).count());
         let text = self.redaction().kept(answer.text());
@@ -62,7 +62,7 @@ impl Turn<'_> {
             "Your reply was not accepted, and nobody has seen it: {reason}\nAnswer again, in full."
         );
         let mut added = self.message(Role::System, vec![Part::Text(text)]);
-        added.principal = VERIFY.into();
+        added.principal = Actor::Verifier;
         let join = Join { turn: self.cx.turn, message: added.clone(), idempotency: None };
         let done = self.commit(vec![AgentCommand::Join(Box::new(join))]).await?;
         if let Some(Accepted::New { seq, .. }) = done.accepted() {

@@ -17,9 +17,9 @@ pub use value::expression_value;
 
 use crate::Capabilities;
 use insula_config::hook::{Hook, HookOwner, HookWay, OnFailure};
+use insula_domain::Actor;
+use insula_domain::SessionKey;
 use insula_domain::hook::{HookEvent, Part};
-use insula_domain::{RoleId, SessionKey};
-use insula_registry::access::Who;
 use insula_registry::context::AgentContext;
 use insula_registry::tokens::Verb;
 use insula_store::SessionId;
@@ -39,9 +39,8 @@ pub struct Occasion<'o> {
     /// The memory scope, as text.
     pub scope: Option<&'o str>,
     /// Who began it, as records name them.
-    pub principal: &'o str,
+    pub principal: &'o Actor,
     /// The roles they had there.
-    pub roles: &'o [RoleId],
     /// The files of the conversation, in which a program can run.
     pub files: Option<&'o Files>,
 }
@@ -280,11 +279,10 @@ fn payload(
     fields: Value,
 ) -> Map<String, Value> {
     let agent = occasion.agent;
-    let who = Who { principal: occasion.principal, roles: occasion.roles };
     let key = occasion.session.map(|(key, _)| key);
     let parsed = key.and_then(|key| key.parse::<SessionKey>().ok());
     let parsed = parsed.as_ref();
-    let user = occasion.principal.split_once(':').map(|(_, user)| user);
+    let user = occasion.principal.user_id();
     let user = user.filter(|user| !user.is_empty());
     let metadata: Map<String, Value> = agent
         .config
@@ -298,8 +296,8 @@ fn payload(
         "session": key,
         "session_id": key,
         "scope": occasion.scope,
-        "principal": occasion.principal,
-        "admin": caps.daemon.is_admin(agent, who, Verb::Approve),
+        "principal": occasion.principal.as_str(),
+        "admin": caps.daemon.is_admin(agent, occasion.principal, Verb::Approve),
         "platform": parsed.map(|key| key.platform.as_str()),
         "account": parsed.map(|key| key.account.as_str()),
         "channel_id": parsed.map(|key| key.chat.as_str()),

@@ -6,6 +6,7 @@ use crate::programs::{Principal, hints, spawn, watchdog};
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use insula_config::mcp::{McpServer, McpWay};
+use insula_domain::Actor;
 use insula_mcp::{Link, Opener, Way};
 use insula_registry::context::AgentContext;
 use insula_sandbox::{Capture, Output, Pace, Stdin};
@@ -86,7 +87,7 @@ impl AgentOpener<'_> {
         }
         let stop = CancellationToken::new();
         let (stopped, audit, actor) =
-            (stop.clone(), agent.audit.clone(), format!("mcp:{}", self.server.name));
+            (stop.clone(), agent.audit.clone(), Actor::server(&self.server.name));
         tokio::spawn(async move {
             let id = child.id();
             let over = tokio::select! {

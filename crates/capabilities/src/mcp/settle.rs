@@ -142,7 +142,7 @@ pub(crate) async fn refresh(
         .collect();
     let kind = if is_first { "mcp.pinned" } else { "mcp.changed" };
     let content = json!({ "server": &*config.name, "tools": after.tools.len(), "changes": told });
-    agent.audit.append("daemon", kind, content).await.map_err(|error| error.to_string())?;
+    agent.audit.append(&Actor::Daemon, kind, content).await.map_err(|error| error.to_string())?;
     for change in &changes {
         let (agent, server, tool) = (&agent.id, &config.name, &change.tool);
         match &change.kind {
@@ -196,7 +196,7 @@ pub(super) async fn approve(
     }
     write(caps, agent, &pins).await?;
     let content = json!({ "server": &*config.name, "tools": approved });
-    let recorded = agent.audit.append(&actor.to_string(), "mcp.approved", content).await;
+    let recorded = agent.audit.append(actor, "mcp.approved", content).await;
     recorded.map_err(|error| error.to_string())?;
     apply(caps, agent).await?;
     Ok(approved)

@@ -4,7 +4,7 @@ use crate::Capabilities;
 use crate::hooks::{self, Decision, Occasion};
 use insula_domain::hook::HookEvent;
 use insula_domain::{
-    ContextId, CustomId, MemoryOperation, Metadata, Scope, ScopeDenied, ScopePayload,
+    Actor, ContextId, CustomId, MemoryOperation, Metadata, Scope, ScopeDenied, ScopePayload,
 };
 use insula_memory::{Change, Operation, Scoped};
 use insula_registry::context::AgentContext;
@@ -85,14 +85,12 @@ impl Capabilities {
             &agent.store.seals(),
             &self.daemon.world,
         );
-        let user = payload.address.user.as_ref().map(|user| user.as_str()).unwrap_or_default();
-        let principal = format!("{}:{user}", payload.address.platform);
+        let principal = Actor::from(payload.address);
         let occasion = Occasion {
             agent,
             session: Some((&key, session)),
             scope: None,
             principal: &principal,
-            roles: &payload.address.roles,
             files: Some(&files),
         };
         let fields = || {

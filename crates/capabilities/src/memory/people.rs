@@ -4,6 +4,7 @@
 use super::{Act, Resolved};
 use crate::Capabilities;
 use crate::hooks::Occasion;
+use insula_domain::Actor;
 use insula_domain::{
     Audience, ChatType, ContextId, MemoryOperation, Scope, ScopeDenied, SessionKey,
 };
@@ -11,7 +12,6 @@ use insula_memory::{ListView, MemoryError, Scoped, audience};
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
 use insula_store::{Fragment, Origin, SessionId, SessionRef, Source};
-use std::sync::Arc;
 
 /// Who asks, and where.
 pub struct Asking<'a> {
@@ -22,7 +22,7 @@ pub struct Asking<'a> {
     /// Where they speak.
     pub at: &'a Whereabouts,
     /// Who they are, as records name them.
-    pub principal: &'a str,
+    pub principal: &'a Actor,
 }
 
 impl Asking<'_> {
@@ -107,7 +107,6 @@ impl Capabilities {
             session: Some((&key, id)),
             scope: None,
             principal,
-            roles: &at.address.roles,
             files: Some(&files),
         };
         let action = match operation {
@@ -169,7 +168,7 @@ impl Capabilities {
         let session = asking.agent.store.session(key).await.map_err(MemoryError::from)?;
         let origin = Origin {
             source: Source::Said,
-            principal: Arc::from(asking.principal),
+            principal: asking.principal.clone(),
             platform: asking.at.address.platform.to_string().into(),
             session: session.map(|session| session.id),
             message: None,

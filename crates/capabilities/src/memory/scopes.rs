@@ -2,6 +2,7 @@
 //! the operation, and never from what a model says.
 
 use crate::Capabilities;
+use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
 use insula_domain::{
     Address, MemoryOperation, Metadata, Route, Scope, ScopeDenied, ScopePayload, ScopeRule,
@@ -79,7 +80,7 @@ impl Capabilities {
                 "session": session.to_string(),
                 "reason": told,
             });
-            if let Err(error) = agent.audit.append("daemon", "memory.denied", content).await {
+            if let Err(error) = agent.audit.append(&Actor::Daemon, "memory.denied", content).await {
                 tracing::error!(agent = %agent.id, %error, "a refusal could not be recorded");
             }
         }

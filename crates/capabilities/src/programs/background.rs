@@ -5,6 +5,7 @@ use super::shell::{end_of, note};
 use super::watchdog::Watchdog;
 use super::{Ground, Holder};
 use insula_config::programs::Programs;
+use insula_domain::Actor;
 use insula_domain::Boundary;
 use insula_registry::context::{AgentContext, AuditLog};
 use insula_sandbox::{Capture, Child, Limits, Pace};
@@ -64,7 +65,7 @@ pub(super) struct Running {
     /// Looks after the disks it writes to.
     pub(super) watchdog: Watchdog,
     /// Where it is recorded, for whom and in which session, that the watchdog ended it.
-    pub(super) audit: (AuditLog, String, SessionId),
+    pub(super) audit: (AuditLog, Actor, SessionId),
 }
 
 /// A process in the background.

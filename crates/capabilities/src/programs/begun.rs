@@ -3,7 +3,6 @@
 use super::background::Background;
 use insula_domain::{Address, AgentId};
 use insula_registry::House;
-use insula_registry::access::is_led;
 use insula_registry::context::AgentContext;
 use insula_registry::registry::State;
 use insula_registry::routing::Led;
@@ -68,7 +67,7 @@ pub(super) async fn end_if_lost(house: &House, agent: &AgentId, process: &Backgr
     };
     let Begun { address, led, variables, given } = &process.begun;
     let principal = &process.holder.principal;
-    let is_here = !is_led(principal) || led.still_leads(&snapshot.led(address), agent);
+    let is_here = !principal.is_led() || led.still_leads(&snapshot.led(address), agent);
     let may_talk = house.may_talk(now, principal, address).await;
     if !is_here || !may_talk.unwrap_or(false) || *given != Given::now(now, variables).await {
         process.end();

@@ -1,6 +1,7 @@
 //! What an agent's programs and tools ask of the network, on its audit trail.
 
 use async_trait::async_trait;
+use insula_domain::Actor;
 use insula_registry::context::AuditLog;
 use insula_sandbox::egress::{Decision, Ending, Ledger, Traffic, Unrecorded, Verdict};
 use insula_store::SessionId;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 /// Writes every decision down before it takes effect.
 pub(crate) struct Audited {
     pub(crate) audit: AuditLog,
-    pub(crate) principal: Box<str>,
+    pub(crate) principal: Actor,
     /// The conversation, where it is of one.
     pub(crate) session: Option<SessionId>,
 }

@@ -4,6 +4,7 @@ use super::egress::Audited;
 use super::outfit::{Outfit, outfit};
 use super::start::{Principal, spawn};
 use crate::Capabilities;
+use insula_domain::Actor;
 use insula_domain::{HostPattern, NetworkGrants};
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Client, ClientLimits, Egress, Fetch, Policy};
@@ -23,7 +24,7 @@ const COMPLAINT_BYTES_MAX: usize = 300;
 pub(crate) struct HookProgram<'h> {
     pub(crate) agent: &'h AgentContext,
     pub(crate) session: SessionId,
-    pub(crate) principal: &'h str,
+    pub(crate) principal: &'h Actor,
     pub(crate) files: &'h Files,
     /// Where the operator keeps such programs; read-only inside.
     pub(crate) folder: Option<&'h Path>,
@@ -71,14 +72,17 @@ impl HookProgram<'_> {
 pub(crate) async fn post(
     caps: &Capabilities,
     agent: &AgentContext,
-    principal: &str,
+    principal: &Actor,
     session: SessionId,
     (url, host): (&str, HostPattern),
     body: Vec<u8>,
     timeout: Duration,
 ) -> Result<Vec<u8>, String> {
-    let ledger =
-        Audited { audit: agent.audit.clone(), principal: principal.into(), session: Some(session) };
+    let ledger = Audited {
+        audit: agent.audit.clone(),
+        principal: principal.clone(),
+        session: Some(session),
+    };
     let tls = caps.programs.tls().map_err(|error| error.to_string())?;
     let policy = Policy::new(NetworkGrants::allow([host]));
     let lookups = caps.programs.lookups(&agent.id);

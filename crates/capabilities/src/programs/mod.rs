@@ -38,6 +38,7 @@ use crate::Capabilities;
 use crate::mcp::Connections;
 use async_trait::async_trait;
 use background::{Background, Running};
+use insula_domain::Actor;
 use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
 use insula_registry::error::RuntimeError;
 use insula_registry::registry::{Snapshot, State};
@@ -102,7 +103,7 @@ pub(crate) struct Holder {
     /// Where it was asked for, without topic and person.
     pub(crate) chat: Chat,
     /// Who asked for it.
-    pub(crate) principal: Box<str>,
+    pub(crate) principal: Actor,
 }
 
 /// One chat, whatever conversations it is cut into.

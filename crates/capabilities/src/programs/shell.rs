@@ -11,6 +11,7 @@ use super::{
 };
 use crate::Capabilities;
 use async_trait::async_trait;
+use insula_domain::Actor;
 use insula_domain::{Address, AgentId};
 use insula_registry::context::{AgentContext, AuditLog};
 use insula_sandbox::{Child, Error, Exit, Finished, Limit, Limits, Outcome, Output, Spec, Stdin};
@@ -50,7 +51,7 @@ exec python3 -u -c "$2""#;
 pub struct SessionShell<'c> {
     caps: &'c Capabilities,
     agent: &'c AgentContext,
-    principal: &'c str,
+    principal: &'c Actor,
     files: &'c Files,
     key: (AgentId, SessionId),
     chat: Chat,
@@ -71,7 +72,7 @@ impl<'c> SessionShell<'c> {
         agent: &'c AgentContext,
         session: SessionId,
         (chat, address): (Chat, &'c Address),
-        principal: &'c str,
+        principal: &'c Actor,
         files: &'c Files,
     ) -> Self {
         let key = (agent.id.clone(), session);
@@ -139,7 +140,7 @@ impl<'c> SessionShell<'c> {
 
     /// Records that a program was ended for what it did to a disk.
     async fn note(&self, over: Over) {
-        note(&(self.agent.audit.clone(), self.principal.to_owned(), self.key.1), over).await;
+        note(&(self.agent.audit.clone(), self.principal.clone(), self.key.1), over).await;
     }
 
     /// Notes where a command ended; where, if that is somewhere else.
@@ -204,7 +205,7 @@ impl Shell for SessionShell<'_> {
             })
         };
         let children = &self.caps.programs;
-        let holder = Holder { chat: self.chat.clone(), principal: self.principal.into() };
+        let holder = Holder { chat: self.chat.clone(), principal: self.principal.clone() };
         children.room(&self.key, &holder).map_err(full)?;
         let once = match job.code {
             Code::Shell(code) => Job { code: Code::Script(code), ..job },
@@ -226,7 +227,7 @@ impl Shell for SessionShell<'_> {
         // With its lines: joined they would be another command, and judged as that.
         let command = words_of(job.code).to_owned();
         let ground = self.ground.clone();
-        let audit = (self.agent.audit.clone(), self.principal.to_owned(), self.key.1);
+        let audit = (self.agent.audit.clone(), self.principal.clone(), self.key.1);
         let rights = Rights::of(self.agent);
         let running = Running {
             child,
@@ -307,7 +308,7 @@ pub(crate) async fn watchdog(caps: &Capabilities, agent: &AgentContext, spec: &S
 }
 
 /// Records that a program was ended for what it did to a disk.
-pub(super) async fn note((audit, principal, session): &(AuditLog, String, SessionId), over: Over) {
+pub(super) async fn note((audit, principal, session): &(AuditLog, Actor, SessionId), over: Over) {
     let mut content = over.record();
     content["session"] = session.0.into();
     if let Err(error) = audit.append(principal, "sandbox.disk", content).await {

@@ -2,6 +2,7 @@
 
 use super::way_out::{server_way_out, way_out};
 use crate::Capabilities;
+use insula_domain::Actor;
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Egress, Proxy, ProxyLimits};
 use insula_sandbox::{Child, Error, Network, Spec};
@@ -14,7 +15,7 @@ pub(crate) enum Principal<'p> {
     /// Somebody who talks to the agent.
     Person {
         /// Who.
-        name: &'p str,
+        name: &'p Actor,
         /// In which conversation.
         session: SessionId,
     },

@@ -3,6 +3,7 @@
 
 use super::egress::Audited;
 use crate::Capabilities;
+use insula_domain::Actor;
 use insula_domain::Switch;
 use insula_registry::context::AgentContext;
 use insula_sandbox::egress::{Egress, Injection, Policy};
@@ -17,9 +18,9 @@ pub(crate) async fn way_out(
     caps: &Capabilities,
     agent: &AgentContext,
     session: SessionId,
-    principal: &str,
+    principal: &Actor,
 ) -> Result<Egress, ToolError> {
-    egress(caps, agent, Some(session), principal.into()).await
+    egress(caps, agent, Some(session), principal.clone()).await
 }
 
 /// The way out of one of an agent's MCP servers, which its conversations have in common.
@@ -28,14 +29,14 @@ pub(crate) async fn server_way_out(
     agent: &AgentContext,
     server: &str,
 ) -> Result<Egress, ToolError> {
-    egress(caps, agent, None, format!("mcp:{server}").into()).await
+    egress(caps, agent, None, Actor::server(server)).await
 }
 
 async fn egress(
     caps: &Capabilities,
     agent: &AgentContext,
     session: Option<SessionId>,
-    principal: Box<str>,
+    principal: Actor,
 ) -> Result<Egress, ToolError> {
     let injections = injections(agent).await?;
     let ledger = Audited { audit: agent.audit.clone(), principal, session };

@@ -213,7 +213,7 @@ impl Capabilities {
         .await?;
         drop(changes);
         let told = json!({ "skills": names, "source": source });
-        agent.audit.append(&actor.to_string(), "skills.installed", told).await?;
+        agent.audit.append(actor, "skills.installed", told).await?;
         self.daemon.reload(Some(id), actor).await?;
         Ok(Installed { names })
     }
@@ -256,7 +256,7 @@ impl Capabilities {
         })
         .await?;
         drop(changes);
-        agent.audit.append(&actor.to_string(), "skills.removed", told).await?;
+        agent.audit.append(actor, "skills.removed", told).await?;
         self.daemon.reload(Some(id), actor).await?;
         Ok(())
     }

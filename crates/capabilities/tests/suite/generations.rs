@@ -89,8 +89,8 @@ async fn a_turn_holds_its_generation_to_the_end() {
     assert!(now.tools().exposed().any(|tool| tool == "terminal"));
     assert_eq!(&*now.identity.soul.text, "somebody else");
     // It still works: its records say under which generation they were made.
-    turn.audit.append("telegram:5", "turn.ended", serde_json::json!({})).await.unwrap();
-    now.audit.append("telegram:5", "turn.ended", serde_json::json!({})).await.unwrap();
+    turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await.unwrap();
+    now.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await.unwrap();
     let records = now.store.audit_tail(2).await.unwrap();
     let generations: Vec<u64> = records.iter().map(|record| record.generation).collect();
     assert_eq!(generations, [1, 2]);
@@ -129,7 +129,7 @@ async fn a_turn_under_way_outlives_a_pause_and_no_new_one_begins() {
     house.pause(&id("a"), &Actor::CommandLine).await.unwrap();
     assert!(matches!(house.snapshot().agents[&id("a")].state, State::Paused(_)));
     assert!(house.snapshot().route(&message()).is_err());
-    turn.audit.append("telegram:5", "turn.ended", serde_json::json!({})).await.unwrap();
+    turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await.unwrap();
 }
 
 #[tokio::test]
@@ -138,15 +138,15 @@ async fn a_handle_that_outlives_its_agent_answers_retired() {
     files.write("agents/a/agent.yaml", "{}").unwrap();
     house.reload(None, &Actor::Signal).await.unwrap();
     let turn = held(house, "a");
-    turn.audit.append("telegram:5", "turn.began", serde_json::json!({})).await.unwrap();
+    turn.audit.append(&"telegram:5".into(), "turn.began", serde_json::json!({})).await.unwrap();
     house.delete(&id("a"), &Actor::CommandLine).await.unwrap();
-    let late = turn.audit.append("telegram:5", "turn.ended", serde_json::json!({})).await;
+    let late = turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await;
     assert!(matches!(late, Err(StoreError::Retired { .. })), "{late:?}");
     assert!(matches!(turn.store.audit_tail(9).await, Err(StoreError::Retired { .. })));
     assert!(!files.has("agents/a"), "nothing it does brings its folder back");
     // Nor does it reach whoever bears its name next.
     house.add(&id("a"), &Default::default(), &Actor::CommandLine).await.unwrap();
-    let late = turn.audit.append("telegram:5", "turn.ended", serde_json::json!({})).await;
+    let late = turn.audit.append(&"telegram:5".into(), "turn.ended", serde_json::json!({})).await;
     assert!(matches!(late, Err(StoreError::Retired { .. })), "{late:?}");
     let next = held(house, "a");
     assert_eq!(next.generation, Generation(1));

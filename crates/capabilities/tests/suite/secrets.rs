@@ -103,7 +103,11 @@ async fn rule_12_an_agents_trail_does_not_tell_whether_a_word_is_anothers_secret
     // Whoever reads b's trail could have b name word after word.
     assert_eq!(tried(&house, "b"), "is it 4711?");
     assert_eq!(tried(&house, "c"), "is it [secret]?");
-    agent(&house, "b").audit.append("api:x", "test", serde_json::json!(["4711"])).await.unwrap();
+    agent(&house, "b")
+        .audit
+        .append(&"api:x".into(), "test", serde_json::json!(["4711"]))
+        .await
+        .unwrap();
     let kept = house.store.agent(&id("b")).audit_tail(1).await.unwrap();
     assert_eq!(kept[0].content.as_deref(), Some("[\"4711\"]"));
     // However long it is.

@@ -5,6 +5,7 @@ use super::answering::{Meant, which};
 use super::commands::{self, Command, For, Typed};
 use super::{Visitor, WayIn};
 use insula_capabilities::memory::{Asking, Forgot, Remembered};
+use insula_domain::Actor;
 use insula_domain::{Address, Asker, ChatId, TopicId};
 use insula_registry::AgentContext;
 use insula_registry::access::may_answer;
@@ -90,7 +91,7 @@ impl WayIn {
         // What others began in a shared conversation is theirs to stop, and an admin's.
         let stopped = match visitor.guest.is_admin() {
             true => self.engine.stop(&key),
-            false => self.engine.stop_own(&key, &visitor.guest.name()),
+            false => self.engine.stop_own(&key, &visitor.guest.actor()),
         };
         match stopped {
             0 => "nothing of yours is running here".to_owned(),
@@ -296,7 +297,7 @@ fn whoami(visitor: &Visitor<'_>) -> String {
     let standing = if guest.is_admin() { "; you are an admin" } else { "" };
     format!(
         "you are {}{person}, talking to {}{standing}",
-        guest.name(),
+        guest.actor(),
         visitor.agent.identity.name
     )
 }
@@ -304,11 +305,11 @@ fn whoami(visitor: &Visitor<'_>) -> String {
 /// Where somebody speaks, for what is remembered there.
 fn parts(
     visitor: &Visitor<'_>,
-) -> (insula_domain::SessionKey, insula_registry::context::Whereabouts, String) {
+) -> (insula_domain::SessionKey, insula_registry::context::Whereabouts, Actor) {
     let address = &visitor.envelope.address;
     let user = Some(visitor.guest.principal.user.clone());
     let known = Address { user, ..address.clone() };
-    (visitor.agent.session_key(address), visitor.agent.scope(&known), visitor.guest.name())
+    (visitor.agent.session_key(address), visitor.agent.scope(&known), visitor.guest.actor())
 }
 
 /// What people are told of a fault: that there is one. The rest is the operator's.

@@ -1,6 +1,8 @@
 //! Which messages are one: a client cuts a long text into several, and sends the pictures of an
 //! album one by one. Pure: it decides from what is waiting and what came.
 
+use insula_domain::Actor;
+
 /// Messages that are joined at most; a client cuts nothing into more.
 pub(super) const PARTS_MAX: usize = 16;
 /// Bytes of text that are joined at most, well below what one message may have.
@@ -17,7 +19,7 @@ pub(super) struct Sign {
     /// The conversation.
     pub(super) session: Box<str>,
     /// Who said it.
-    pub(super) sender: Box<str>,
+    pub(super) sender: Actor,
     /// Whether its text is about as long as the platform allows.
     pub(super) is_long: bool,
     /// The album it is a part of.

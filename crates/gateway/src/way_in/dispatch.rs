@@ -6,6 +6,7 @@ use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, Happening};
 use insula_capabilities::hooks::{self, Action, Decision, Go, Occasion};
 use insula_config::hook::HookOwner;
+use insula_domain::Actor;
 use insula_domain::hook::HookEvent;
 use insula_domain::{Address, AgentId};
 use insula_registry::{AgentContext, Snapshot, State};
@@ -107,8 +108,7 @@ impl WayIn {
         }
         let address = &envelope.address;
         let session = agent.session_key(address).to_string();
-        let user = address.user.as_ref().map_or("", |user| user.as_str());
-        let principal = format!("{}:{user}", address.platform);
+        let principal = Actor::from(address);
         // A folder of its own is made for a conversation, and a stranger's is none yet.
         let files = agent.workspace.common_files(&self.house.world);
         let occasion = Occasion {
@@ -116,7 +116,6 @@ impl WayIn {
             session: Some((&session, SessionId(0))),
             scope: None,
             principal: &principal,
-            roles: &address.roles,
             files: Some(&files),
         };
         let Happening::Said(message) = &envelope.what else {

@@ -54,7 +54,7 @@ impl WayIn {
         let edit = DoorCommand::Edit {
             chat: chat_name(&visitor.envelope.address),
             message: bounded(&message.id.0),
-            sender: visitor.guest.name().into(),
+            sender: visitor.guest.actor(),
             content: kept.write(),
         };
         let batch = vec![AgentCommand::Door(Box::new(edit))];
@@ -119,7 +119,7 @@ impl WayIn {
                     group: None,
                 };
                 self.to_turn(chat, visitor, &message).await?;
-                let by = visitor.guest.name();
+                let by = visitor.guest.actor();
                 self.out.answered(agent, question, (&text, &by)).await;
                 acknowledge("").await;
                 Ok(())
@@ -146,7 +146,7 @@ impl WayIn {
             }
         }
         if is_group {
-            self.house.join_chat(agent, address, &guest.name()).await?;
+            self.house.join_chat(agent, address, &guest.actor()).await?;
         }
         Ok(())
     }

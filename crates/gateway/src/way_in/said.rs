@@ -117,7 +117,7 @@ impl WayIn {
             session: agent.session_key(&envelope.address).to_string().into(),
             chat: chat_name(&envelope.address),
             message: bounded(&message.id.0),
-            sender: guest.name().into(),
+            sender: guest.actor(),
             waits: waits.is_some(),
             at: self.now(),
             content: kept.write(),

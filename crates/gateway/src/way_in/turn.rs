@@ -87,7 +87,7 @@ impl WayIn {
         let units = adapter.map_or(0, |adapter| adapter.features().text_units);
         Sign {
             session: session.to_string().into(),
-            sender: visitor.guest.name().into(),
+            sender: visitor.guest.actor(),
             is_long: burst::is_long(&message.words.all(), units),
             album: message.group.clone(),
             bytes: message.words.bytes(),

@@ -9,6 +9,7 @@ use super::place::Place;
 use super::split;
 use crate::envelope::MessageId;
 use crate::post::{Body, PostError};
+use insula_domain::Actor;
 use insula_registry::AgentContext;
 use insula_store::{
     AgentCommand, Approval, Content, Delivery, DeliveryId, DeliveryState, Enqueue, NewButton,
@@ -241,9 +242,9 @@ impl WayOut {
         agent: &AgentContext,
         id: &str,
         outcome: ApprovalOutcome,
-        by: Option<Box<str>>,
+        by: Option<Actor>,
     ) {
-        let by = by.map(|by| format!(" by {}", as_code(&by))).unwrap_or_default();
+        let by = by.map(|by| format!(" by {}", as_code(by.as_str()))).unwrap_or_default();
         let said = match outcome {
             ApprovalOutcome::Approved => format!("Approved{by}."),
             ApprovalOutcome::Denied => format!("Denied{by}."),
@@ -269,9 +270,9 @@ impl WayOut {
         &self,
         agent: &AgentContext,
         question: DeliveryId,
-        (answer, by): (&str, &str),
+        (answer, by): (&str, &Actor),
     ) {
-        let said = format!("Answer of {}: {answer}", as_code(by));
+        let said = format!("Answer of {}: {answer}", as_code(by.as_str()));
         match agent.store.delivery(question).await {
             Ok(Some(asked)) => self.say_below(agent, asked, &said).await,
             Ok(None) => {}

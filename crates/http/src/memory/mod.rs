@@ -241,7 +241,7 @@ pub async fn search(
 fn origin(surface: &Surface, agent: &AgentContext, caller: &Caller, source: Source) -> Origin {
     Origin {
         source,
-        principal: caller.principal().into(),
+        principal: caller.actor(),
         platform: "api".into(),
         session: None,
         message: None,
@@ -270,7 +270,7 @@ pub async fn share(
     let share = Share { fragment: FragmentId(fragment), to };
     let new = agent.remembered().share(&share, &origin).await?;
     let content = serde_json::json!({ "fragment": fragment, "to": told, "as": new.0 });
-    agent.audit.append(&caller.principal(), "memory.shared", content).await?;
+    agent.audit.append(&caller.actor(), "memory.shared", content).await?;
     Ok(Json(Shared { fragment: new.0 }))
 }
 
@@ -326,7 +326,7 @@ pub async fn forget(
         .collect();
     let files: Vec<&str> = remains.iter().map(|it| it.file.as_str()).collect();
     let content = serde_json::json!({ "by": by, "fragments": forgotten, "left_in": files });
-    agent.audit.append(&caller.principal(), "memory.forgotten", content).await?;
+    agent.audit.append(&caller.actor(), "memory.forgotten", content).await?;
     Ok(Json(Gone { forgotten, remains }))
 }
 

@@ -87,7 +87,7 @@ pub async fn remembered(
         agent: &agent,
         session: &agent.session_key(&address),
         at: &agent.scope(&address),
-        principal: &caller.principal(),
+        principal: &caller.actor(),
     };
     let (lists, held_back) = match surface.caps.remembered(&asking).await? {
         Remembered::Off => {
@@ -124,7 +124,7 @@ pub async fn forget_here(
         agent: &agent,
         session: &agent.session_key(&address),
         at: &agent.scope(&address),
-        principal: &caller.principal(),
+        principal: &caller.actor(),
     };
     let mut told =
         ForgotHere { memory: true, forgotten: 0, unfinished: false, unclear: Vec::new() };

@@ -66,7 +66,7 @@ impl ProvenanceView {
             call: origin.call.map(Into::into),
             generation: origin.generation,
             at: origin.at.to_string(),
-            approved_by: origin.approved_by.map(Into::into),
+            approved_by: origin.approved_by.map(|by| by.to_string()),
             audience: origin.label.map(Into::into),
             from: record.parents.iter().map(|id| numbers.fragment(*id)).collect(),
             hash: Some(hex(&record.mac)),

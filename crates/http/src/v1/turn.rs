@@ -73,7 +73,7 @@ impl<'h> Asking<'h> {
             session: agent.session_key(&address),
             scope: agent.scope(&address),
             label: Label::of(Audience::of(&address)),
-            principal: self.caller.principal().into(),
+            principal: self.caller.actor(),
             history,
             parts,
             idempotency: None,

@@ -54,7 +54,7 @@ async fn sharing_makes_a_fragment_that_points_back_and_goes_with_the_first() {
     let (_, records) = memory.show(second).await.unwrap();
     assert_eq!(records.iter().map(|it| it.seq).collect::<Vec<_>>(), [second, first]);
     assert_eq!(records[0].parents, [first]);
-    assert_eq!(records[1].origin.principal.as_ref(), "telegram:1");
+    assert_eq!(records[1].origin.principal.as_str(), "telegram:1");
     assert!(memory.share(&share, &shared).await.is_err());
     let missing = Share { fragment: FragmentId(99), to: scope(OTHER) };
     assert!(matches!(memory.share(&missing, &shared).await, Err(MemoryError::NoFragment(99))));

@@ -11,7 +11,6 @@ pub use pairing::{
     Asked, CODE_LEN, LOCKED_FOR, PENDING_MAX, PairError, WRONG_MAX, code_of, pairing_name,
 };
 
-pub use standing::Who;
 pub use visits::{Visit, Visits};
 
 use crate::context::AgentContext;
@@ -84,14 +83,9 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// As records name them.
-    pub fn name(&self) -> String {
-        format!("{}:{}", self.principal.platform, self.principal.user)
-    }
-
     /// As those who change something are named.
     pub fn actor(&self) -> Actor {
-        Actor::Principal(Box::new(self.principal.clone()))
+        Actor::from(&self.principal)
     }
 
     /// Whether they may approve for and change the agent.
@@ -177,13 +171,13 @@ impl House {
         &self,
         agent: &AgentContext,
         address: &Address,
-        by: &str,
+        by: &Actor,
     ) -> Result<(), StoreError> {
         let joined = JoinedChat {
             platform: address.platform.as_str().into(),
             account: address.account.as_str().into(),
             chat: address.chat.as_str().into(),
-            by: by.into(),
+            by: by.clone(),
             at: self.world.clock.now(),
         };
         let told = json!({ "account": address.account.as_str(), "chat": address.chat.as_str() });
@@ -197,7 +191,7 @@ impl House {
         address: &Address,
     ) -> Result<(), StoreError> {
         match self.joined_chat(agent, address).await? {
-            Some(joined) => self.close_chat(agent, joined, ("daemon", "chat.left")).await,
+            Some(joined) => self.close_chat(agent, joined, (&Actor::Daemon, "chat.left")).await,
             None => Ok(()),
         }
     }
@@ -219,7 +213,7 @@ impl House {
         &self,
         agent: &AgentContext,
         JoinedChat { platform, account, chat, .. }: JoinedChat,
-        record: (&str, &str),
+        record: (&Actor, &str),
     ) -> Result<(), StoreError> {
         let told = json!({ "account": &*account, "chat": &*chat });
         let leave = DoorCommand::Leave { platform, account, chat };
@@ -265,12 +259,12 @@ impl House {
         &self,
         agent: &AgentContext,
         command: DoorCommand,
-        (actor, kind): (&str, &str),
+        (actor, kind): (&Actor, &str),
         content: Value,
     ) -> Result<(), StoreError> {
         let audit = AuditEntry {
             at: self.world.clock.now(),
-            actor: actor.into(),
+            actor: actor.clone(),
             kind: kind.into(),
             generation: agent.generation.0,
             content: self.secrets.known().redact_record_of(&agent.id, content).to_string(),
@@ -286,16 +280,7 @@ impl House {
 /// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
 /// is no admin for having asked.
 pub fn may_answer(house: &House, agent: &AgentContext, actor: &Actor) -> bool {
-    house.is_admins(agent, actor, Verb::Approve)
-}
-
-/// What the name of somebody begins with who speaks by a token.
-pub const BEARER: &str = "api:";
-
-/// Whether somebody came by a chat that is led to an agent. Who comes by a token or the command line
-/// names the agent.
-pub fn is_led(principal: &str) -> bool {
-    !principal.starts_with(BEARER) && *principal != *Actor::CommandLine.to_string()
+    house.is_admin(agent, actor, Verb::Approve)
 }
 
 /// What decides who may talk to an agent.
@@ -316,9 +301,8 @@ fn place(joined: &JoinedChat) -> Option<(Platform, AccountId, ChatId)> {
 
 /// Who added us to a chat, on the platform it is on.
 fn inviter(joined: &JoinedChat) -> Option<UserId> {
-    let (platform, user) = joined.by.split_once(':')?;
-    if platform != &*joined.platform {
-        return None;
+    match &joined.by {
+        Actor::User(by) if by.platform.as_str() == &*joined.platform => Some(by.user.clone()),
+        _ => None,
     }
-    UserId::new(user).ok()
 }

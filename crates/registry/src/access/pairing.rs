@@ -175,7 +175,7 @@ impl House {
         }
         let now = self.world.clock.now();
         // Somebody who sees the requests can say which is meant; no code has colons.
-        if typed.contains(':') && !matches!(actor, Actor::Principal(_)) {
+        if typed.contains(':') && !matches!(actor, Actor::User(_)) {
             let is_meant = |it: &PairingRequest| {
                 it.expires_at > now && format!("{}:{}", it.who.platform, it.who.user) == typed
             };
@@ -201,13 +201,12 @@ impl House {
         let found = code.and_then(|code| {
             requests.into_iter().filter(here).find(|it| hash(&it.salt, &code) == it.code)
         });
-        let by = actor.to_string();
         let Some(request) = found else {
             let before = tries.filter(|it| it.until > now).map_or(0, |it| it.wrong);
             let tries = Tries { wrong: before.saturating_add(1), until: after(now, LOCKED_FOR) };
             let put = DoorCommand::PutTries { platform: counted.into(), tries };
             let told = json!({ "wrong": tries.wrong, "on": counted });
-            self.change_door(agent, put, (&by, "pairing.wrong_code"), told).await?;
+            self.change_door(agent, put, (actor, "pairing.wrong_code"), told).await?;
             return Err(PairError::NoSuchCode);
         };
         if tries.is_some() {
@@ -225,16 +224,16 @@ impl House {
         request: PairingRequest,
         actor: &Actor,
     ) -> Result<PairingRequest, PairError> {
-        let (now, by) = (self.world.clock.now(), actor.to_string());
+        let (now, by) = (self.world.clock.now(), actor);
         let pairing = Pairing {
             who: request.who.clone(),
             name: request.name.clone(),
-            by: by.as_str().into(),
+            by: by.clone(),
             at: now,
         };
         let told = json!({ "who": format!("{}:{}", request.who.platform, request.who.user), "account": &*request.who.account });
         let pair = DoorCommand::Pair(pairing);
-        self.change_door(agent, pair, (&by, "pairing.approved"), told).await?;
+        self.change_door(agent, pair, (actor, "pairing.approved"), told).await?;
         let welcome = Enqueue {
             session: None,
             turn: None,
@@ -282,9 +281,8 @@ impl House {
             return self.revoke_chat(agent, (platform, chat), actor).await?.ok_or_else(missing);
         }
         let unpair = DoorCommand::Unpair { platform: platform.into(), user: user.into() };
-        let by = actor.to_string();
         let told = json!({ "who": who });
-        Ok(self.change_door(agent, unpair, (&by, "pairing.revoked"), told).await?)
+        Ok(self.change_door(agent, unpair, (actor, "pairing.revoked"), told).await?)
     }
 
     /// Closes a chat that people added the agent to, by every account; `None` where none did.
@@ -295,10 +293,9 @@ impl House {
         actor: &Actor,
     ) -> Result<Option<()>, PairError> {
         let mut closed = None;
-        let by = actor.to_string();
         for joined in agent.store.joined_chats().await? {
             if *joined.platform == *platform && *joined.chat == *chat {
-                self.close_chat(agent, joined, (&by, "chat.closed")).await?;
+                self.close_chat(agent, joined, (actor, "chat.closed")).await?;
                 closed = Some(());
             }
         }

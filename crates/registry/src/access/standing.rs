@@ -2,21 +2,11 @@
 //! so, whether they type a command, press a button, say yes, talk in a turn or use the API.
 
 use crate::context::AgentContext;
-use crate::house::{Actor, House};
+use crate::house::House;
 use crate::tokens::{Token, Verb};
-use insula_domain::{Address, AgentId, Asker, Platform, RoleId, Standing, UserId};
+use insula_domain::{Actor, Address, AgentId, Asker, Bearer, Platform, Standing};
 use insula_store::StoreError;
 use std::sync::Arc;
-
-/// Somebody who began something, as records name them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Who<'w> {
-    /// Their name.
-    pub principal: &'w str,
-    /// The roles they had where they spoke. Only a platform knows them: what went on after a
-    /// crash has none.
-    pub roles: &'w [RoleId],
-}
 
 impl House {
     /// The token that somebody speaks by, where that is how they speak.
@@ -39,14 +29,13 @@ impl House {
     pub async fn may_talk(
         &self,
         agent: &AgentContext,
-        principal: &str,
+        who: &Actor,
         address: &Address,
     ) -> Result<bool, StoreError> {
-        if principal == Actor::CommandLine.to_string() {
-            return Ok(true);
-        }
-        if let Some(id) = principal.strip_prefix("api:") {
-            return Ok(self.tokens.get(id).is_some_and(|it| it.allows(&agent.id, Verb::Chat)));
+        match who {
+            Actor::CommandLine => return Ok(true),
+            Actor::Token(bearer) => return Ok(self.bears(bearer, agent, Verb::Chat)),
+            _ => {}
         }
         let asker = Asker { address, also: &[], is_bot: false };
         Ok(self.admit(agent, asker).await?.is_some())
@@ -55,30 +44,19 @@ impl House {
     /// Whether somebody is an admin of an agent, judged now: the local command line, a token
     /// with this verb, or whom the operator names under `access.admins`, by any of their
     /// identities or by a role.
-    pub fn is_admin(&self, agent: &AgentContext, who: Who<'_>, verb: Verb) -> bool {
-        if who.principal == Actor::CommandLine.to_string() {
-            return true;
-        }
-        if let Some(id) = who.principal.strip_prefix("api:") {
-            return self.tokens.get(id).is_some_and(|token| token.allows(&agent.id, verb));
-        }
-        let Some((platform, user)) = who.principal.split_once(':') else { return false };
-        let (Ok(platform), Ok(user)) = (Platform::new(platform), UserId::new(user)) else {
-            return false;
-        };
-        agent.standing((platform, &user), who.roles) == Standing::Admin
-    }
-
-    /// The same of somebody who acts from outside of a turn.
-    pub fn is_admins(&self, agent: &AgentContext, actor: &Actor, verb: Verb) -> bool {
-        let who = Who { principal: &actor.to_string(), roles: actor.roles() };
-        match actor {
+    pub fn is_admin(&self, agent: &AgentContext, who: &Actor, verb: Verb) -> bool {
+        match who {
+            Actor::CommandLine => true,
+            Actor::Token(bearer) => self.bears(bearer, agent, verb),
             // What a platform calls somebody makes them neither of the others.
-            Actor::Principal(who) => {
+            Actor::User(who) => {
                 agent.standing((who.platform, &who.user), &who.roles) == Standing::Admin
             }
-            Actor::CommandLine | Actor::Token(_) => self.is_admin(agent, who, verb),
-            Actor::Daemon | Actor::FileWatch | Actor::Signal => false,
+            _ => false,
         }
+    }
+
+    fn bears(&self, bearer: &Bearer, agent: &AgentContext, verb: Verb) -> bool {
+        self.tokens.get(bearer.id()).is_some_and(|token| token.allows(&agent.id, verb))
     }
 }

@@ -3,7 +3,7 @@
 use super::AgentContext;
 use insula_config::agent::{GlobalWrites, MemoryConfig};
 use insula_domain::expr::Expression;
-use insula_domain::{Address, MemoryScope, PersonId, Scope, SessionKey, UserId};
+use insula_domain::{Actor, Address, MemoryScope, PersonId, Scope, SessionKey, UserId};
 use insula_memory::{Limits, Memory as Keeper};
 
 /// Where a message was said, as far as its scope depends on that. What the scope is may
@@ -19,8 +19,8 @@ pub struct Whereabouts {
 impl Whereabouts {
     /// The whereabouts of the messages of a conversation, by its key and who spoke: all that
     /// is left of a message that a crash interrupted.
-    pub fn of_session(agent: &AgentContext, key: &SessionKey, principal: &str) -> Self {
-        let spoken = || UserId::new(principal.split_once(':')?.1).ok();
+    pub fn of_session(agent: &AgentContext, key: &SessionKey, who: &Actor) -> Self {
+        let spoken = || UserId::new(who.user_id()?).ok();
         let user = key.user.clone().or_else(spoken);
         agent.scope(&Address {
             platform: key.platform,

@@ -23,7 +23,7 @@ use insula_config::settings::Setting;
 use insula_config::web::SearchConfig;
 use insula_domain::disk::Floor;
 use insula_domain::{
-    AccountId, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
+    AccountId, Actor, Address, Admins, AgentId, Boundary, Metadata, Platform, Principal, RoleId,
     ScopeRule, SessionKey, SessionRule, Standing, ToolTable, UserId,
 };
 use insula_store::{AgentCommand, AgentLease, AuditEntry, Seq, StoreError};
@@ -402,13 +402,13 @@ impl AuditLog {
     /// Appends a record: who did what, and the details as JSON.
     pub async fn append(
         &self,
-        actor: &str,
+        actor: &Actor,
         kind: &str,
         content: serde_json::Value,
     ) -> Result<Option<Seq>, StoreError> {
         let entry = AuditEntry {
             at: self.clock.now(),
-            actor: actor.into(),
+            actor: actor.clone(),
             kind: kind.into(),
             generation: self.generation.0,
             content: self.secrets.known().redact_record_of(&self.agent, content).to_string(),

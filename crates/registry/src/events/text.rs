@@ -11,8 +11,12 @@ impl TurnEvent {
     /// Its name and its data.
     pub fn described(&self) -> (&'static str, Value) {
         match self {
-            Self::Accepted { principal } => ("turn.accepted", json!({ "principal": &**principal })),
-            Self::Joined { principal } => ("turn.joined", json!({ "principal": &**principal })),
+            Self::Accepted { principal } => {
+                ("turn.accepted", json!({ "principal": principal.as_str() }))
+            }
+            Self::Joined { principal } => {
+                ("turn.joined", json!({ "principal": principal.as_str() }))
+            }
             Self::Text(text) => ("text.delta", json!({ "text": text })),
             Self::Reasoning(text) => ("reasoning.delta", json!({ "text": text })),
             Self::ToolCall { name } => ("tool.call", json!({ "name": name })),

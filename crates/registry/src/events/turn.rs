@@ -1,7 +1,7 @@
 //! What happens in a turn, as it happens.
 
 use super::refusal::Refusal;
-use insula_domain::Role;
+use insula_domain::{Actor, Role};
 use insula_store::{Cut, Usage};
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ pub enum TurnEvent {
     /// Its message is durable.
     Accepted {
         /// Who said it.
-        principal: Arc<str>,
+        principal: Actor,
     },
     /// A message joined the turn.
     Joined {
         /// Who said it.
-        principal: Arc<str>,
+        principal: Actor,
     },
     /// More of the reply.
     Text(String),
@@ -54,7 +54,7 @@ pub enum TurnEvent {
         /// What became of it.
         outcome: ApprovalOutcome,
         /// Who answered, if anybody did.
-        by: Option<Box<str>>,
+        by: Option<Actor>,
     },
     /// Something happened to a child.
     Child {

@@ -25,7 +25,7 @@ pub(crate) fn ask(sql: &Connection, new: &Approval) -> rusqlite::Result<()> {
         &new.invocation,
         &*new.rule,
         &new.what,
-        &*new.principal,
+        new.principal.as_str(),
         new.asked_at.as_millis(),
         new.expires_at.as_millis(),
     ))
@@ -43,7 +43,7 @@ pub(crate) fn settle(sql: &Connection, id: &str, grant: Option<&Grant>) -> rusql
         .execute((
             &grant.invocation,
             grant.session.map_or(EVERY, |session| session.0),
-            &*grant.by,
+            grant.by.as_str(),
             grant.at.as_millis(),
             &*grant.id,
             &*grant.tool,
@@ -105,7 +105,7 @@ fn read_grant(row: &Row<'_>) -> rusqlite::Result<Grant> {
         id: text(4)?.into(),
         invocation: row.get(0)?,
         session: (session != EVERY).then_some(SessionId(session)),
-        by: text(2)?.into(),
+        by: text(2)?.as_str().into(),
         at: Timestamp::from_millis(row.get(3)?),
         tool: text(5)?.into(),
         rule: text(6)?.into(),
@@ -125,7 +125,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Approval> {
         invocation: row.get(5)?,
         rule: text(6)?.into(),
         what: text(7)?,
-        principal: text(8)?.into(),
+        principal: text(8)?.as_str().into(),
         asked_at: Timestamp::from_millis(row.get(9)?),
         expires_at: Timestamp::from_millis(row.get(10)?),
     })

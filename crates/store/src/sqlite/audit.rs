@@ -2,6 +2,7 @@
 
 use crate::audit::{AUDIT_PAGE_MAX, AuditEntry, AuditRecord, AuditReport, Seq, TAIL_LOST};
 use crate::chain::{Anchor, Anchored, Bytes32, Chain, Head, Link, LostTail, Stored, Walk};
+use crate::sqlite::sql::actor;
 use insula_world::{Random, Timestamp};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -91,7 +92,7 @@ fn record(row: &Row<'_>) -> rusqlite::Result<AuditRecord> {
     Ok(AuditRecord {
         seq: Seq(row.get::<_, i64>(0)?.cast_unsigned()),
         at: Timestamp::from_millis(row.get(1)?),
-        actor: row.get(2)?,
+        actor: actor(row, 2)?,
         kind: row.get(3)?,
         generation: row.get::<_, i64>(4)?.cast_unsigned(),
         content: row.get(5)?,

@@ -7,6 +7,7 @@ use crate::door::{
     NewInbox, Pairing, PairingAsked, PairingRequest, Tries, Visitor,
 };
 use crate::error::Result;
+use crate::sqlite::sql::actor;
 use async_trait::async_trait;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -25,7 +26,7 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
             )?
             .execute((platform, account, user))?;
             sql.prepare_cached("INSERT OR REPLACE INTO pairing VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-                .execute((platform, account, user, &new.name, &new.by, new.at.as_millis()))?;
+                .execute((platform, account, user, &new.name, new.by.as_str(), new.at.as_millis()))?;
         }
         DoorCommand::Unpair { platform, user } => {
             sql.prepare_cached("DELETE FROM pairing WHERE platform = ?1 AND user = ?2")?
@@ -46,7 +47,13 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
         }
         DoorCommand::Join(new) => {
             sql.prepare_cached("INSERT OR IGNORE INTO joined_chat VALUES (?1, ?2, ?3, ?4, ?5)")?
-                .execute((&new.platform, &new.account, &new.chat, &new.by, new.at.as_millis()))?;
+                .execute((
+                    &new.platform,
+                    &new.account,
+                    &new.chat,
+                    new.by.as_str(),
+                    new.at.as_millis(),
+                ))?;
         }
         DoorCommand::Leave { platform, account, chat } => {
             sql.prepare_cached(
@@ -65,7 +72,7 @@ pub(crate) fn apply(sql: &Connection, command: &DoorCommand) -> rusqlite::Result
             sql.prepare_cached(
                 "UPDATE inbox SET content = ?4 WHERE chat = ?1 AND message = ?2 AND sender = ?3",
             )?
-            .execute((chat, message, sender, content))?;
+            .execute((chat, message, sender.as_str(), content))?;
         }
         DoorCommand::Withdraw { chat, message } => {
             sql.prepare_cached("DELETE FROM inbox WHERE chat = ?1 AND message = ?2")?
@@ -145,7 +152,7 @@ fn keep(sql: &Connection, new: &NewInbox) -> rusqlite::Result<Option<i64>> {
             &new.session,
             &new.chat,
             &new.message,
-            &new.sender,
+            new.sender.as_str(),
             new.waits,
             new.at.as_millis(),
             &new.content,
@@ -203,7 +210,7 @@ fn pairings(sql: &Connection) -> rusqlite::Result<Vec<Pairing>> {
             Ok(Pairing {
                 who: visitor(row)?,
                 name: row.get(3)?,
-                by: row.get(4)?,
+                by: actor(row, 4)?,
                 at: Timestamp::from_millis(row.get(5)?),
             })
         })?
@@ -225,7 +232,7 @@ fn joined(sql: &Connection) -> rusqlite::Result<Vec<JoinedChat>> {
                 platform: row.get(0)?,
                 account: row.get(1)?,
                 chat: row.get(2)?,
-                by: row.get(3)?,
+                by: actor(row, 3)?,
                 at: Timestamp::from_millis(row.get(4)?),
             })
         })?
@@ -238,7 +245,7 @@ fn inbox(row: &Row<'_>) -> rusqlite::Result<InboxRow> {
     Ok(InboxRow {
         id: row.get(0)?,
         session: row.get(1)?,
-        sender: row.get(2)?,
+        sender: actor(row, 2)?,
         waits: row.get(3)?,
         at: Timestamp::from_millis(row.get(4)?),
         content: row.get(5)?,

@@ -12,6 +12,7 @@ use crate::message::{
 use crate::parts;
 use crate::session::SessionId;
 use crate::turn::TurnId;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 use std::sync::Arc;
@@ -93,7 +94,7 @@ pub(crate) fn put(
             turn.map(|turn| turn.0),
             message.role.code(),
             scope,
-            &message.principal,
+            message.principal.as_str(),
             &message.label,
             message.generation.cast_signed(),
             message.at.as_millis(),
@@ -217,6 +218,11 @@ fn read(row: &Row<'_>, scope: &Arc<str>, before: Option<&Message>) -> rusqlite::
         let text = row.get_ref(column)?.as_str().map_err(|_| bad_value(column))?;
         Ok(known.filter(|known| ***known == *text).cloned().unwrap_or_else(|| text.into()))
     };
+    let speaker = || -> rusqlite::Result<Actor> {
+        let text = row.get_ref(3)?.as_str().map_err(|_| bad_value(3))?;
+        let known = before.map(|it| &it.principal).filter(|known| known.as_str() == text);
+        Ok(known.cloned().unwrap_or_else(|| text.into()))
+    };
     let (session, seq) = split(row.get(0)?);
     let parts = row.get_ref(8)?.as_blob().ok().and_then(parts::decode);
     Ok(Message {
@@ -225,7 +231,7 @@ fn read(row: &Row<'_>, scope: &Arc<str>, before: Option<&Message>) -> rusqlite::
         turn: row.get::<_, Option<i64>>(1)?.map(TurnId),
         role: Role::from_code(row.get(2)?).ok_or_else(|| bad_value(2))?,
         parts: parts.ok_or_else(|| bad_value(8))?,
-        principal: shared(3, before.map(|it| &it.principal))?,
+        principal: speaker()?,
         scope: scope.clone(),
         label: shared(5, before.map(|it| &it.label))?,
         generation: row.get::<_, i64>(6)?.cast_unsigned(),

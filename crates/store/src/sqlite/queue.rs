@@ -8,6 +8,7 @@ use super::audit;
 use super::directory::agent_id;
 use crate::audit::AuditEntry;
 use crate::chain::Chain;
+use crate::sqlite::sql::actor;
 use insula_domain::id::AgentId;
 use insula_world::{Random, Timestamp};
 use rusqlite::Connection;
@@ -40,7 +41,7 @@ pub(crate) fn push(sql: &Connection, agent: &AgentId, entry: &AuditEntry) -> rus
         agent.as_str(),
         id,
         entry.at.as_millis(),
-        &entry.actor,
+        entry.actor.as_str(),
         &entry.kind,
         entry.generation.cast_signed(),
         &entry.content,
@@ -66,7 +67,7 @@ pub(crate) fn waiting(sql: &Connection, agent: &AgentId) -> rusqlite::Result<Vec
             id: row.get(0)?,
             entry: AuditEntry {
                 at: Timestamp::from_millis(row.get(1)?),
-                actor: row.get(2)?,
+                actor: actor(row, 2)?,
                 kind: row.get(3)?,
                 generation: row.get::<_, i64>(4)?.cast_unsigned(),
                 content: row.get(5)?,

@@ -5,6 +5,7 @@ use crate::error::{Result, StoreError};
 use crate::files;
 use crate::lease::Lease;
 use crate::store::Durability;
+use insula_domain::Actor;
 use rusqlite::types::{FromSqlError, Type};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, ffi};
 use std::cell::Cell;
@@ -152,6 +153,11 @@ pub(crate) fn raise(sql: &Connection, file: &Path, lease: &Lease) -> Result<()> 
             .map_err(explained)?;
     }
     Ok(())
+}
+
+/// Who is named in a column.
+pub(crate) fn actor(row: &rusqlite::Row<'_>, column: usize) -> rusqlite::Result<Actor> {
+    Ok(row.get_ref(column)?.as_str()?.into())
 }
 
 /// An error of SQLite, by what can be done about it.

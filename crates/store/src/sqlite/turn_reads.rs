@@ -5,6 +5,7 @@ use super::turns::{kind, step_number, steps_of};
 use super::usage;
 use crate::message::MessageSeq;
 use crate::session::SessionId;
+use crate::sqlite::sql::actor;
 use crate::turn::{Cut, Step, StepKind, Turn, TurnId, TurnStatus, UNFINISHED_MAX, UnfinishedTurn};
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
@@ -81,7 +82,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Turn> {
         id: TurnId(row.get(0)?),
         session: SessionId(row.get(1)?),
         message: seq(row.get(2)?),
-        principal: row.get(3)?,
+        principal: actor(row, 3)?,
         status: TurnStatus::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?,
         reply: row.get::<_, Option<i64>>(5)?.map(seq),
         cut: Cut::from_code(row.get(14)?).ok_or_else(|| bad_value(14))?,

@@ -12,15 +12,16 @@ use crate::chain::Chain;
 use crate::error::StoreError;
 use crate::message::{MessageSeq, NewMessage, Role};
 use crate::session::{SessionId, SessionRef};
+use crate::sqlite::sql::actor;
 use crate::turn::{
     Accept, Accepted, Conclude, Cut, IdempotencyKey, Join, NewStep, STEPS_PER_TURN_MAX, TurnId,
     TurnOutcome, TurnStatus,
 };
 use crate::usage::Usage;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _};
 use std::ops::RangeInclusive;
-use std::sync::Arc;
 
 /// The bits of a step's id below its turn's.
 const STEP_BITS: u32 = STEPS_PER_TURN_MAX.ilog2();
@@ -48,7 +49,7 @@ pub(crate) fn step_number(id: i64) -> u32 {
 pub(crate) struct Going {
     pub(crate) id: TurnId,
     pub(crate) place: Place,
-    principal: Arc<str>,
+    principal: Actor,
 }
 
 /// A turn, if it is there and goes on.
@@ -65,7 +66,7 @@ pub(crate) fn going(sql: &Connection, id: TurnId) -> Result<Going, Fault> {
             let scope = Scope { id: row.get(1)?, name: row.get(2)? };
             let is_child = row.get(5)?;
             let place = Place { session: SessionId(row.get(0)?), scope, is_child };
-            Ok((Going { id, place, principal: row.get(3)? }, status))
+            Ok((Going { id, place, principal: actor(row, 3)? }, status))
         })
         .optional()?;
     match found {
@@ -160,7 +161,7 @@ pub(crate) fn begin(
         "INSERT INTO turn (session, message, principal, status, accepted_at)
          VALUES (?1, ?2, ?3, 0, ?4)",
     )?
-    .insert((session.0, seq.0.cast_signed(), &message.principal, message.at.as_millis()))
+    .insert((session.0, seq.0.cast_signed(), message.principal.as_str(), message.at.as_millis()))
     .map(TurnId)
 }
 
@@ -268,7 +269,7 @@ fn spend(sql: &Connection, turn: &Going, usage: Usage, at: Timestamp) -> Result<
 }
 
 fn payer(turn: &Going) -> Payer<'_> {
-    Payer { principal: &turn.principal, scope: &turn.place.scope.name }
+    Payer { principal: turn.principal.as_str(), scope: &turn.place.scope.name }
 }
 
 /// Ends a turn.

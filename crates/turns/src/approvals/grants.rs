@@ -37,7 +37,7 @@ pub async fn revoke(
         "rule": &*grant.rule,
         "scope": reach(&grant).as_str(),
         "invocation": invocation::text(&grant.invocation),
-        "granted_by": &*grant.by,
+        "granted_by": grant.by.as_str(),
     });
     let audit = AgentCommand::Audit(AuditEntry {
         at: house.world.clock.now(),

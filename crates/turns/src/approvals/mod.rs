@@ -121,7 +121,7 @@ pub struct Question<'q> {
     /// All of what it would do, as people are shown it and without secrets.
     pub what: &'q str,
     /// Who began the turn.
-    pub principal: &'q str,
+    pub principal: &'q Actor,
 }
 
 impl Question<'_> {
@@ -199,7 +199,8 @@ impl Approvals {
         let found = question.agent.store.granted(invocation, question.session).await?;
         if let Some(grant) = &found {
             let scope = grants::reach(grant).as_str();
-            let told = json!({ "grant": grant.id, "scope": scope, "granted_by": grant.by });
+            let told =
+                json!({ "grant": grant.id, "scope": scope, "granted_by": grant.by.as_str() });
             let audit = self.audit(question.principal, "approval.used", question, told);
             self.commit(question.agent, vec![audit]).await?;
         }
@@ -246,7 +247,7 @@ impl Approvals {
         let kind =
             if outcome == Decision::TimedOut { "approval.timed_out" } else { "approval.stopped" };
         let told = json!({ "approval": &*approval.id });
-        let audit = self.audit("daemon", kind, question, told);
+        let audit = self.audit(&Actor::Daemon, kind, question, told);
         let (id, decision) = (approval.id, outcome.clone());
         let settle = AgentCommand::SettleApproval { id, decision, grant: None };
         self.commit(agent, vec![settle, audit]).await?;
@@ -292,7 +293,7 @@ impl Approvals {
             rule: rule.into(),
             // Whole: what is allowed is what was shown.
             what: question.what.to_owned(),
-            principal: principal.into(),
+            principal: principal.clone(),
             asked_at,
             expires_at: insula_world::Timestamp::from_millis(
                 asked_at.as_millis().saturating_add(wait),
@@ -312,7 +313,7 @@ impl Approvals {
         if !may_answer(&self.house, agent, actor) {
             return Err(AnswerError::NotAdmin(agent.id.clone()));
         }
-        let by: Box<str> = actor.to_string().into();
+        let by = actor.clone();
         let not_waiting = || AnswerError::NotWaiting(cut(id, 80).into());
         {
             let waiting = self.waiting();
@@ -352,7 +353,7 @@ impl Approvals {
             "rule": &*approval.rule,
             "scope": reach.map(Reach::as_str),
             "invocation": invocation::text(&approval.invocation),
-            "asked_by": &*approval.principal,
+            "asked_by": approval.principal.as_str(),
             "turn": approval.turn.0,
             "session": approval.session.0,
         });
@@ -374,7 +375,7 @@ impl Approvals {
     /// The record of a decision about a question: arguments by their hash, never as they are.
     pub(crate) fn audit(
         &self,
-        actor: &str,
+        actor: &Actor,
         kind: &str,
         question: &Question<'_>,
         more: Value,
@@ -392,11 +393,17 @@ impl Approvals {
         self.entry(actor, kind, question.agent, content)
     }
 
-    fn entry(&self, actor: &str, kind: &str, agent: &AgentContext, content: Value) -> AgentCommand {
+    fn entry(
+        &self,
+        actor: &Actor,
+        kind: &str,
+        agent: &AgentContext,
+        content: Value,
+    ) -> AgentCommand {
         let content = self.house.secrets.known().redact_record_of(&agent.id, content);
         AgentCommand::Audit(AuditEntry {
             at: self.house.world.clock.now(),
-            actor: actor.into(),
+            actor: actor.clone(),
             kind: kind.into(),
             generation: agent.generation.0,
             content: content.to_string(),
@@ -429,11 +436,10 @@ fn settle(questions: &Questions, agent: &AgentId, id: &str, decision: &Decision)
 }
 
 /// Whether who answers is who began the turn, also under another identity of theirs.
-fn is_who_asked(agent: &AgentContext, asked: &str, actor: &Actor) -> bool {
+fn is_who_asked(agent: &AgentContext, asked: &Actor, actor: &Actor) -> bool {
     let people = &agent.conversations.people;
-    let answers = actor.to_string();
-    let linked = people.linked(asked);
-    asked == answers || (linked.is_some() && linked == people.linked(&answers))
+    let linked = people.linked(asked.as_str());
+    asked == actor || (linked.is_some() && linked == people.linked(actor.as_str()))
 }
 
 /// An answer whose sender is gone could not be kept: that is a no.

@@ -18,6 +18,7 @@ mod ledger_tests;
 pub use insula_registry::events::{Dimension, Level, Refusal};
 
 use insula_config::DaemonConfig;
+use insula_domain::Actor;
 use insula_domain::{AgentId, Budget, BudgetLimits};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_registry::context::AgentContext;
@@ -35,7 +36,7 @@ pub struct Payer<'p> {
     /// The agent.
     pub agent: &'p AgentContext,
     /// Who talks, as records name them.
-    pub principal: &'p str,
+    pub principal: &'p Actor,
     /// The scope, as records name it.
     pub scope: &'p str,
     /// What the agent may spend.
@@ -207,9 +208,9 @@ fn claims(daemon: &DaemonConfig, payer: Payer<'_>) -> Vec<(Key, BudgetLimits)> {
     // The narrowest first: who is refused by their own limit is told of that one.
     vec![
         (Key::Context(tenant.clone(), scope.into()), own.per_context),
-        (Key::Principal(whose, principal.into()), own.per_user),
+        (Key::Principal(whose, principal.as_str().into()), own.per_user),
         (Key::Agent(tenant), own.own),
-        (Key::Person(principal.into()), daemon.budget.per_user),
+        (Key::Person(principal.as_str().into()), daemon.budget.per_user),
         (Key::Daemon, daemon.budget.own),
     ]
 }

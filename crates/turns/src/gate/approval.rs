@@ -8,6 +8,7 @@ use crate::approvals::{Question, Reach, showing, smart};
 use crate::budget::BudgetError;
 use insula_capabilities::programs::Ground;
 use insula_config::agent::GlobalWrites;
+use insula_domain::Actor;
 use insula_domain::command::DangerRule;
 use insula_domain::question::Folder;
 use insula_domain::{ApprovalMode, ChildApprovals, MemoryOperation, Scope};
@@ -88,7 +89,7 @@ pub(super) async fn of_global_write(
     turn: &mut Turn<'_>,
     call: Call<'_>,
     judged: &Judged,
-) -> Result<Option<Box<str>>, NotPassed> {
+) -> Result<Option<Actor>, NotPassed> {
     let (cx, caps) = (turn.cx, &turn.shop.caps);
     let Some(memory) = &cx.agent.memory else { return Ok(None) };
     if !judged.tool.reaches_everywhere(&judged.arguments) {
@@ -107,7 +108,7 @@ pub(super) async fn of_global_write(
         GlobalWrites::Allow | GlobalWrites::Approve
             if turn.is_all_of_admins(call.history, Verb::Approve) =>
         {
-            return Ok(Some((*cx.principal).into()));
+            return Ok(Some(cx.principal.clone()));
         }
         GlobalWrites::Allow => return Ok(None),
         GlobalWrites::Approve => {}
@@ -172,7 +173,7 @@ impl Turn<'_> {
     async fn ask_admin(
         &self,
         question: &Question<'_>,
-    ) -> Result<Result<Box<str>, Unapproved>, Broken> {
+    ) -> Result<Result<Actor, Unapproved>, Broken> {
         let Question { tool, what, rule, .. } = *question;
         if let Some(reason) = self.before_approval(tool, what, rule).await {
             return Ok(Err(Unapproved::Denied { reason: Some(reason) }));
@@ -231,7 +232,7 @@ impl Turn<'_> {
             false => ("approval.denied", Some(Unapproved::Judged)),
         };
         let told = json!({ "scope": "once", "mode": "smart" });
-        let audit = self.shop.approvals.audit("model", kind, question, told);
+        let audit = self.shop.approvals.audit(&Actor::Model, kind, question, told);
         self.commit(vec![audit]).await?;
         Ok(why)
     }

@@ -13,6 +13,7 @@ pub use stages::{ARGUMENTS_BYTES_MAX, Tools};
 
 use super::run::{Broken, Turn};
 use insula_capabilities::programs::{Ground, Reader};
+use insula_domain::Actor;
 use insula_domain::command::Finding;
 use insula_store::{Message, StoreError};
 use insula_tools::{Cleared, ToolRef};
@@ -37,7 +38,7 @@ pub(super) struct Permit {
     cleared: Cleared,
     ground: Option<Ground>,
     reader: Option<Reader>,
-    approved_by: Option<Box<str>>,
+    approved_by: Option<Actor>,
 }
 
 impl Permit {
@@ -57,7 +58,7 @@ impl Permit {
     }
 
     /// Who confirmed that every conversation may read what it writes.
-    pub(super) fn approved_by(&self) -> Option<Box<str>> {
+    pub(super) fn approved_by(&self) -> Option<Actor> {
         self.approved_by.clone()
     }
 }

@@ -6,11 +6,9 @@ use super::derive::Plan;
 use crate::engine::Shop;
 use crate::run::Turn;
 use crate::run::TurnContext;
+use insula_domain::Actor;
 use insula_store::{AgentCommand, AuditEntry, Message, NewMessage, Part, Role, TurnOutcome};
 use serde_json::{Value, json};
-
-/// Who speaks in the list of files that a child changed.
-const CHANGED: &str = "insula:changed";
 
 /// The record of a child that begins.
 pub(super) fn started(shop: &Shop, cx: &TurnContext, line: &Line, plan: &Plan) -> AgentCommand {
@@ -32,7 +30,7 @@ pub(super) fn started(shop: &Shop, cx: &TurnContext, line: &Line, plan: &Plan) -
 fn entry(shop: &Shop, cx: &TurnContext, kind: &str, content: Value) -> AgentCommand {
     AgentCommand::Audit(AuditEntry {
         at: shop.house.world.clock.now(),
-        actor: (*cx.principal).into(),
+        actor: cx.principal.clone(),
         kind: kind.into(),
         generation: cx.agent.generation.0,
         content: shop.house.secrets.known().redact_record_of(&cx.agent.id, content).to_string(),
@@ -41,7 +39,7 @@ fn entry(shop: &Shop, cx: &TurnContext, kind: &str, content: Value) -> AgentComm
 
 /// The files that a child changed, as it left them in its session.
 pub(super) fn changed_in(messages: &[Message]) -> Vec<String> {
-    let list = messages.iter().find(|message| *message.principal == *CHANGED);
+    let list = messages.iter().find(|message| message.principal == Actor::Changed);
     let text = list.map(|message| crate::desk::text_of(&message.parts)).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
@@ -71,7 +69,7 @@ impl Turn<'_> {
         });
         let list = (!changed.is_empty()).then(|| {
             let mut list = self.message(Role::System, vec![Part::Text(changed.join("\n"))]);
-            list.principal = CHANGED.into();
+            list.principal = Actor::Changed;
             list
         });
         (list, vec![entry(self.shop, self.cx, "child.ended", content)])

@@ -138,7 +138,8 @@ async fn a_group_that_the_bot_was_added_to_is_listed_and_can_be_closed() {
     house.ask(&bob, "hello").await;
     let agent = house.agent("a");
     let listed = house.house.joined_list(&agent).await.unwrap();
-    let listed: Vec<_> = listed.iter().map(|(it, open)| (&*it.chat, &*it.by, *open)).collect();
+    let listed: Vec<_> =
+        listed.iter().map(|(it, open)| (&*it.chat, it.by.as_str(), *open)).collect();
     assert_eq!(listed, [("-100", "telegram:1", true)]);
     let revoke = async |who| house.house.revoke_pairing(&agent, who, &Actor::CommandLine).await;
     revoke("telegram:chat:-100").await.unwrap();

@@ -74,7 +74,7 @@ async fn what_it_reads_along_is_context_and_nobodys_words() {
     let roles: Vec<Role> = journal.iter().map(|message| message.role).collect();
     assert!(roles.contains(&Role::System), "{roles:?}");
     let said = journal.iter().find(|message| message.role == Role::User).unwrap();
-    assert_eq!(&*said.principal, "telegram:2");
+    assert_eq!(said.principal.as_str(), "telegram:2");
     assert!(!format!("{:?}", said.parts).contains("noon"), "what others said is not bob's");
     // It is told once.
     house.ask_in_group(&ann, "thanks").await;

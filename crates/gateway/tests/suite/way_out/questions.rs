@@ -49,7 +49,7 @@ fn actor(life: &Life, user: &str) -> Actor {
     let at = address("main", "c1");
     let agent = life.agent("a");
     let who = agent.principal((at.platform, at.account), UserId::new(user).unwrap(), vec![]);
-    Actor::Principal(Box::new(who))
+    Actor::from(&who)
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn a_question_with_answers_has_them_as_buttons_while_it_is_open() {
         let choice = life.out.find_button(&a, &asked.buttons[1].1).await;
         let Some(Choice::Reply { question, text, .. }) = choice else { panic!("{choice:?}") };
         assert_eq!(text, "blue");
-        life.out.answered(&a, question, ("blue", "telegram:43")).await;
+        life.out.answered(&a, question, ("blue", &"telegram:43".into())).await;
         let now = fake.seen().remove(0);
         assert!(now.text.ends_with("Answer of `telegram:43`: blue"), "{now:?}");
         assert!(now.buttons.is_empty(), "{now:?}");

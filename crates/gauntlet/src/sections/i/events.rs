@@ -13,7 +13,10 @@ use serde_json::{Value, json};
 use std::time::Duration;
 
 /// The wire itself.
-const WIRE: &str = include_str!("../../../../http/src/events.rs");
+const WIRE: &str = concat!(
+    include_str!("../../../../registry/src/events/text.rs"),
+    include_str!("../../../../http/src/events.rs")
+);
 
 /// Events that [`provoke`] brings about on an agent's stream.
 const PROVOKED: [&str; 13] = [

@@ -8,7 +8,9 @@ use crate::chain::{Bytes32, Chain};
 use crate::memory::{FragmentId, MEMORY_PAGE_MAX, Origin, Provenance, RecordKind, Source, Target};
 use crate::message::MessageSeq;
 use crate::session::SessionId;
+use crate::sqlite::sql::actor;
 use crate::sqlite::sql::bad_value;
+use insula_domain::Actor;
 use insula_world::Timestamp;
 use rusqlite::{Connection, OptionalExtension as _, Row};
 
@@ -71,14 +73,14 @@ pub(crate) fn append(
         record.scope,
         record.target.code(),
         origin.source.code(),
-        origin.principal,
+        origin.principal.as_str(),
         origin.platform,
         origin.session.map(|session| session.0),
         message,
         origin.call,
         origin.generation.cast_signed(),
         origin.at.as_millis(),
-        origin.approved_by,
+        origin.approved_by.as_ref().map(Actor::as_str),
         pack(&record.parents),
         record.commitment,
         record.prev,
@@ -107,10 +109,10 @@ pub(super) fn link(chain: &Chain, record: &Provenance) -> Bytes32 {
     // A text that is not there and an empty one are different.
     let texts = [
         Some(&*record.scope),
-        Some(&*origin.principal),
+        Some(origin.principal.as_str()),
         Some(&*origin.platform),
         origin.call.as_deref(),
-        origin.approved_by.as_deref(),
+        origin.approved_by.as_ref().map(Actor::as_str),
     ];
     for text in texts {
         let len = text.map_or(u64::MAX, |text| text.len() as u64);
@@ -160,14 +162,14 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Provenance> {
         target: Target::from_code(row.get(4)?).ok_or_else(|| bad_value(4))?,
         origin: Origin {
             source: Source::from_code(row.get(5)?).ok_or_else(|| bad_value(5))?,
-            principal: row.get(6)?,
+            principal: actor(row, 6)?,
             platform: row.get::<_, String>(7)?.into(),
             session: row.get::<_, Option<i64>>(8)?.map(SessionId),
             message: message.map(|message| MessageSeq(message.cast_unsigned())),
             call: text(10)?,
             generation: row.get::<_, i64>(11)?.cast_unsigned(),
             at: Timestamp::from_millis(row.get(12)?),
-            approved_by: text(13)?,
+            approved_by: text(13)?.map(|by| Actor::from(&*by)),
             label: text(18)?,
         },
         parents: unpack(row.get_ref(14)?.as_blob()?).ok_or_else(|| bad_value(14))?,

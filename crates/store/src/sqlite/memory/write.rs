@@ -200,7 +200,7 @@ fn anchor(
 ) -> rusqlite::Result<()> {
     let entry = AuditEntry {
         at: origin.at,
-        actor: (*origin.principal).into(),
+        actor: origin.principal.clone(),
         kind: AUDIT_KIND.into(),
         generation: origin.generation,
         content: chain::anchor_text(head),

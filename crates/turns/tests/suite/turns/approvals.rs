@@ -113,7 +113,7 @@ impl Fixture {
     async fn token(&self, agents: &[&str], verb: Verb) -> Actor {
         let agents: BTreeSet<AgentId> = agents.iter().map(|id| agent(id)).collect();
         let made = self.house.create_token(agents, [verb].into(), None, &Actor::CommandLine).await;
-        Actor::Token(made.unwrap().0.id.clone())
+        Actor::token(&made.unwrap().0.id)
     }
 }
 
@@ -128,7 +128,7 @@ async fn a_dangerous_call_runs_after_somebody_said_yes_and_only_that_one() {
     let context = snapshot.agents[&agent("a")].state.context().unwrap();
     let waiting = house.engine.approvals().list(context).await.unwrap();
     assert_eq!(waiting.len(), 1);
-    assert_eq!((&*waiting[0].id, &*waiting[0].principal), (&*id, "api:ann"));
+    assert_eq!((&*waiting[0].id, waiting[0].principal.as_str()), (&*id, "api:ann"));
     house.answer(&id, ONCE, &Actor::CommandLine).await.unwrap();
     assert_eq!(replied(turn).await, "ran \"rm -r build\"");
     assert!(house.engine.approvals().list(context).await.unwrap().is_empty());
@@ -198,7 +198,7 @@ async fn only_admins_of_the_agent_answer() {
     let id = asked(&mut turn).await;
     let chat = house.token(&["a"], Verb::Chat).await;
     let foreign = house.token(&["b"], Verb::Approve).await;
-    let nobody = Actor::Token("nobody".into());
+    let nobody = Actor::token("nobody");
     for actor in [&chat, &foreign, &nobody, &Actor::Daemon, &Actor::Signal] {
         let refused = house.answer(&id, ONCE, actor).await;
         assert!(matches!(refused, Err(AnswerError::NotAdmin(_))), "{actor}: {refused:?}");
@@ -281,7 +281,7 @@ async fn a_grant_that_was_revoked_asks_again() {
     let context = house.context("a");
     let all = grants::list(&context).await.unwrap();
     assert_eq!(all.len(), 1);
-    assert_eq!((&*all[0].id, &*all[0].what, &*all[0].by), (&*id, SHOWN, "cli:local"));
+    assert_eq!((&*all[0].id, &*all[0].what, all[0].by.as_str()), (&*id, SHOWN, "cli:local"));
     // Not by whoever likes, not at another agent, and not twice.
     let chat = house.token(&["a"], Verb::Chat).await;
     let refused = grants::revoke(&house.house, &context, &id, &chat).await;
@@ -315,7 +315,7 @@ async fn an_admin_on_a_platform_answers_and_nobody_else_there_does() {
         let account = AccountId::new("main").unwrap();
         let who =
             house.context(of).principal((platform, account), UserId::new(user).unwrap(), roles);
-        Actor::Principal(Box::new(who))
+        Actor::from(&who)
     };
     let (mut inbound, _) = house.inbound("a", "one", "rm -r build");
     inbound.principal = "telegram:7".into();
@@ -360,8 +360,7 @@ async fn separation_knows_a_person_by_all_their_identities() {
     let account = AccountId::new("main").unwrap();
     let matrix = Platform::new("matrix").unwrap();
     let user = UserId::new("@ann:x").unwrap();
-    let ann =
-        Actor::Principal(Box::new(house.context("a").principal((matrix, account), user, vec![])));
+    let ann = Actor::from(&house.context("a").principal((matrix, account), user, vec![]));
     let refused = house.answer(&id, ONCE, &ann).await;
     assert!(matches!(refused, Err(AnswerError::Separation)), "{refused:?}");
     house.answer(&id, Answer::Deny(None), &ann).await.unwrap();
@@ -469,7 +468,7 @@ async fn audit_names_who_and_what_by_hash_and_no_arguments() {
     end(turn).await;
     let records = house.house.store.agent(&agent("a")).audit_tail(100).await.unwrap();
     let record = records.iter().find(|it| &*it.kind == "approval.approved").unwrap();
-    assert_eq!(&*record.actor, "cli:local");
+    assert_eq!(record.actor.as_str(), "cli:local");
     let content: Value = serde_json::from_str(record.content.as_deref().unwrap()).unwrap();
     assert_eq!(content["scope"], "once");
     assert_eq!(content["asked_by"], "api:ann");

@@ -311,7 +311,7 @@ async fn hooks_of_memory_are_told_scope_lists_and_words_without_secrets() {
         agent: &inbound.agent,
         session: &inbound.session,
         at: &inbound.scope,
-        principal: "api:ann",
+        principal: &"api:ann".into(),
     };
     fixture.engine.capabilities().remembered(&asking).await.unwrap();
     let told: Vec<Value> = hooks.seen().iter().map(Seen::json).collect();
@@ -371,7 +371,7 @@ async fn people_are_told_by_the_same_hooks() {
         agent: &inbound.agent,
         session: &inbound.session,
         at: &inbound.scope,
-        principal: "api:ann",
+        principal: &"api:ann".into(),
     };
     let refused = fixture.engine.capabilities().remembered(&asking).await;
     assert!(matches!(refused, Err(AskError::Refused(_))), "{refused:?}");

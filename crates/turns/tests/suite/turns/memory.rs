@@ -159,8 +159,12 @@ async fn the_block_is_frozen_for_the_session_and_fresh_in_the_next() {
     // Forgotten means gone from the very next prompt of a session that was shown it.
     let agent = context(&fixture, "a");
     let (asking, _) = fixture.inbound("a", "one", "");
-    let asking =
-        Asking { agent: &agent, session: &asking.session, at: &asking.scope, principal: "api:ann" };
+    let asking = Asking {
+        agent: &agent,
+        session: &asking.session,
+        at: &asking.scope,
+        principal: &"api:ann".into(),
+    };
     let forgot = fixture.engine.capabilities().forget_here(&asking, "tea").await.unwrap();
     assert_eq!(forgot, Forgot::Entries(1));
     let from = fixture.upstream().seen().len();
@@ -231,7 +235,7 @@ async fn b03_a_global_write_is_held_for_an_admin() {
     let approval = waiting().await;
     assert_eq!((&*approval.tool, &*approval.rule), ("memory", "global_memory"));
     assert!(fragments(&fixture, "a").await.is_empty());
-    let stranger = Actor::Token("nobody".into());
+    let stranger = Actor::token("nobody");
     let refused = fixture.engine.approvals();
     let refused =
         refused.answer(&agent, &approval.id, Answer::Approve(Reach::Once), &stranger).await;
@@ -250,8 +254,8 @@ async fn b03_a_global_write_is_held_for_an_admin() {
     );
     let records = agent.store.provenance_after(FragmentId::START, 9).await.unwrap();
     let origin = &records[0].origin;
-    assert_eq!(origin.approved_by.as_deref(), Some("cli:local"));
-    assert_eq!(&*origin.principal, "api:ann");
+    assert_eq!(origin.approved_by.as_ref().map(|by| by.as_str()), Some("cli:local"));
+    assert_eq!(origin.principal.as_str(), "api:ann");
     // Nobody answers: a no.
     let (asked, _) = fixture.inbound("a", "group", &add_everywhere("another"));
     let handle = fixture.engine.submit(asked).await.unwrap();
@@ -481,8 +485,12 @@ async fn b12_people_see_and_forget_what_is_theirs() {
     fixture.say("a", "two", &add("theirs")).await;
     let agent = context(&fixture, "a");
     let (one, _) = fixture.inbound("a", "one", "");
-    let asking =
-        Asking { agent: &agent, session: &one.session, at: &one.scope, principal: "api:ann" };
+    let asking = Asking {
+        agent: &agent,
+        session: &one.session,
+        at: &one.scope,
+        principal: &"api:ann".into(),
+    };
     let Remembered::Lists { lists, .. } =
         fixture.engine.capabilities().remembered(&asking).await.unwrap()
     else {
@@ -499,7 +507,11 @@ async fn b12_people_see_and_forget_what_is_theirs() {
     assert_eq!(fragments(&fixture, "a").await.len(), 1);
     let off = context(&fixture, "off");
     let (here, _) = fixture.inbound("off", "one", "");
-    let asking =
-        Asking { agent: &off, session: &here.session, at: &here.scope, principal: "api:ann" };
+    let asking = Asking {
+        agent: &off,
+        session: &here.session,
+        at: &here.scope,
+        principal: &"api:ann".into(),
+    };
     assert_eq!(fixture.engine.capabilities().remembered(&asking).await.unwrap(), Remembered::Off);
 }

@@ -33,8 +33,12 @@ async fn an_error_shows_only_what_the_turn_may_read() {
     // People are shown the same as their model, and erase nothing that they can't see.
     let agent = context(&fixture, "a");
     let (here, _) = fixture.inbound("a", "one", "");
-    let asking =
-        Asking { agent: &agent, session: &here.session, at: &here.scope, principal: "api:ann" };
+    let asking = Asking {
+        agent: &agent,
+        session: &here.session,
+        at: &here.scope,
+        principal: &"api:ann".into(),
+    };
     let Remembered::Lists { lists, .. } =
         fixture.engine.capabilities().remembered(&asking).await.unwrap()
     else {
@@ -49,8 +53,12 @@ async fn an_error_shows_only_what_the_turn_may_read() {
 async fn forget_all(fixture: &Fixture, agent: &str, chat: &str) -> Forgot {
     let context = context(fixture, agent);
     let (here, _) = fixture.inbound(agent, chat, "");
-    let asking =
-        Asking { agent: &context, session: &here.session, at: &here.scope, principal: "api:ann" };
+    let asking = Asking {
+        agent: &context,
+        session: &here.session,
+        at: &here.scope,
+        principal: &"api:ann".into(),
+    };
     fixture.engine.capabilities().forget_here(&asking, "all").await.unwrap()
 }
 

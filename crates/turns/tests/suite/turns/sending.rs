@@ -314,8 +314,12 @@ async fn what_was_said_in_private_is_not_shown_to_a_group_that_asks() {
     let agent = context(&fixture, "u");
     let asks = async |place: &str| {
         let Inbound { session, scope, .. } = inbound(&fixture, "u", place, "");
-        let asking =
-            Asking { agent: &agent, session: &session, at: &scope, principal: "telegram:7" };
+        let asking = Asking {
+            agent: &agent,
+            session: &session,
+            at: &scope,
+            principal: &"telegram:7".into(),
+        };
         let Remembered::Lists { lists, held_back } =
             fixture.engine.capabilities().remembered(&asking).await.unwrap()
         else {
@@ -329,7 +333,8 @@ async fn what_was_said_in_private_is_not_shown_to_a_group_that_asks() {
     assert_eq!(asks(PRIVATE).await, (both, 0));
     // What is not shown is not found by its words or its number either.
     let Inbound { session, scope, .. } = inbound(&fixture, "u", GROUP, "");
-    let asking = Asking { agent: &agent, session: &session, at: &scope, principal: "telegram:7" };
+    let asking =
+        Asking { agent: &agent, session: &session, at: &scope, principal: &"telegram:7".into() };
     for what in ["canary", "2"] {
         assert_eq!(
             fixture.engine.capabilities().forget_here(&asking, what).await.unwrap(),
