@@ -12,9 +12,9 @@ pub mod programs;
 pub mod skills;
 pub mod web;
 
+use insula_registry::daemon::Purpose;
 use insula_registry::error::RuntimeError;
-use insula_registry::house::Purpose;
-use insula_registry::{Home, HomeLock, House};
+use insula_registry::{Daemon, Home, HomeLock};
 use insula_world::World;
 use programs::Host;
 use std::collections::BTreeMap;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Capabilities {
     /// The agents, and everything that may change them.
-    pub daemon: Arc<House>,
+    pub daemon: Arc<Daemon>,
     /// The programs and servers that run for them.
     pub programs: Arc<Host>,
 }
@@ -40,7 +40,7 @@ impl Capabilities {
     ) -> Result<Self, RuntimeError> {
         let programs = Arc::new(Host::new(&world, home.hidden()));
         let acting = programs.clone();
-        let daemon = House::open(home, lock, world, env, purpose, acting).await?;
+        let daemon = Daemon::open(home, lock, world, env, purpose, acting).await?;
         Ok(Self { daemon: Arc::new(daemon), programs })
     }
 }

@@ -4,13 +4,13 @@ use crate::Capabilities;
 use crate::hooks::{self, Occasion};
 use insula_domain::AgentId;
 use insula_domain::hook::HookEvent;
+use insula_registry::daemon::Actor;
 use insula_registry::error::RuntimeError;
-use insula_registry::house::Actor;
 use insula_registry::lifecycle::Moved;
 use serde_json::json;
 
 impl Capabilities {
-    /// Pauses an agent; see [`House::pause`](insula_registry::House::pause).
+    /// Pauses an agent; see [`Daemon::pause`](insula_registry::Daemon::pause).
     pub async fn pause(&self, id: &AgentId, actor: &Actor) -> Result<(), RuntimeError> {
         let moved = self.daemon.pause(id, actor).await?;
         self.tell(moved, actor).await;

@@ -3,7 +3,7 @@
 
 use crate::Capabilities;
 use crate::programs::egress::Audited;
-use crate::programs::way_out::way_out;
+use crate::programs::network::conversation_egress;
 use async_trait::async_trait;
 use insula_config::web::{SearchConfig, SearchProvider};
 use insula_domain::Actor;
@@ -92,8 +92,9 @@ impl<'c> SessionWeb<'c> {
 #[async_trait]
 impl Web for SessionWeb<'_> {
     async fn fetch(&self, url: &str) -> Result<Page, ToolError> {
-        let way_out = way_out(self.caps, self.agent, self.session, self.principal).await?;
-        let client = Client::new(way_out, LIMITS);
+        let egress =
+            conversation_egress(self.caps, self.agent, self.session, self.principal).await?;
+        let client = Client::new(egress, LIMITS);
         let fetch = Fetch::get(url).with("user-agent", USER_AGENT).with("accept", ACCEPT);
         page(client.fetch(fetch).await.map_err(told)?).await
     }

@@ -10,10 +10,10 @@ use insula_config::starter;
 use insula_gateway::Gateway;
 use insula_http::{AdminToken, Listening, Platforms, Surface};
 use insula_models::Transport;
+use insula_registry::daemon::Purpose;
 use insula_registry::home::Mode;
-use insula_registry::house::Purpose;
 use insula_registry::watch::{ConfigWatch, Method};
-use insula_registry::{Actor, Home, House, RuntimeError};
+use insula_registry::{Actor, Daemon, Home, RuntimeError};
 use insula_turns::Engine;
 use insula_vault::Secret;
 use insula_world::{Listener, LocalDoor, World};
@@ -209,7 +209,7 @@ async fn listen(
     })
 }
 
-fn welcome(house: &House, listening: &Listening, is_new: bool, setting: &Setting, follow: Follow) {
+fn welcome(house: &Daemon, listening: &Listening, is_new: bool, setting: &Setting, follow: Follow) {
     let snapshot = house.snapshot();
     let names = |state: &str| {
         let those = snapshot.agents.iter().filter(|(_, entry)| entry.state.as_str() == state);
@@ -282,7 +282,7 @@ enum Settled {
     NotYet,
 }
 
-async fn reload(house: &House, actor: &Actor) -> Settled {
+async fn reload(house: &Daemon, actor: &Actor) -> Settled {
     match house.reload(None, actor).await {
         Ok(_) => Settled::Yes,
         Err(RuntimeError::Configuration(report)) => {
@@ -302,7 +302,7 @@ fn watch(home: &Home, follow: Follow) -> Option<ConfigWatch> {
 }
 
 /// Applies edits as files change.
-async fn follow(house: Arc<House>, watch: Option<ConfigWatch>, stop: CancellationToken) {
+async fn follow(house: Arc<Daemon>, watch: Option<ConfigWatch>, stop: CancellationToken) {
     let Some(mut watch) = watch else { return };
     if watch.method() == Method::Polled {
         tracing::warn!("files can't be watched here and are looked at every few seconds");
@@ -323,7 +323,7 @@ async fn follow(house: Arc<House>, watch: Option<ConfigWatch>, stop: Cancellatio
 }
 
 /// Closes databases that nobody used for a while.
-async fn tidy(house: Arc<House>, stop: CancellationToken) {
+async fn tidy(house: Arc<Daemon>, stop: CancellationToken) {
     loop {
         tokio::select! {
             () = stop.cancelled() => return,

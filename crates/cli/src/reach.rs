@@ -11,8 +11,8 @@ use insula_adapters::Makers;
 use insula_capabilities::Capabilities;
 use insula_http::{AdminToken, Platforms, Surface};
 use insula_models::Transport;
-use insula_registry::house::Purpose;
-use insula_registry::{Home, HomeLock, House};
+use insula_registry::daemon::Purpose;
+use insula_registry::{Daemon, Home, HomeLock};
 use insula_world::{LocalPath, World};
 use serde::Deserialize;
 use serde_json::Value;
@@ -112,7 +112,7 @@ pub enum Reach {
     /// Over the daemon's socket, or its listener.
     Daemon { line: Line, running: Running, token: String },
     /// In this process.
-    Here { router: Router, house: Arc<House>, token: AdminToken },
+    Here { router: Router, house: Arc<Daemon>, token: AdminToken },
 }
 
 impl Reach {

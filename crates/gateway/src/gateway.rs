@@ -3,14 +3,14 @@
 
 use crate::accounts::{AccountState, Accounts, Takes, Workshop};
 use crate::adapter::{NotTaken, WebAnswer, WebRequest};
+use crate::delivery::Relay;
 use crate::envelope::Envelope;
+use crate::ingress::Ingress;
 use crate::lines::Lines;
 use crate::owner::Owner;
-use crate::way_in::WayIn;
-use crate::way_out::WayOut;
 use async_trait::async_trait;
 use insula_domain::{AccountId, Platform};
-use insula_registry::House;
+use insula_registry::Daemon;
 use insula_turns::Engine;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,29 +18,29 @@ use tokio_util::sync::CancellationToken;
 
 /// The gateway of a running daemon.
 pub struct Gateway {
-    house: Arc<House>,
+    house: Arc<Daemon>,
     accounts: Arc<Accounts>,
-    way_in: WayIn,
+    ingress: Ingress,
     takes: Arc<dyn Takes>,
-    way_out: Arc<WayOut>,
+    delivery: Arc<Relay>,
 }
 
 impl Gateway {
     /// A gateway that hears nothing yet.
-    pub fn new(house: Arc<House>, engine: Engine, workshop: Arc<dyn Workshop>) -> Arc<Self> {
+    pub fn new(house: Arc<Daemon>, engine: Engine, workshop: Arc<dyn Workshop>) -> Arc<Self> {
         let accounts = Accounts::new(house.clone(), workshop);
-        let way_out = WayOut::new(house.clone(), engine.clone(), accounts.clone());
-        let way_in = WayIn::new(house.clone(), engine, way_out.clone(), accounts.clone());
-        let takes = Arc::new(way_in.clone());
-        Arc::new(Self { house, accounts, way_in, takes, way_out })
+        let delivery = Relay::new(house.clone(), engine.clone(), accounts.clone());
+        let ingress = Ingress::new(house.clone(), engine, delivery.clone(), accounts.clone());
+        let takes = Arc::new(ingress.clone());
+        Arc::new(Self { house, accounts, ingress, takes, delivery })
     }
 
     /// Connects the accounts, follows changes of the configuration and of secrets, and sends
     /// what is to be sent, until told to stop. When it returns, nothing listens any more.
     pub async fn run(&self, stop: CancellationToken) {
-        let sending = tokio::spawn(self.way_out.clone().run(stop.clone()));
+        let sending = tokio::spawn(self.delivery.clone().run(stop.clone()));
         // Before anything new is heard, so that every conversation keeps its order.
-        if let Err(error) = self.way_in.resume().await {
+        if let Err(error) = self.ingress.resume().await {
             tracing::error!(%error, "messages that waited for their turn can't be read");
         }
         let mut changes = self.house.registry.changes();
@@ -49,7 +49,7 @@ impl Gateway {
             changes.mark_unchanged();
             self.reload();
             self.let_go();
-            self.way_in.wake().await;
+            self.ingress.wake().await;
             let is_over = loop {
                 tokio::select! {
                     () = stop.cancelled() => break true,
@@ -71,7 +71,7 @@ impl Gateway {
     fn reload(&self) {
         self.accounts.settle(&self.takes);
         for AccountState { platform, account, .. } in self.accounts.states() {
-            self.way_out.account_is_back(platform, &account);
+            self.delivery.account_is_back(platform, &account);
         }
     }
 
@@ -114,12 +114,12 @@ impl Gateway {
 }
 
 #[async_trait]
-impl Takes for WayIn {
+impl Takes for Ingress {
     async fn take(&self, envelope: Envelope) -> Result<(), NotTaken> {
-        WayIn::take(self, envelope).await
+        Ingress::take(self, envelope).await
     }
 
     async fn has_taken(&self, envelope: &Envelope) -> Result<bool, NotTaken> {
-        WayIn::has_taken(self, envelope).await
+        Ingress::has_taken(self, envelope).await
     }
 }

@@ -6,26 +6,26 @@
 
 mod accounts;
 mod adapter;
+mod delivery;
 mod door;
 mod envelope;
 mod gateway;
+mod ingress;
 mod lines;
 mod owner;
 mod post;
-mod way_in;
-mod way_out;
 
 pub use accounts::{AccountSettings, AccountState, Connection, Misfit, Workshop, examine, misfits};
 pub use adapter::{
     Adapter, Cursor, Fault, Features, Identity, Inbox, NotTaken, WebAnswer, WebRequest,
 };
+pub use delivery::{BUTTON_DATA_BYTES_MAX, Choice, Place, Relay, SILENT, split};
 pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
     Sender,
 };
 pub use gateway::Gateway;
+pub use ingress::{COMMANDS, Ingress, without_notes};
 pub use lines::{Lines, OnUncertain};
 pub use owner::Owner;
 pub use post::{Body, Button, FetchError, File, Post, PostError, Posted, Reach, Target};
-pub use way_in::{COMMANDS, WayIn, without_notes};
-pub use way_out::{BUTTON_DATA_BYTES_MAX, Choice, Place, SILENT, WayOut, split};

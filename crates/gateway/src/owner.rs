@@ -5,7 +5,7 @@
 //! them, so it keeps it by this mark. It can't be made without an agent.
 
 use insula_domain::AgentId;
-use insula_registry::{AgentContext, House};
+use insula_registry::{AgentContext, Daemon};
 use std::fmt;
 
 /// Whose a conversation is: one life of one agent, since it last had to forget something.
@@ -27,13 +27,13 @@ enum Kind {
 
 impl Owner {
     /// The mark of what an agent says to those whom it lets in.
-    pub fn of(house: &House, agent: &AgentContext) -> Self {
+    pub fn of(house: &Daemon, agent: &AgentContext) -> Self {
         let since = house.forgotten.count(agent);
         Self::new(&agent.id, agent.store.incarnation(), since, Kind::Conversation)
     }
 
     /// The mark of what strangers hear at an agent's door, and nobody else does.
-    pub fn at_the_door(house: &House, agent: &AgentContext) -> Self {
+    pub fn at_the_door(house: &Daemon, agent: &AgentContext) -> Self {
         let since = house.forgotten.count(agent);
         Self::new(&agent.id, agent.store.incarnation(), since, Kind::Door)
     }

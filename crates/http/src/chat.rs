@@ -15,7 +15,7 @@ use insula_domain::Actor;
 use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
 use insula_gateway::{Owner, SILENT, without_notes};
 use insula_registry::tokens::{Token, Verb};
-use insula_registry::{House, State as Serving};
+use insula_registry::{Daemon, State as Serving};
 use insula_store::{Counted, Message as Kept, Part, Role, SessionRef, StoreError, Window};
 use insula_turns::Engine;
 use insula_turns::desk::text_of;
@@ -131,7 +131,7 @@ fn is_welcome(surface: &Surface, hub: &Hub, headers: &HeaderMap) -> bool {
 /// Whom the bearer of a token may hear at an address: whoever answers there, as things stand when
 /// it is asked. In a room with others the agent also has to let them in: what is said there is
 /// not for strangers' ears. In their own they may ask for that, and hear what is said at the door.
-fn may(house: &Arc<House>, token: &str) -> May {
+fn may(house: &Arc<Daemon>, token: &str) -> May {
     let (house, token): (_, Arc<str>) = (house.clone(), token.into());
     Arc::new(move |address: Address| {
         let (house, token) = (house.clone(), token.clone());
@@ -139,7 +139,7 @@ fn may(house: &Arc<House>, token: &str) -> May {
     })
 }
 
-async fn hearing(house: &House, token: &str, address: &Address) -> Option<Hearing> {
+async fn hearing(house: &Daemon, token: &str, address: &Address) -> Option<Hearing> {
     let snapshot = house.snapshot();
     let agent: &AgentId = match snapshot.router.route(address) {
         Route::Bound { binding, .. } => &binding.agent,
@@ -173,7 +173,7 @@ const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
 
 /// What was said at an address before this run, from the records of the agent that answers
 /// there, for somebody whom it lets in.
-fn past(house: &Arc<House>, engine: &Option<Engine>) -> Past {
+fn past(house: &Arc<Daemon>, engine: &Option<Engine>) -> Past {
     let (house, engine) = (house.clone(), engine.clone());
     Arc::new(move |address: Address| {
         let (house, engine) = (house.clone(), engine.clone());
@@ -187,7 +187,7 @@ fn past(house: &Arc<House>, engine: &Option<Engine>) -> Past {
 }
 
 async fn spoken(
-    house: &House,
+    house: &Daemon,
     engine: Option<&Engine>,
     address: &Address,
 ) -> Result<Vec<Spoken>, StoreError> {
@@ -228,7 +228,7 @@ fn speaker(message: &Kept) -> Option<Box<str>> {
 
 struct Page {
     socket: WebSocket,
-    house: Arc<House>,
+    house: Arc<Daemon>,
     engine: Option<Engine>,
     /// The place of its connection, for as long as the page is there.
     seat: Option<Seat>,

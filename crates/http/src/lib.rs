@@ -50,7 +50,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware::{from_fn, from_fn_with_state};
 use handler::{delete, get, post, put};
 use insula_capabilities::Capabilities;
-use insula_registry::House;
+use insula_registry::Daemon;
 use insula_turns::Engine;
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub struct Surface {
     /// The agents.
-    pub house: Arc<House>,
+    pub house: Arc<Daemon>,
     /// What acts for them.
     pub caps: Capabilities,
     /// What the local command line shows to be let in.

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use insula_adapters::Makers;
 use insula_capabilities::doctor::Finding;
 use insula_gateway::{AccountState, Connection, Gateway, WebAnswer, WebRequest};
-use insula_registry::House;
+use insula_registry::Daemon;
 use std::sync::Arc;
 
 /// The longest request of a platform. Theirs are some kilobytes; files are fetched.
@@ -28,7 +28,7 @@ pub struct Platforms {
 
 impl Platforms {
     /// How every account stands. Without a gateway, those of the configuration are off.
-    pub fn accounts(&self, house: &House) -> Vec<AccountState> {
+    pub fn accounts(&self, house: &Daemon) -> Vec<AccountState> {
         if let Some(gateway) = &self.gateway {
             return gateway.accounts();
         }
@@ -47,7 +47,7 @@ impl Platforms {
     }
 
     /// Each state and how many accounts are in it.
-    pub fn by_state(&self, house: &House) -> [(&'static str, usize); 5] {
+    pub fn by_state(&self, house: &Daemon) -> [(&'static str, usize); 5] {
         let accounts = self.accounts(house);
         Connection::ALL.map(|state| {
             (state.as_str(), accounts.iter().filter(|account| account.state == state).count())
@@ -55,7 +55,7 @@ impl Platforms {
     }
 
     /// What `insula doctor` says about accounts.
-    pub async fn examine(&self, house: &House) -> Vec<Finding> {
+    pub async fn examine(&self, house: &Daemon) -> Vec<Finding> {
         match &self.makers {
             Some(makers) => {
                 let lines = self.gateway.as_ref().map(|gateway| gateway.lines());

@@ -8,7 +8,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use insula_capabilities::doctor as examine;
 use insula_config::render;
 use insula_domain::AgentId;
-use insula_registry::house::Reloaded;
+use insula_registry::daemon::Reloaded;
 use insula_registry::{Actor, Snapshot};
 use serde::Serialize;
 use serde_json::Value;

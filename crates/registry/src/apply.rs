@@ -5,8 +5,8 @@
 //! was used and forgotten.
 
 use crate::context::{AgentContext, Generation};
+use crate::daemon::{Actor, Daemon, Ledger, Purpose};
 use crate::error::RuntimeError;
-use crate::house::{Actor, House, Ledger, Purpose};
 use crate::registry::{Entry, Snapshot, State};
 use insula_config::authority::{Applied as AppliedConfig, Authority};
 use insula_config::settings::Setting;
@@ -68,7 +68,7 @@ impl Applied {
 
 /// Applies `loaded`, to every agent or to `only` one; `batch` is committed with it.
 pub(crate) async fn apply(
-    house: &House,
+    house: &Daemon,
     ledger: &mut Ledger,
     loaded: Loaded,
     only: Option<&AgentId>,
@@ -151,7 +151,7 @@ pub(crate) async fn apply(
 }
 
 struct Work<'w> {
-    house: &'w House,
+    house: &'w Daemon,
     actor: &'w Actor,
     before: &'w Snapshot,
     /// Who had failed when the configuration was last applied, by whichever process.

@@ -1,7 +1,7 @@
 //! The agents of one home, at run time.
 //!
 //! An agent is an object here: an [`AgentContext`] of one generation, held by the
-//! [`Registry`] and replaced whole when its configuration changes. [`House`] is the one
+//! [`Registry`] and replaced whole when its configuration changes. [`Daemon`] is the one
 //! place that changes anything: it loads and applies configuration, and creates, pauses,
 //! archives and deletes agents, each change durable and audited before it shows.
 //!
@@ -11,11 +11,11 @@ pub mod access;
 mod acting;
 pub mod apply;
 pub mod context;
+pub mod daemon;
 pub mod error;
 pub mod events;
 pub mod forgotten;
 pub mod home;
-pub mod house;
 pub mod keyed;
 pub mod lifecycle;
 mod opening;
@@ -33,7 +33,7 @@ pub mod workspace;
 
 pub use acting::Acting;
 pub use context::{AgentContext, Generation};
+pub use daemon::{Actor, Daemon};
 pub use error::RuntimeError;
 pub use home::{Home, HomeLock};
-pub use house::{Actor, House};
 pub use registry::{Entry, Registry, Snapshot, State};

@@ -2,8 +2,8 @@
 
 use crate::apply::{self, Record, state};
 use crate::context::{AgentContext, Generation};
+use crate::daemon::{Actor, Daemon, Ledger};
 use crate::error::RuntimeError;
-use crate::house::{Actor, House, Ledger};
 use crate::registry::{Entry, Snapshot, State};
 use insula_config::{Outcome, Owner};
 use insula_domain::AgentId;
@@ -60,7 +60,7 @@ pub struct Moved {
     pub kind: &'static str,
 }
 
-impl House {
+impl Daemon {
     /// Stops an agent from serving; it keeps everything. Survives a restart.
     pub async fn pause(&self, id: &AgentId, actor: &Actor) -> Result<Option<Moved>, RuntimeError> {
         self.move_to(id, Lifecycle::Paused, "agent.paused", actor).await

@@ -4,10 +4,10 @@ use crate::access::{Rosters, Visits};
 use crate::acting::Acting;
 use crate::apply::{self, Record};
 use crate::context::Generation;
+use crate::daemon::{Actor, Daemon, Ledger, Parts, Purpose, parse, read_files};
 use crate::error::{RuntimeError, in_general};
 use crate::forgotten::Forgotten;
 use crate::home::{Home, HomeLock};
-use crate::house::{Actor, House, Ledger, Parts, Purpose, parse, read_files};
 use crate::outbox::Outbox;
 use crate::registry::{Entry, Registry, Snapshot, State};
 use crate::secrets::{SecretBook, handed};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use tokio::sync::Mutex;
 
-impl House {
+impl Daemon {
     /// Opens a home whose lock the caller holds.
     pub async fn open(
         home: Home,

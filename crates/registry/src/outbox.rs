@@ -5,7 +5,7 @@
 //! put there does not matter: a turn's end, a tool, a job, an operator.
 
 use crate::context::AgentContext;
-use crate::house::{Actor, House};
+use crate::daemon::{Actor, Daemon};
 use insula_domain::AgentId;
 use insula_store::{
     AgentCommand, Change, Delivery, DeliveryId, Feed, OutboxCommand, StoreError, Subscription,
@@ -101,7 +101,7 @@ impl Outbox {
     }
 }
 
-impl House {
+impl Daemon {
     /// Sends what was held, failed or waits, now. What may have arrived once says so.
     pub async fn resend_delivery(
         &self,

@@ -1,7 +1,7 @@
 //! The model providers of a house, from its configuration, the daemon's secrets and the
 //! environment at start.
 
-use crate::house::House;
+use crate::daemon::Daemon;
 use crate::secrets::DaemonKeys;
 use insula_config::DaemonConfig;
 use insula_config::model::Provider;
@@ -22,7 +22,7 @@ pub struct Built {
     pub unusable: BTreeMap<Box<str>, String>,
 }
 
-impl House {
+impl Daemon {
     /// Builds the providers there are. One that can't be built is left out; agents that name
     /// it fail their turns with the reason. No request ever goes without the key that somebody
     /// wrote down for it.

@@ -27,9 +27,9 @@ pub use granted::GrantedSecrets;
 pub use known::DaemonKeys;
 pub use known::Known;
 
+use crate::daemon::{Actor, Daemon};
 use crate::error::RuntimeError;
 use crate::home::Home;
-use crate::house::{Actor, House};
 use crate::registry::State;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use insula_config::model::Provider;
@@ -138,7 +138,7 @@ pub(crate) fn handed(daemon: &DaemonConfig, env: &BTreeMap<String, String>) -> V
     values
 }
 
-impl House {
+impl Daemon {
     /// Keeps a value, in place of the one there was. Whatever uses it does so at once.
     pub async fn set_secret(
         &self,

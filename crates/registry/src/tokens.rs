@@ -2,8 +2,8 @@
 //!
 //! A token is shown once, when it is made. What is kept can check it and can't make it.
 
+use crate::daemon::{Actor, Daemon};
 use crate::error::RuntimeError;
-use crate::house::{Actor, House};
 use crate::lifecycle::wrong_state;
 use crate::registry::State;
 use arc_swap::ArcSwap;
@@ -205,7 +205,7 @@ fn read(text: Option<&str>) -> BTreeMap<Box<str>, Arc<Token>> {
     known.collect()
 }
 
-impl House {
+impl Daemon {
     /// Makes a token and gives its text, which is not kept.
     pub async fn create_token(
         &self,

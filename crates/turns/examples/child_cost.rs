@@ -13,8 +13,8 @@
 use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
-use insula_registry::house::Purpose;
-use insula_registry::{Home, House};
+use insula_registry::daemon::Purpose;
+use insula_registry::{Daemon, Home};
 use insula_store::Part;
 use insula_turns::{Acknowledge, Engine, Inbound, TurnEnd, TurnEvent};
 use insula_world::World;
@@ -65,7 +65,7 @@ async fn main() {
 }
 
 /// Processor time of one turn with this message, each in a session of its own, in ms.
-async fn measure(house: &House, engine: &Engine, kind: &str, text: &str) -> f64 {
+async fn measure(house: &Daemon, engine: &Engine, kind: &str, text: &str) -> f64 {
     let begun = cpu_ms();
     for round in 0..ROUNDS {
         let id = AgentId::new("a").unwrap();

@@ -15,7 +15,7 @@ use insula_config::DaemonConfig;
 use insula_domain::Actor;
 use insula_domain::{Address, Axis, Budget, Effect, Router, Verdict};
 use insula_registry::context::AgentContext;
-use insula_registry::house::House;
+use insula_registry::daemon::Daemon;
 use insula_registry::registry::State;
 use insula_registry::routing::Led;
 use insula_registry::tokens::Verb;
@@ -84,7 +84,7 @@ struct As {
 }
 
 impl As {
-    fn now(house: &House, by: &Arc<AgentContext>, address: &Address) -> Self {
+    fn now(house: &Daemon, by: &Arc<AgentContext>, address: &Address) -> Self {
         let (doors, tokens) = (house.rosters.count(), house.tokens.version());
         let snapshot = house.snapshot();
         let (router, daemon) = (snapshot.router.clone(), snapshot.daemon.clone());
@@ -92,7 +92,7 @@ impl As {
     }
 
     /// Whether nothing changed since.
-    fn holds(&self, house: &House, by: &Arc<AgentContext>) -> bool {
+    fn holds(&self, house: &Daemon, by: &Arc<AgentContext>) -> bool {
         let snapshot = house.snapshot();
         self.doors == house.rosters.count()
             && self.tokens == house.tokens.version()
@@ -106,7 +106,7 @@ impl Admitted {
     /// Somebody whom this generation just let in. A token may have been revoked while its
     /// request was still being read: then nothing is known, and the turn is judged as it begins.
     pub(crate) fn by(
-        house: &House,
+        house: &Daemon,
         agent: &Arc<AgentContext>,
         principal: &Actor,
         address: &Address,
@@ -135,7 +135,7 @@ impl Admitted {
 }
 
 /// The generation of an agent that holds now; why it serves nobody, where it does not.
-fn newest(house: &House, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
+fn newest(house: &Daemon, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost> {
     let snapshot = house.snapshot();
     let state = snapshot.agents.get(&agent.id).map(|entry| &entry.state);
     let why = match state {
@@ -149,7 +149,7 @@ fn newest(house: &House, agent: &AgentContext) -> Result<Arc<AgentContext>, Lost
 impl TurnContext {
     /// The generation that holds now, where it is another than the turn's own; or why the turn
     /// can't go on.
-    pub(crate) async fn still(&self, house: &House) -> Result<Option<Arc<AgentContext>>, Lost> {
+    pub(crate) async fn still(&self, house: &Daemon) -> Result<Option<Arc<AgentContext>>, Lost> {
         let now = newest(house, &self.agent)?;
         let known = self.admitted.get();
         if !known.as_ref().is_some_and(|known| known.holds(house, &now)) {
@@ -165,7 +165,7 @@ impl TurnContext {
     /// Whether who began it may talk to the agent as it is now.
     async fn may_talk(
         &self,
-        house: &House,
+        house: &Daemon,
         now: &Arc<AgentContext>,
         known: Option<&As>,
     ) -> Result<(), Lost> {

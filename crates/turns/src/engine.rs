@@ -26,8 +26,8 @@ use insula_domain::{Label, SessionKey};
 use insula_models::{Chain, Link, RetryPolicy, ToolSchema, Transport};
 use insula_registry::context::AgentContext;
 use insula_registry::context::Whereabouts;
+use insula_registry::daemon::Daemon;
 use insula_registry::events::turn::{TurnEnd, TurnEvent};
-use insula_registry::house::House;
 use insula_registry::providers;
 use insula_registry::secrets::DaemonKeys;
 use insula_registry::whole::Whole;
@@ -127,7 +127,7 @@ pub enum SubmitError {
 
 /// Everything a turn needs besides its agent.
 pub(crate) struct Shop {
-    pub(crate) house: Arc<House>,
+    pub(crate) house: Arc<Daemon>,
     /// What the hands of tools are made of.
     pub(crate) caps: Capabilities,
     transport: Transport,

@@ -8,7 +8,7 @@ use insula_capabilities::hooks::expression_value;
 use insula_domain::argument::{Arguments, Call, Earlier, Found, mentions};
 use insula_domain::expr::{Record, Value};
 use insula_domain::{Metadata, SessionKey};
-use insula_registry::house::House;
+use insula_registry::daemon::Daemon;
 use insula_registry::tokens::Verb;
 use insula_store::{Message, Role};
 use serde_json::Value as Json;
@@ -27,7 +27,7 @@ pub fn metadata_value(metadata: &Metadata) -> Value {
 
 /// The fields of a turn, as [`insula_domain::argument::TURN_FIELDS`] names them. What people
 /// said in it is `said`; what tools and models said is no part of it.
-pub(crate) fn turn_value(house: &House, cx: &TurnContext, said: &str) -> Value {
+pub(crate) fn turn_value(house: &Daemon, cx: &TurnContext, said: &str) -> Value {
     let text = |text: &str| Value::text(text);
     let maybe = |text: Option<&str>| text.map_or_else(Value::null, Value::text);
     let session = cx.live.voice.session();
@@ -83,7 +83,7 @@ pub(crate) trait Surroundings {
 
 /// A turn, and what was said in its conversation.
 pub(crate) struct InTurn<'t> {
-    pub(crate) house: &'t House,
+    pub(crate) house: &'t Daemon,
     pub(crate) cx: &'t TurnContext,
     pub(crate) history: &'t [Message],
 }

@@ -37,7 +37,7 @@ impl Opener for AgentOpener<'_> {
             McpWay::Http { url, headers } => {
                 let headers = self.headers(headers).await?;
                 let principal = Principal::Server(&self.server.name);
-                let egress = principal.way_out(self.caps, self.agent).await;
+                let egress = principal.egress(self.caps, self.agent).await;
                 let egress = egress.map_err(|error| error.to_string())?;
                 Ok(Way::Http { egress: Box::new(egress), url: url.to_string(), headers })
             }

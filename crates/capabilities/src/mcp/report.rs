@@ -8,8 +8,8 @@ use insula_domain::AgentId;
 use insula_mcp::{Facts, Patience, Pinned, Standing, TOOLS_MAX, full_name};
 use insula_registry::context::AgentContext;
 use insula_registry::context::is_shown;
+use insula_registry::daemon::Actor;
 use insula_registry::error::RuntimeError;
-use insula_registry::house::Actor;
 use std::time::Duration;
 
 /// How many digits of a description's mark are shown.

@@ -7,7 +7,7 @@ use crate::Capabilities;
 use insula_config::mcp::McpServer;
 use insula_mcp::{ChangeKind, Patience, Pins, ServerError, ServerPins, revise};
 use insula_registry::context::AgentContext;
-use insula_registry::house::Actor;
+use insula_registry::daemon::Actor;
 use insula_registry::registry::State;
 use serde_json::json;
 use std::collections::BTreeSet;

@@ -2,7 +2,7 @@
 
 use super::background::Background;
 use insula_domain::{Address, AgentId};
-use insula_registry::House;
+use insula_registry::Daemon;
 use insula_registry::context::AgentContext;
 use insula_registry::registry::State;
 use insula_registry::routing::Led;
@@ -21,7 +21,7 @@ pub(crate) struct Begun {
 
 impl Begun {
     pub(super) async fn now(
-        house: &House,
+        house: &Daemon,
         agent: &AgentContext,
         address: &Address,
         variables: &BTreeSet<Box<str>>,
@@ -60,7 +60,7 @@ impl Given {
 /// Ends a process in the background that was begun by somebody who may not talk to its agent any
 /// more, in a chat that was led to another one or whose account is gone, or that was given a secret
 /// which is another one by now.
-pub(super) async fn end_if_lost(house: &House, agent: &AgentId, process: &Background) {
+pub(super) async fn end_if_lost(house: &Daemon, agent: &AgentId, process: &Background) {
     let snapshot = house.snapshot();
     let Some(State::Ready(now)) = snapshot.agents.get(agent).map(|entry| &entry.state) else {
         return process.end();

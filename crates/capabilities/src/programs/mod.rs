@@ -13,12 +13,12 @@ mod ground;
 mod here;
 mod hint;
 mod hook;
+pub(crate) mod network;
 mod outfit;
 mod owners;
 mod shell;
 mod start;
 mod watchdog;
-pub(crate) mod way_out;
 
 pub use background::{Reader, Rights};
 pub use begun::Given;
@@ -43,7 +43,7 @@ use insula_domain::{AccountId, AgentId, ChatId, Platform, SessionKey};
 use insula_registry::error::RuntimeError;
 use insula_registry::registry::{Snapshot, State};
 use insula_registry::workspace::output_name;
-use insula_registry::{Acting, House};
+use insula_registry::{Acting, Daemon};
 use insula_sandbox::egress::{Lookups, Tls, TlsError};
 use insula_sandbox::{Availability, Error, Examination, Helper, Hidden, Layer, Sandbox};
 use insula_store::SessionId;
@@ -334,11 +334,11 @@ fn put_in<'s>(
 
 #[async_trait]
 impl Acting for Host {
-    fn generations_changed(&self, house: &House) {
+    fn generations_changed(&self, house: &Daemon) {
         self.keep_only(&house.snapshot());
     }
 
-    async fn rights_changed(&self, house: &House) {
+    async fn rights_changed(&self, house: &Daemon) {
         self.keep_only(&house.snapshot());
         for (agent, process) in self.running() {
             begun::end_if_lost(house, &agent, &process).await;
@@ -349,7 +349,7 @@ impl Acting for Host {
         self.servers.close_with_secrets(agent);
     }
 
-    async fn forget(&self, house: &House, agent: &AgentId) -> Result<(), RuntimeError> {
+    async fn forget(&self, house: &Daemon, agent: &AgentId) -> Result<(), RuntimeError> {
         self.lookups.lock().unwrap_or_else(PoisonError::into_inner).remove(agent);
         // Which user its programs ran as.
         self.owners.forget(house, agent).await

@@ -6,7 +6,7 @@
 //! are. An ordinary user's programs run as that user.
 
 use insula_domain::AgentId;
-use insula_registry::House;
+use insula_registry::Daemon;
 use insula_registry::error::RuntimeError;
 use insula_sandbox::Owner;
 use insula_store::DaemonCommand;
@@ -53,7 +53,7 @@ pub(super) fn are_needed() -> bool {
 
 impl Owners {
     /// The user of an agent's programs, chosen when it first needs one.
-    pub(super) async fn of(&self, house: &House, agent: &AgentId) -> Result<Owner, RuntimeError> {
+    pub(super) async fn of(&self, house: &Daemon, agent: &AgentId) -> Result<Owner, RuntimeError> {
         let mut known = self.known.lock().await;
         let mut now = load(&mut known, house).await?.clone();
         let number = match now.agents.get(agent.as_str()) {
@@ -79,7 +79,7 @@ impl Owners {
     }
 
     /// Forgets whose a user was. It is not given again.
-    pub(super) async fn forget(&self, house: &House, agent: &AgentId) -> Result<(), RuntimeError> {
+    pub(super) async fn forget(&self, house: &Daemon, agent: &AgentId) -> Result<(), RuntimeError> {
         let mut known = self.known.lock().await;
         let mut now = load(&mut known, house).await?.clone();
         if now.agents.remove(agent.as_str()).is_some() {
@@ -91,7 +91,7 @@ impl Owners {
 }
 
 /// Tells houses apart by where they are.
-fn house_part(house: &House) -> u32 {
+fn house_part(house: &Daemon) -> u32 {
     let hash = blake3::hash(house.home.real_root().as_os_str().as_encoded_bytes());
     let [a, b, ..] = *hash.as_bytes();
     (u32::from(u16::from_be_bytes([a, b])) >> 4) << HOUSE_BITS
@@ -99,7 +99,7 @@ fn house_part(house: &House) -> u32 {
 
 async fn load<'k>(
     known: &'k mut Option<Known>,
-    house: &House,
+    house: &Daemon,
 ) -> Result<&'k mut Known, RuntimeError> {
     if known.is_none() {
         let text = house.store.daemon().value(KEY).await?;
@@ -123,7 +123,7 @@ fn parse(text: &str) -> Result<Known, RuntimeError> {
     Ok(Known { given: given.ok_or_else(broken)?, agents: agents.ok_or_else(broken)? })
 }
 
-async fn save(house: &House, known: &Known) -> Result<(), RuntimeError> {
+async fn save(house: &Daemon, known: &Known) -> Result<(), RuntimeError> {
     let value = json!({ "given": known.given, "agents": known.agents }).to_string();
     let put = DaemonCommand::PutValue { key: KEY.into(), value };
     house.owner.daemon().commit(vec![put]).await?;

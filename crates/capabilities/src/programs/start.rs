@@ -1,6 +1,6 @@
 //! Starts a process of an agent with its way to the network.
 
-use super::way_out::{server_way_out, way_out};
+use super::network::{conversation_egress, server_egress};
 use crate::Capabilities;
 use insula_domain::Actor;
 use insula_registry::context::AgentContext;
@@ -25,14 +25,16 @@ pub(crate) enum Principal<'p> {
 
 impl Principal<'_> {
     /// The way out for what they bring about.
-    pub(crate) async fn way_out(
+    pub(crate) async fn egress(
         &self,
         caps: &Capabilities,
         agent: &AgentContext,
     ) -> Result<Egress, ToolError> {
         match self {
-            Self::Person { name, session } => way_out(caps, agent, *session, name).await,
-            Self::Server(name) => server_way_out(caps, agent, name).await,
+            Self::Person { name, session } => {
+                conversation_egress(caps, agent, *session, name).await
+            }
+            Self::Server(name) => server_egress(caps, agent, name).await,
         }
     }
 }
@@ -53,7 +55,7 @@ pub(crate) async fn spawn(
     };
     let egress = match spec.network {
         Network::None => None,
-        _ => Some(principal.way_out(caps, agent).await?),
+        _ => Some(principal.egress(caps, agent).await?),
     };
     let sandbox = caps.programs.sandbox().map_err(refused)?;
     let mut child = sandbox.spawn(spec).await.map_err(refused)?;

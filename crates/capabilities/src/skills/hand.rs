@@ -10,7 +10,7 @@ use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, FILE_BYTES_MAX, Place,
 use insula_domain::hook::HookEvent;
 use insula_domain::{Effect, tool};
 use insula_registry::context::AgentContext;
-use insula_registry::house::Actor;
+use insula_registry::daemon::Actor;
 use insula_tools::skills::{Brief, Change, Skills};
 use insula_tools::{HandError, ToolError};
 use serde_json::json;

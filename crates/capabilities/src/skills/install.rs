@@ -9,8 +9,8 @@ use insula_config::skills::{DOCUMENT, DOCUMENT_BYTES_MAX, Place, Skill};
 use insula_domain::AgentId;
 use insula_domain::scan::reveal;
 use insula_registry::context::AgentContext;
+use insula_registry::daemon::Actor;
 use insula_registry::error::RuntimeError;
-use insula_registry::house::Actor;
 use serde_json::json;
 use std::collections::BTreeMap;
 

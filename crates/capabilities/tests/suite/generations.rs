@@ -4,8 +4,8 @@
 
 use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Platform, SessionKey, UserId};
-use insula_registry::house::Purpose;
-use insula_registry::{Actor, AgentContext, Generation, Home, House, RuntimeError, State};
+use insula_registry::daemon::Purpose;
+use insula_registry::{Actor, AgentContext, Daemon, Generation, Home, RuntimeError, State};
 use insula_store::StoreError;
 use insula_testkit::{Handles, world};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 struct Fixture {
     files: insula_testkit::Home,
-    house: Arc<House>,
+    house: Arc<Daemon>,
     _handles: Handles,
 }
 
@@ -35,7 +35,7 @@ fn id(text: &str) -> AgentId {
 }
 
 /// What a turn takes when it begins.
-fn held(house: &House, agent: &str) -> Arc<AgentContext> {
+fn held(house: &Daemon, agent: &str) -> Arc<AgentContext> {
     house.snapshot().agents[&id(agent)].state.context().expect("it has a context").clone()
 }
 

@@ -9,8 +9,8 @@
 
 use insula_capabilities::Capabilities;
 use insula_domain::AgentId;
-use insula_registry::house::Purpose;
-use insula_registry::{Actor, AgentContext, Home, House, RuntimeError};
+use insula_registry::daemon::Purpose;
+use insula_registry::{Actor, AgentContext, Daemon, Home, RuntimeError};
 use insula_testkit::world;
 use insula_vault::{Owner, Secret, SecretName};
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ const CONFIG: &str = "agents:\n  a: {secrets: [KEY]}\n  b: {secrets: [KEY]}\n  c
 const VALUE: &str = "value-of-a-0123456789";
 const UNGUESSABLE: &str = "Zq8vN2rT6wXk4LmB9cJ7hYd3";
 
-async fn open(files: &insula_testkit::Home, env: &[(&str, &str)]) -> Arc<House> {
+async fn open(files: &insula_testkit::Home, env: &[(&str, &str)]) -> Arc<Daemon> {
     let (world, _handles) = world(7);
     let home = Home::new(files.path());
     home.prepare().unwrap();
@@ -43,11 +43,11 @@ fn key() -> SecretName {
     SecretName::new("KEY").unwrap()
 }
 
-fn agent(house: &House, text: &str) -> Arc<AgentContext> {
+fn agent(house: &Daemon, text: &str) -> Arc<AgentContext> {
     house.snapshot().agents[&id(text)].state.context().unwrap().clone()
 }
 
-async fn set(house: &House, owner: Owner, value: &str) {
+async fn set(house: &Daemon, owner: Owner, value: &str) {
     house.set_secret(&owner, &key(), Secret::new(value), &Actor::CommandLine).await.unwrap();
 }
 
@@ -96,7 +96,7 @@ async fn rule_12_an_agents_trail_does_not_tell_whether_a_word_is_anothers_secret
     let files = files(CONFIG);
     let house = open(&files, &[]).await;
     set(&house, Owner::Agent(id("c")), "4711").await;
-    let tried = |house: &House, text: &str| {
+    let tried = |house: &Daemon, text: &str| {
         let content = serde_json::json!({ "about": "is it 4711?" });
         house.secrets.known().redact_record_of(&id(text), content)["about"].clone()
     };
@@ -188,7 +188,7 @@ async fn a_damaged_vault_is_told_and_repaired_without_a_restart() {
     }
     let path = files.path().join("vault/key");
     let kept = fs::read(&path).unwrap();
-    let found = |house: &House| house.secrets.known().trouble().join("\n");
+    let found = |house: &Daemon| house.secrets.known().trouble().join("\n");
     for (damage, words) in [
         (None, "vault/key is missing"),
         (Some(&b"short"[..]), "is no key of a vault"),

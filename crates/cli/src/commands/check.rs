@@ -14,7 +14,7 @@ use insula_config::resolved::{resolved, resolved_text};
 use insula_config::{Diagnostic, Loaded, Owner, Report, load};
 use insula_gateway::{Misfit, misfits};
 use insula_models::Transport;
-use insula_registry::house::{Purpose, last_applied};
+use insula_registry::daemon::{Purpose, last_applied};
 use serde_json::{Value, json};
 
 /// Runs it.

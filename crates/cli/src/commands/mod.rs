@@ -31,7 +31,7 @@ use crate::reach::Reach;
 use crate::setting::Setting;
 use clap::CommandFactory as _;
 use insula_registry::Home;
-use insula_registry::house::Purpose;
+use insula_registry::daemon::Purpose;
 use insula_world::World;
 use serde_json::Value;
 use std::path::PathBuf;

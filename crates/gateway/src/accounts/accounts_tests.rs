@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use insula_capabilities::Capabilities;
 use insula_domain::{Address, ChatId, ChatType};
 use insula_registry::Home;
-use insula_registry::house::{Actor, Purpose};
+use insula_registry::daemon::{Actor, Purpose};
 use insula_testkit::{Handles, world};
 use insula_vault::{Owner, Secret, SecretName};
 use insula_world::{Timestamp, World};
@@ -168,7 +168,7 @@ impl Takes for Ledger {
 
 struct Scene {
     files: insula_testkit::Home,
-    house: Arc<House>,
+    house: Arc<Daemon>,
     accounts: Arc<Accounts>,
     theatre: Arc<Theatre>,
     ledger: Arc<Ledger>,

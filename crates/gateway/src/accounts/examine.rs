@@ -8,7 +8,7 @@ use crate::lines::Lines;
 use futures_util::{StreamExt as _, stream};
 use insula_capabilities::doctor::{Finding, Status};
 use insula_config::Account;
-use insula_registry::House;
+use insula_registry::Daemon;
 
 /// Accounts that are asked at the same time.
 const AT_ONCE_MAX: usize = 16;
@@ -16,7 +16,7 @@ const AT_ONCE_MAX: usize = 16;
 /// Asks each platform about each account. Needs no running gateway; where one is, its adapters
 /// also tell what they met.
 pub async fn examine(
-    house: &House,
+    house: &Daemon,
     workshop: &dyn Workshop,
     running: Option<&dyn Lines>,
 ) -> Vec<Finding> {
@@ -29,7 +29,7 @@ pub async fn examine(
 }
 
 async fn examine_one(
-    house: &House,
+    house: &Daemon,
     workshop: &dyn Workshop,
     running: Option<&dyn Lines>,
     account: &Account,

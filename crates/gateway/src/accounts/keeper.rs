@@ -7,7 +7,7 @@ use super::settings::AccountSettings;
 use super::state::Connection;
 use super::{Line, Workshop};
 use crate::adapter::{Adapter, Fault, Identity};
-use crate::way_in::COMMANDS;
+use crate::ingress::COMMANDS;
 use futures_util::FutureExt as _;
 use insula_world::World;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -27,7 +27,7 @@ use futures_util::future::join_all;
 use inbox::AccountInbox;
 use insula_config::{Account, Uncertain};
 use insula_domain::{AccountId, Platform};
-use insula_registry::House;
+use insula_registry::Daemon;
 use lanes::Lanes as ChatLanes;
 use settings::{Wanted, wanted};
 use state::{Counts, Health};
@@ -65,7 +65,7 @@ pub(crate) struct Line {
     task: Mutex<Option<JoinHandle<()>>>,
     /// Whether its present trouble was told.
     troubled: AtomicBool,
-    house: Arc<House>,
+    house: Arc<Daemon>,
 }
 
 impl Line {
@@ -106,7 +106,7 @@ impl Line {
 
 /// The accounts of a house.
 pub(crate) struct Accounts {
-    house: Arc<House>,
+    house: Arc<Daemon>,
     workshop: Arc<dyn Workshop>,
     lines: ArcSwap<BTreeMap<Key, Arc<Line>>>,
     /// What was counted, by account: settings may change under the same name.
@@ -116,7 +116,7 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
-    pub(crate) fn new(house: Arc<House>, workshop: Arc<dyn Workshop>) -> Arc<Self> {
+    pub(crate) fn new(house: Arc<Daemon>, workshop: Arc<dyn Workshop>) -> Arc<Self> {
         let (lines, counts, leaving) = (ArcSwap::default(), Mutex::default(), Mutex::default());
         Arc::new(Self { house, workshop, lines, counts, leaving })
     }

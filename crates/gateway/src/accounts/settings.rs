@@ -2,7 +2,7 @@
 
 use insula_config::{Account, AccountValue};
 use insula_domain::{AccountId, Platform};
-use insula_registry::House;
+use insula_registry::Daemon;
 use insula_vault::Secret;
 use std::collections::BTreeMap;
 
@@ -89,7 +89,7 @@ impl Wanted {
 }
 
 /// What there is to do about an account as it stands in the configuration now.
-pub(super) fn wanted(house: &House, account: &Account) -> Wanted {
+pub(super) fn wanted(house: &Daemon, account: &Account) -> Wanted {
     if let Some(problem) = &account.problem {
         return Wanted::Off(problem.to_string());
     }

@@ -1,13 +1,13 @@
 //! The door of an agent: what becomes of those who may not talk to it.
 //!
-//! Who may is decided in the runtime ([`House::admit`](insula_registry::House::admit)), for every
+//! Who may is decided in the runtime ([`Daemon::admit`](insula_registry::Daemon::admit)), for every
 //! message anew. Here somebody unknown is given a code, where the agent's operator wants that,
 //! or nothing at all; what they said goes no further.
 
 use crate::envelope::{Envelope, Happening};
 use insula_domain::{ChatType, Unknown};
 use insula_registry::access::{Asked, Visit};
-use insula_registry::{AgentContext, House};
+use insula_registry::{AgentContext, Daemon};
 use insula_store::{StoreError, Visitor};
 
 /// What somebody hears who is turned away.
@@ -26,7 +26,7 @@ const FULL: &str = "Too many people wait to be let in here. Please come back lat
 /// what is said to them, and otherwise without a word. In a group always without: others would
 /// read it.
 pub(crate) async fn turn_away(
-    house: &House,
+    house: &Daemon,
     agent: &AgentContext,
     envelope: &Envelope,
 ) -> Result<Option<Told>, StoreError> {

@@ -9,5 +9,5 @@
     reason = "tests touch files, processes and clocks, and fail by panicking"
 )]
 
-mod way_in;
-mod way_out;
+mod delivery;
+mod ingress;

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use axum::Router;
 use axum::serve::Listener;
-use insula_gateway::{Cursor, Envelope, Inbox, NotTaken, WayIn};
+use insula_gateway::{Cursor, Envelope, Inbox, Ingress, NotTaken};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
@@ -162,7 +162,7 @@ async fn listen(mut stream: ReadHalf<DuplexStream>, told: impl Fn(&str)) -> io::
 }
 
 /// What the rooms hand to the gateway.
-pub struct ToGateway(pub WayIn);
+pub struct ToGateway(pub Ingress);
 
 #[async_trait]
 impl Inbox for ToGateway {

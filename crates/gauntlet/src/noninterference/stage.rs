@@ -16,12 +16,12 @@ use axum::Router;
 use insula_adapters::Makers;
 use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, AgentId, Platform};
-use insula_gateway::{AccountSettings, Lines, WayIn, WayOut};
+use insula_gateway::{AccountSettings, Ingress, Lines, Relay};
 use insula_http::{AdminToken, Platforms, Surface};
 use insula_models::Transport;
+use insula_registry::daemon::Purpose;
 use insula_registry::events::AgentEvent;
-use insula_registry::house::Purpose;
-use insula_registry::{Actor, Home, House};
+use insula_registry::{Actor, Daemon, Home};
 use insula_testkit::world::{InlineStorage, MemoryNetwork, ScriptedProcesses};
 use insula_turns::Engine;
 use insula_world::{Random, World};
@@ -60,9 +60,9 @@ pub struct Stage {
 /// A house that is open.
 #[derive(Clone)]
 pub struct Open {
-    pub(super) house: Arc<House>,
+    pub(super) house: Arc<Daemon>,
     pub(super) engine: Engine,
-    pub(super) way: WayIn,
+    pub(super) way: Ingress,
     pub(super) router: Router,
     pub(super) pages: Pages,
     pub(super) admin: AdminToken,
@@ -199,11 +199,11 @@ impl Stage {
         let rooms = makers.webchats().make(&site);
         self.accounts.open_web(&rooms);
         let lines: Arc<dyn Lines> = self.accounts.clone();
-        let out = WayOut::new(house.clone(), engine.clone(), lines.clone());
+        let out = Relay::new(house.clone(), engine.clone(), lines.clone());
         let (stop, sending) = (CancellationToken::new(), out.clone());
         let told = stop.clone();
         tokio::spawn(async move { sending.run(told).await });
-        let way = WayIn::new(house.clone(), engine.clone(), out, lines);
+        let way = Ingress::new(house.clone(), engine.clone(), out, lines);
         way.resume().await.map_err(|error| anyhow!("{error:?}"))?;
         // As the gateway does: what waits for an agent goes on when it serves again, not when
         // somebody else happens to be spoken to.
@@ -235,7 +235,7 @@ impl Stage {
     }
 
     /// Notes what happens to the agent that is watched, as whoever follows it hears it.
-    fn follow(&self, house: &Arc<House>) -> Result<()> {
+    fn follow(&self, house: &Arc<Daemon>) -> Result<()> {
         let mut events = house.registry.hub.listen(&AgentId::new(WATCHED)?);
         let observed = self.observed.clone();
         tokio::spawn(async move {

@@ -11,7 +11,7 @@
 use insula_capabilities::Capabilities;
 use insula_http::{AdminToken, Platforms, Surface};
 use insula_registry::Home;
-use insula_registry::house::Purpose;
+use insula_registry::daemon::Purpose;
 use insula_world::World;
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};

@@ -12,7 +12,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
 use insula_capabilities::Capabilities;
 use insula_http::{AdminToken, Platforms, Surface};
-use insula_registry::house::Purpose;
+use insula_registry::daemon::Purpose;
 use insula_registry::{Actor, Home};
 use insula_testkit::world;
 use std::collections::BTreeMap;

@@ -14,7 +14,7 @@ pub use pairing::{
 pub use visits::{Visit, Visits};
 
 use crate::context::AgentContext;
-use crate::house::{Actor, House};
+use crate::daemon::{Actor, Daemon};
 use crate::tokens::Verb;
 use insula_domain::{
     AccessRules, AccountId, Address, Admission, AgentId, Asker, ChatId, PersonId, Platform,
@@ -94,7 +94,7 @@ impl Guest {
     }
 }
 
-impl House {
+impl Daemon {
     /// Whom people let in at an agent.
     pub async fn roster(&self, agent: &AgentContext) -> Result<Arc<Roster>, StoreError> {
         if let Some(roster) = self.rosters.get(&agent.id) {
@@ -279,7 +279,7 @@ impl House {
 /// Whether somebody may answer what an agent asks, and take back what it was allowed: only
 /// its admins, whether they press a button, type `/approve`, say yes, or use the API. Who asked
 /// is no admin for having asked.
-pub fn may_answer(house: &House, agent: &AgentContext, actor: &Actor) -> bool {
+pub fn may_answer(house: &Daemon, agent: &AgentContext, actor: &Actor) -> bool {
     house.is_admin(agent, actor, Verb::Approve)
 }
 

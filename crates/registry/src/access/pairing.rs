@@ -4,10 +4,10 @@
 //! they are an admin. It is kept as a salted hash all the same, and wrong ones are counted,
 //! since an admin's command line or token may be in other hands.
 
-use super::House;
+use super::Daemon;
 use super::may_answer;
 use crate::context::AgentContext;
-use crate::house::Actor;
+use crate::daemon::Actor;
 use insula_domain::{AgentId, ChatType, Platform};
 use insula_store::{
     AgentCommand, Destination, DoorCommand, Enqueue, Lane, OutboxCommand, Pairing, PairingAsked,
@@ -100,7 +100,7 @@ fn before(at: Timestamp, wait: Duration) -> Timestamp {
     Timestamp::from_millis(at.as_millis().saturating_sub(wait))
 }
 
-impl House {
+impl Daemon {
     /// Notes that somebody asks to be let in, and gives them a code, unless it is too soon or
     /// too many ask. `place` says where they can be told, in whatever form the caller uses.
     pub async fn ask_pairing(

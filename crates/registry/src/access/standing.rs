@@ -2,13 +2,13 @@
 //! so, whether they type a command, press a button, say yes, talk in a turn or use the API.
 
 use crate::context::AgentContext;
-use crate::house::House;
+use crate::daemon::Daemon;
 use crate::tokens::{Token, Verb};
 use insula_domain::{Actor, Address, AgentId, Asker, Bearer, Platform, Standing};
 use insula_store::StoreError;
 use std::sync::Arc;
 
-impl House {
+impl Daemon {
     /// The token that somebody speaks by, where that is how they speak.
     pub fn token_of(&self, address: &Address) -> Option<Arc<Token>> {
         match address.platform {

@@ -1,7 +1,7 @@
 //! The credentials of accounts: filled in from the daemon's namespace, and kept out of sight
 //! where they stand in the file or come from the environment.
 
-use crate::house::House;
+use crate::daemon::Daemon;
 use crate::providers::filled_in;
 use insula_config::account::CREDENTIALS;
 use insula_config::rules::{Reference, references};
@@ -31,7 +31,7 @@ pub(super) fn handed(daemon: &DaemonConfig, env: &BTreeMap<String, String>) -> V
     found.into_iter().map(Secret::new).collect()
 }
 
-impl House {
+impl Daemon {
     /// A text of the shared part with its references filled in, from the daemon's namespace and
     /// the environment at start. An error says what is missing and what to do.
     pub fn filled_in(&self, text: &str) -> Result<Secret, String> {

@@ -18,11 +18,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-struct House {
+struct Daemon {
     home: tempfile::TempDir,
 }
 
-impl House {
+impl Daemon {
     fn new() -> Self {
         Self { home: tempfile::tempdir().unwrap() }
     }
@@ -91,7 +91,7 @@ const AGENT: &str = "agents/a/agent.db";
 #[tokio::test]
 async fn a_tail_that_the_power_took_is_told_and_the_chain_goes_on() {
     for (cut, other) in [(DAEMON, 1), (AGENT, 0)] {
-        let house = House::new();
+        let house = Daemon::new();
         let owner = house.open(Durability::Process).await;
         told(&owner, &["one", "two"]).await;
         let kept = house.keep(cut);
@@ -130,7 +130,7 @@ async fn a_tail_that_the_power_took_is_told_and_the_chain_goes_on() {
 #[tokio::test]
 async fn a_crash_before_the_anchor_follows_is_no_forgery() {
     for cut in [DAEMON, AGENT] {
-        let house = House::new();
+        let house = Daemon::new();
         let owner = house.open(Durability::Process).await;
         told(&owner, &["one", "two"]).await;
         let kept = house.keep(cut);
@@ -157,7 +157,7 @@ async fn a_crash_before_the_anchor_follows_is_no_forgery() {
 #[tokio::test]
 async fn a_tail_that_was_on_the_disk_is_not_lost_but_cut() {
     for durability in [Durability::Process, Durability::Power] {
-        let house = House::new();
+        let house = Daemon::new();
         let owner = house.open(durability).await;
         told(&owner, &["one", "two", "three"]).await;
         // In order: what was written is on the disk.
@@ -182,7 +182,7 @@ async fn a_tail_that_was_on_the_disk_is_not_lost_but_cut() {
 #[tokio::test]
 async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
     for durability in [Durability::Process, Durability::Power] {
-        let house = House::new();
+        let house = Daemon::new();
         let owner = house.open(durability).await;
         told(&owner, &["one", "two", "three"]).await;
         let house = house.killed();
@@ -204,7 +204,7 @@ async fn what_is_rewritten_after_a_power_cut_is_found_in_both_modes() {
 
 #[tokio::test]
 async fn a_record_that_was_put_in_excuses_nothing() {
-    let house = House::new();
+    let house = Daemon::new();
     let owner = house.open(Durability::Power).await;
     told(&owner, &["one", "two", "three"]).await;
     let last = owner.daemon().audit_tail(1).await.unwrap().remove(0);
@@ -226,7 +226,7 @@ async fn a_record_that_was_put_in_excuses_nothing() {
 
 #[tokio::test]
 async fn at_most_so_many_records_are_lost() {
-    let house = House::new();
+    let house = Daemon::new();
     let owner = house.open(Durability::Process).await;
     let kept = house.keep(DAEMON);
     let many = super::daemon::FLUSH_EVERY;

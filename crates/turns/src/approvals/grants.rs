@@ -5,7 +5,7 @@
 use super::{AnswerError, Reach, cut, invocation};
 use insula_registry::access::may_answer;
 use insula_registry::context::AgentContext;
-use insula_registry::house::{Actor, House};
+use insula_registry::daemon::{Actor, Daemon};
 use insula_store::{AgentCommand, AuditEntry, Grant, StoreError};
 use serde_json::json;
 
@@ -21,7 +21,7 @@ pub async fn list(agent: &AgentContext) -> Result<Vec<Grant>, StoreError> {
 
 /// Takes a grant back. A call that has begun goes on; the next one asks again.
 pub async fn revoke(
-    house: &House,
+    house: &Daemon,
     agent: &AgentContext,
     id: &str,
     actor: &Actor,

@@ -13,7 +13,7 @@ pub(crate) mod smart;
 use insula_domain::{AgentId, Switch};
 use insula_registry::access::may_answer;
 use insula_registry::context::AgentContext;
-use insula_registry::house::{Actor, House};
+use insula_registry::daemon::{Actor, Daemon};
 use insula_store::{
     AgentCommand, Approval, AuditEntry, Change, Decision, Grant, SessionId, StoreError,
     Subscription, TurnId,
@@ -133,7 +133,7 @@ impl Question<'_> {
 
 /// The questions that wait, of all agents.
 pub struct Approvals {
-    house: Arc<House>,
+    house: Arc<Daemon>,
     waiting: Arc<Questions>,
     _subscription: Subscription,
 }
@@ -151,7 +151,7 @@ struct Waiting {
 
 impl Approvals {
     /// Nothing waits yet.
-    pub fn new(house: Arc<House>) -> Self {
+    pub fn new(house: Arc<Daemon>) -> Self {
         let waiting = Arc::<Questions>::default();
         let questions = waiting.clone();
         let subscription = house.store.changes().subscribe(move |change| {

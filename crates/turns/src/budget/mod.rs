@@ -22,7 +22,7 @@ use insula_domain::Actor;
 use insula_domain::{AgentId, Budget, BudgetLimits};
 use insula_models::{Answer, Chain, Link, Request};
 use insula_registry::context::AgentContext;
-use insula_registry::house::House;
+use insula_registry::daemon::Daemon;
 use insula_store::{StoreError, Totals, Usage, UsageOf};
 use insula_world::Timestamp;
 use ledger::{Admission, Amounts, Estimate, Hold, Key, Ledger, midnight};
@@ -64,7 +64,7 @@ pub enum BudgetError {
 
 /// Keeps the budgets of a house.
 pub struct Budgets {
-    house: Arc<House>,
+    house: Arc<Daemon>,
     ledger: Ledger,
     /// One at a time adds up what all agents used: the others then find it done.
     adding_up: tokio::sync::Mutex<()>,
@@ -73,7 +73,7 @@ pub struct Budgets {
 
 impl Budgets {
     /// Nothing is counted yet.
-    pub fn new(house: Arc<House>) -> Self {
+    pub fn new(house: Arc<Daemon>) -> Self {
         Self {
             house,
             ledger: Ledger::default(),
@@ -236,7 +236,7 @@ impl<'a, I: Iterator<Item = &'a Amounts>> SumUp for I {
 /// What each agent that used anything today used. Opens only the databases of agents that are
 /// at work.
 async fn used_by_all(
-    house: &House,
+    house: &Daemon,
     now: Timestamp,
 ) -> Result<BTreeMap<AgentId, Amounts>, StoreError> {
     let today = midnight(now);

@@ -2,8 +2,8 @@
 
 use super::ledger::midnight;
 use insula_domain::{AgentId, Budget, BudgetLimits};
+use insula_registry::daemon::Daemon;
 use insula_registry::error::RuntimeError;
-use insula_registry::house::House;
 use insula_store::{Totals, Usage, UsageReport};
 use insula_world::Timestamp;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ const DAY_MS: i64 = 86_400_000;
 
 /// What a home used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HouseUsage {
+pub struct DaemonUsage {
     /// The first moment of the first day.
     pub since: Timestamp,
     /// All of it.
@@ -66,7 +66,7 @@ impl Left {
 }
 
 /// The first moment of the first of the last `days` days, today included.
-pub fn days_ago(house: &House, days: u32) -> Timestamp {
+pub fn days_ago(house: &Daemon, days: u32) -> Timestamp {
     let today = midnight(house.world.clock.now()).as_millis();
     let back = i64::from(days.clamp(1, DAYS_MAX) - 1);
     Timestamp::from_millis(today.saturating_sub(back * DAY_MS))
@@ -74,7 +74,7 @@ pub fn days_ago(house: &House, days: u32) -> Timestamp {
 
 /// What this home used in the last `days` days. Opens only databases that have more to
 /// tell than is known without.
-pub async fn usage(house: &House, days: u32) -> Result<HouseUsage, RuntimeError> {
+pub async fn usage(house: &Daemon, days: u32) -> Result<DaemonUsage, RuntimeError> {
     let (since, today) = (days_ago(house, days), days_ago(house, 1));
     let snapshot = house.snapshot();
     let mut agents: BTreeMap<AgentId, AgentUsage> = BTreeMap::new();
@@ -101,7 +101,7 @@ pub async fn usage(house: &House, days: u32) -> Result<HouseUsage, RuntimeError>
             (agent.total, agent.today) = (report.total, of_day(&report, today));
         }
     }
-    Ok(HouseUsage {
+    Ok(DaemonUsage {
         since,
         total: sum(agents.values().map(|agent| agent.total)),
         today: sum(agents.values().map(|agent| agent.today)),
@@ -112,7 +112,7 @@ pub async fn usage(house: &House, days: u32) -> Result<HouseUsage, RuntimeError>
 
 /// What one agent used in the last `days` days, in detail.
 pub async fn usage_of(
-    house: &House,
+    house: &Daemon,
     id: &AgentId,
     days: u32,
 ) -> Result<(AgentUsage, UsageReport), RuntimeError> {

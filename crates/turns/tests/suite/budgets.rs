@@ -5,8 +5,8 @@
 use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
-use insula_registry::house::Purpose;
-use insula_registry::{Home, House};
+use insula_registry::daemon::Purpose;
+use insula_registry::{Daemon, Home};
 use insula_store::Part;
 use insula_testkit::upstream::{Step, answer};
 use insula_testkit::world::{Handles, world};
@@ -34,7 +34,7 @@ struct Fixture {
     /// Whether the provider breaks off instead of answering.
     broken: Arc<AtomicBool>,
     engine: Engine,
-    house: Arc<House>,
+    house: Arc<Daemon>,
 }
 
 /// Who says it where, and what becomes of it.
@@ -46,7 +46,7 @@ enum Said {
 }
 use Said::{Failed, Refused, Replied};
 
-async fn open(files: &insula_testkit::Home, world: &World) -> (Engine, Arc<House>) {
+async fn open(files: &insula_testkit::Home, world: &World) -> (Engine, Arc<Daemon>) {
     let home = Home::new(files.path());
     home.prepare().unwrap();
     crate::people::introduce(&home, world).await;
@@ -352,7 +352,7 @@ async fn a_report_adds_up_what_the_journal_has() {
     house.say("b", "bob", "two").await;
     for house in [house.restart(true).await] {
         let today = insula_turns::budget::report::usage(&house.house, 1).await.unwrap();
-        let figures = |id: &str, used: &insula_turns::budget::report::HouseUsage| {
+        let figures = |id: &str, used: &insula_turns::budget::report::DaemonUsage| {
             let agent = &used.agents[&AgentId::new(id).unwrap()];
             (agent.total.turns, agent.total.usage.input, agent.today.turns)
         };

@@ -9,8 +9,8 @@
 use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, UserId};
 use insula_models::Transport;
-use insula_registry::house::Purpose;
-use insula_registry::{Home, House};
+use insula_registry::daemon::Purpose;
+use insula_registry::{Daemon, Home};
 use insula_store::{IdempotencyKey, Part, Role, SessionState};
 use insula_testkit::world;
 use insula_turns::{Acknowledge, Engine, Inbound, SubmitError, TurnEnd, TurnEvent, TurnHandle};
@@ -22,7 +22,7 @@ const CANARY: &str = "heliotrope-canary";
 
 struct Fixture {
     files: insula_testkit::Home,
-    house: Arc<House>,
+    house: Arc<Daemon>,
     engine: Engine,
 }
 

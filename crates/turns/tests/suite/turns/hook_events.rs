@@ -8,7 +8,7 @@ use insula_capabilities::Capabilities;
 use insula_domain::AgentId;
 use insula_models::Transport;
 use insula_registry::Home;
-use insula_registry::house::Purpose;
+use insula_registry::daemon::Purpose;
 use insula_store::{FragmentId, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, answer};
 use insula_testkit::{Handles, world};

@@ -8,7 +8,7 @@ use insula_domain::{
     TopicId, UserId,
 };
 use insula_registry::AgentContext;
-use insula_registry::house::Actor;
+use insula_registry::daemon::Actor;
 use insula_store::{FragmentId, Part, Target};
 use insula_testkit::upstream::{Seen, Step};
 use insula_turns::approvals::{Answer, Reach};

@@ -5,8 +5,8 @@ use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
 use insula_models::Transport;
-use insula_registry::house::Purpose;
-use insula_registry::{Home, House};
+use insula_registry::daemon::Purpose;
+use insula_registry::{Daemon, Home};
 use insula_store::{Message, Part, Role, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::world;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 pub struct Fixture {
     pub files: insula_testkit::Home,
-    pub house: Arc<House>,
+    pub house: Arc<Daemon>,
     pub engine: Engine,
     pub upstream: Option<Upstream>,
     pub handles: Option<insula_testkit::Handles>,

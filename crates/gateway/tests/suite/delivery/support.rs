@@ -1,0 +1,296 @@
+//! A house with agents that do as they are told, and a way out of it.
+
+use crate::delivery::platform::{Board, Fake, TELEGRAM};
+use insula_capabilities::Capabilities;
+use insula_domain::{
+    AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, TopicId, UserId,
+};
+use insula_gateway::{MessageId, Place, Relay};
+use insula_models::Transport;
+use insula_registry::daemon::Purpose;
+use insula_registry::{AgentContext, Daemon, Home};
+use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
+use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
+use insula_turns::{Acknowledge, Around, Engine, Inbound, SubmitError, TurnHandle};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+const AGENTS: &str = r#"
+agents:
+  a: {tools: [clarify, todo], access: {allow: ["telegram:ann"]}}
+  b: {tools: [todo], access: {allow: ["telegram:ann"]}}
+"#;
+
+/// Runs something in a time of its own, in which nothing takes long. What still runs at its
+/// end is gone, as in a crash.
+pub fn in_a_life<T>(work: impl Future<Output = T>) -> T {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_all().start_paused(true).build().unwrap();
+    let result = runtime.block_on(work);
+    drop(runtime);
+    result
+}
+
+/// A home for lives.
+pub fn home() -> insula_testkit::Home {
+    insula_testkit::Home::empty().unwrap()
+}
+
+/// The daemon, between two crashes.
+pub struct Life {
+    pub house: Arc<Daemon>,
+    pub engine: Engine,
+    pub out: Arc<Relay>,
+    pub stop: CancellationToken,
+    pub running: tokio::task::JoinHandle<()>,
+}
+
+impl Life {
+    pub async fn begin(files: &insula_testkit::Home, fake: &Arc<Fake>) -> Self {
+        Self::with(files, fake, AGENTS, None).await
+    }
+
+    pub async fn with(
+        files: &insula_testkit::Home,
+        fake: &Arc<Fake>,
+        agents: &str,
+        tools: Option<insula_turns::gate::Tools>,
+    ) -> Self {
+        let (world, _) = insula_testkit::auto_world(7);
+        let tick = Arc::new(Notify::new());
+        let model = tick.clone();
+        let upstream = Upstream::start(&world, move |seen, _| answer(seen, &model)).await.unwrap();
+        let url = upstream.url("/v1");
+        let config = format!(
+            "model: fake/model\nproviders:\n  fake: {{kind: openai, base_url: \"{url}\"}}\n{agents}"
+        );
+        files.write("config.yaml", &config).unwrap();
+        let clock = world.clock.clone();
+        tokio::spawn(async move {
+            loop {
+                clock.sleep(Duration::from_millis(1_100)).await;
+                tick.notify_waiters();
+            }
+        });
+        let home = Home::new(files.path());
+        home.prepare().unwrap();
+        let lock = home.try_lock().unwrap().expect("nobody else is here");
+        let transport = Transport::new(&world, &[]).unwrap();
+        let caps =
+            Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
+        let house = caps.daemon.clone();
+        let engine = match tools {
+            Some(tools) => Engine::with_tools(caps.clone(), transport, tools),
+            None => Engine::new(caps.clone(), transport),
+        };
+        engine.resume().await.unwrap();
+        let out = Relay::new(house.clone(), engine.clone(), Arc::new(Board(fake.clone())));
+        let stop = CancellationToken::new();
+        let running = {
+            let (out, stop) = (out.clone(), stop.clone());
+            tokio::spawn(async move { out.run(stop).await })
+        };
+        Self { house, engine, out, stop, running }
+    }
+
+    pub fn agent(&self, id: &str) -> Arc<AgentContext> {
+        let id = AgentId::new(id).unwrap();
+        self.house.snapshot().agents[&id].state.context().unwrap().clone()
+    }
+
+    /// Says something to an agent in a chat of the account `main`.
+    pub async fn say(&self, agent: &str, chat: &str, text: &str) {
+        self.say_by("main", agent, chat, text).await;
+    }
+
+    pub async fn say_by(&self, account: &str, agent: &str, chat: &str, text: &str) {
+        let handle = self.submit(account, agent, chat, text).await.unwrap();
+        let place = place(account, chat);
+        self.out.follow(self.agent(agent), place, Some(MessageId("q1".into())), handle);
+    }
+
+    /// The same where more may be said for a moment.
+    pub async fn say_and_wait(&self, quiet: Duration, agent: &str, chat: &str, text: &str) {
+        let around = Around { quiet, ..Around::default() };
+        let handle = self.submit_with(around, "main", agent, chat, text).await.unwrap();
+        let place = place("main", chat);
+        self.out.follow(self.agent(agent), place, Some(MessageId("q1".into())), handle);
+    }
+
+    /// The same, which nobody follows. A text that was said before is known.
+    pub async fn submit(
+        &self,
+        account: &str,
+        agent: &str,
+        chat: &str,
+        text: &str,
+    ) -> Result<TurnHandle, SubmitError> {
+        self.submit_with(Around::default(), account, agent, chat, text).await
+    }
+
+    async fn submit_with(
+        &self,
+        around: Around,
+        account: &str,
+        agent: &str,
+        chat: &str,
+        text: &str,
+    ) -> Result<TurnHandle, SubmitError> {
+        let agent = self.agent(agent);
+        let address = address(account, chat);
+        let key = IdempotencyKey { who: chat.into(), key: text.into(), request: [0; 32] };
+        let inbound = Inbound {
+            origin: Some(place(account, chat).origin(Some(&MessageId("q1".into())))),
+            acknowledge: Acknowledge::AtOnce,
+            session: agent.session_key(&address),
+            scope: agent.scope(&address),
+            label: Label::anyone(),
+            principal: "telegram:ann".into(),
+            history: vec![],
+            parts: vec![Part::Text(text.to_owned())],
+            idempotency: Some(key),
+            agent,
+        };
+        self.engine.submit_with(inbound, around).await
+    }
+
+    pub async fn unsent(&self, agent: &str) -> Vec<Delivery> {
+        self.agent(agent).store.deliveries(None, 100).await.unwrap()
+    }
+
+    /// Waits until nothing of an agent's is open.
+    pub async fn quiet(&self, agent: &str) {
+        let store = self.agent(agent).store.clone();
+        while store.next_delivery().await.unwrap().is_some() {
+            self.house.world.clock.sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    pub async fn records(&self, agent: &str, kind: &str) -> Vec<AuditRecord> {
+        let all = self.agent(agent).store.audit_tail(1_000).await.unwrap();
+        all.into_iter().filter(|record| *record.kind == *kind).collect()
+    }
+
+    pub async fn sleep(&self, seconds: u64) {
+        self.house.world.clock.sleep(Duration::from_secs(seconds)).await;
+    }
+
+    pub fn elapsed(&self) -> Duration {
+        self.house.world.clock.elapsed()
+    }
+
+    /// Ends in order.
+    pub async fn end(self) {
+        self.stop.cancel();
+        self.running.await.unwrap();
+        self.house.close().await.unwrap();
+    }
+}
+
+pub fn address(account: &str, chat: &str) -> Address {
+    Address {
+        platform: Platform::new(TELEGRAM).unwrap(),
+        account: AccountId::new(account).unwrap(),
+        chat: ChatId::new(chat).unwrap(),
+        chat_type: ChatType::Group,
+        topic: Some(TopicId::new("7").unwrap()),
+        parent: None,
+        community: None,
+        user: Some(UserId::new("ann").unwrap()),
+        roles: vec![],
+    }
+}
+
+pub fn place(account: &str, chat: &str) -> Place {
+    Place::of(&address(account, chat))
+}
+
+/// What an agent says to `say …`.
+pub fn reply(text: &str) -> String {
+    format!("re: {text}")
+}
+
+/// What an agent says to `long …`: more than one message holds.
+pub fn long_reply(text: &str) -> String {
+    let lines: String = (0..30).map(|n| format!("{text} goes on with line {n:02}\n")).collect();
+    format!("```text\n{lines}```\nend of {text}")
+}
+
+fn says(text: &str) -> Vec<Step> {
+    says_all(&[text], None)
+}
+
+/// Says pieces, waiting for a tick before each but the first.
+fn says_all(pieces: &[&str], tick: Option<&Arc<Notify>>) -> Vec<Step> {
+    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let deltas: Vec<String> = pieces
+        .iter()
+        .map(|text| {
+            json!({ "choices": [{ "index": 0, "delta": { "content": text } }] }).to_string()
+        })
+        .collect();
+    let events = deltas.iter().map(String::as_str).chain([stop, "[DONE]"]);
+    let mut steps = event_stream(events);
+    if let Some(tick) = tick {
+        // The first step is the head of the answer, the second its first piece.
+        for at in (2..=pieces.len()).rev() {
+            steps.insert(at, Step::Wait(tick.clone()));
+        }
+    }
+    steps
+}
+
+pub fn calls(tool: &str, arguments: &str) -> Vec<Step> {
+    let function = json!({ "name": tool, "arguments": arguments });
+    let call = json!({ "index": 0, "id": "c1", "type": "function", "function": function });
+    let delta = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+    let stop = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    event_stream([&*delta.to_string(), stop, "[DONE]"])
+}
+
+/// The role and words of the last message a model was shown.
+fn last(seen: &Seen) -> (String, String) {
+    let body = seen.json();
+    let messages = body["messages"].as_array().cloned().unwrap_or_default();
+    let message = messages.last().cloned().unwrap_or_default();
+    let words = match &message["content"] {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("|")
+        }
+        _ => String::new(),
+    };
+    (message["role"].as_str().unwrap_or_default().to_owned(), words)
+}
+
+/// What the model says, by the first word it is told.
+fn answer(seen: &Seen, tick: &Arc<Notify>) -> Vec<Step> {
+    let (role, text) = last(seen);
+    if role == "tool" {
+        return says(&reply(&text));
+    }
+    let (what, rest) = text.split_once(' ').unwrap_or((&text, ""));
+    match what {
+        "long" => says(&long_reply(rest)),
+        "slowly" => {
+            let whole = reply(rest);
+            let third = whole.len() / 3;
+            let pieces = [&whole[..third], &whole[third..2 * third], &whole[2 * third..]];
+            says_all(&[pieces[0], "", pieces[1], "", pieces[2], "", ""], Some(tick))
+        }
+        "silent" => says("[SILENT]"),
+        "hang" => vec![Step::Hang],
+        "fail" => vec![Step::Close],
+        "ask" => calls(
+            "clarify",
+            &json!({ "question": "Which?", "choices": ["red", "blue"] }).to_string(),
+        ),
+        "run" => calls("terminal", &json!({ "command": rest }).to_string()),
+        _ => says(&reply(rest)),
+    }
+}

@@ -1,0 +1,383 @@
+//! The house: one home, its store, its registry, and the one lock under which it changes.
+
+use crate::access::{Rosters, Visits};
+use crate::acting::Acting;
+use crate::apply::{self, Applied, Record};
+use crate::context::{self, AgentContext};
+use crate::error::RuntimeError;
+use crate::forgotten::Forgotten;
+use crate::home::{Home, HomeLock};
+use crate::opening;
+use crate::outbox::Outbox;
+use crate::registry::{Registry, Snapshot};
+use crate::secrets::SecretBook;
+use crate::tokens::Tokens;
+use crate::whole::Whole;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use insula_config::authority::Applied as AppliedConfig;
+use insula_config::files::FileState;
+use insula_config::{DaemonConfig, Loaded, Report, load};
+use insula_domain::AgentId;
+use insula_store::{AuditEntry, DaemonCommand, Owner, Store, Subscription};
+use insula_world::World;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tokio::sync::{Mutex, MutexGuard};
+
+pub use insula_domain::Actor;
+
+/// Why a house is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To serve, until told to stop.
+    Serve,
+    /// To change something, without a daemon.
+    Change,
+    /// To look, without a daemon: nothing is applied or written, and a configuration that
+    /// can't be used is no obstacle to looking at the rest.
+    Look,
+}
+
+/// The agents of one home, and everything that may change them.
+pub struct Daemon(Whole<Parts>);
+
+impl Daemon {
+    /// A house of these parts.
+    pub(crate) fn of(parts: Parts) -> Self {
+        Self(Whole::new(parts))
+    }
+}
+
+impl Deref for Daemon {
+    type Target = Parts;
+
+    fn deref(&self) -> &Parts {
+        &self.0
+    }
+}
+
+/// What a house consists of.
+pub struct Parts {
+    /// The folder.
+    pub home: Home,
+    /// The world outside.
+    pub world: World,
+    /// Durable state.
+    pub store: Store,
+    /// What holds now.
+    pub registry: Arc<Registry>,
+    /// What this process may write to.
+    pub owner: Owner,
+    /// The tokens of the API.
+    pub tokens: Arc<Tokens>,
+    /// The secrets, and what keeps them out of sight.
+    pub secrets: Arc<SecretBook>,
+    /// Who acts for agents.
+    pub(crate) acting: Arc<dyn Acting>,
+    /// Which agents have something to deliver.
+    pub outbox: Arc<Outbox>,
+    /// How many came to the door of an agent, and what became of them.
+    pub visits: Visits,
+    /// How often agents had to forget a conversation.
+    pub forgotten: Forgotten,
+    /// Whom people let in.
+    pub rosters: Arc<Rosters>,
+    /// What keeps all of these up with the store.
+    pub(crate) _subscriptions: Vec<Subscription>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) purpose: Purpose,
+    pub(crate) report: ArcSwap<Report>,
+    pub(crate) refused: ArcSwapOption<String>,
+    pub(crate) reloads_applied: AtomicU64,
+    pub(crate) reloads_refused: AtomicU64,
+    /// How many tokens were made for the same agents: what is made for others does not show in
+    /// their ids.
+    pub(crate) tokens_made: std::sync::Mutex<BTreeMap<BTreeSet<AgentId>, u64>>,
+    /// What can't change without a restart.
+    pub(crate) started_with: DaemonConfig,
+    pub(crate) changes: Mutex<Ledger>,
+    pub(crate) _lock: HomeLock,
+}
+
+/// What is known about every agent across restarts. Whoever holds it may change the house.
+pub(crate) struct Ledger {
+    pub(crate) records: BTreeMap<AgentId, Record>,
+    pub(crate) named_in_config: BTreeSet<AgentId>,
+    /// The agent that is there because nobody wrote any.
+    pub(crate) implicit: Option<AgentId>,
+    /// The digest of the files as they were last applied, to every agent.
+    pub(crate) files: Option<[u8; 32]>,
+    /// Agents whose deletion did not come to its end, and why.
+    pub(crate) stuck: BTreeMap<AgentId, Arc<str>>,
+}
+
+/// Nobody else changes agents or their files while this is there.
+pub struct Held<'h> {
+    _changes: MutexGuard<'h, Ledger>,
+}
+
+/// How reloads went since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reloads {
+    /// Applied.
+    pub applied: u64,
+    /// Refused, with everything left as it was.
+    pub refused: u64,
+}
+
+/// What a reload did.
+pub struct Reloaded {
+    /// What changed.
+    pub applied: Applied,
+    /// Settings of the daemon that changed and wait for a restart.
+    pub restart: Vec<&'static str>,
+    /// What is wrong with the configuration, warnings included.
+    pub report: Arc<Report>,
+}
+
+impl Daemon {
+    /// Reads the configuration again and applies it: to every agent, or to `only` one.
+    ///
+    /// An error in the shared part changes nothing and is returned; what ran still runs.
+    pub async fn reload(
+        &self,
+        only: Option<&AgentId>,
+        actor: &Actor,
+    ) -> Result<Reloaded, RuntimeError> {
+        let result = self.try_reload(only, actor).await;
+        match &result {
+            Ok(_) => {
+                self.reloads_applied.fetch_add(1, Ordering::Relaxed);
+                self.refused.store(None);
+            }
+            Err(RuntimeError::NoSuchAgent(_)) => {}
+            Err(error) => {
+                self.reloads_refused.fetch_add(1, Ordering::Relaxed);
+                self.refused.store(Some(Arc::new(error.reason())));
+                tracing::error!(%actor, error = error.reason(), "configuration not applied; what ran before still runs");
+            }
+        }
+        result
+    }
+
+    async fn try_reload(
+        &self,
+        only: Option<&AgentId>,
+        actor: &Actor,
+    ) -> Result<Reloaded, RuntimeError> {
+        let mut ledger = self.changes.lock().await;
+        if self.finish_deletions(&mut ledger).await {
+            ledger.files = None;
+        }
+        let files = read_files(&self.home, &self.world).await?;
+        let (digest, has_content) = (files.digest(), files.config.has_content());
+        if ledger.files == Some(digest) {
+            if let Some(id) = only
+                && !self.snapshot().agents.contains_key(id)
+            {
+                return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
+            }
+            self.follow_secrets().await;
+            let restart = restart_needed(&self.started_with, &self.snapshot().daemon);
+            return Ok(Reloaded { applied: Applied::default(), restart, report: self.report() });
+        }
+        let (report, loaded) = parse(files, &self.world, &self.env).await?;
+        let Some(loaded) = loaded else {
+            let report = self.secrets.settled(Arc::new(report));
+            return Err(RuntimeError::Configuration(Box::new(Report::clone(&report))));
+        };
+        if let Some(id) = only
+            && !loaded.agents.contains_key(id)
+        {
+            return Err(RuntimeError::NoSuchAgent(id.as_str().into()));
+        }
+        let restart = restart_needed(&self.started_with, &loaded.daemon);
+        let applied = apply::apply(self, &mut ledger, loaded, only, actor, Vec::new()).await?;
+        // After one agent alone was reloaded, others may still wait for theirs.
+        ledger.files = only.is_none().then_some(digest);
+        self.home.mark_configured(has_content)?;
+        if !restart.is_empty() {
+            tracing::warn!(
+                settings = restart.join(", "),
+                "changed settings take effect after a restart"
+            );
+        }
+        self.report.store(Arc::new(report));
+        self.follow_secrets().await;
+        self.log_secrets();
+        Ok(Reloaded { applied, restart, report: self.report() })
+    }
+
+    /// What `~` stands for; `None` where the process was started without a home.
+    pub fn user_home(&self) -> Option<&str> {
+        self.env.get("HOME").map(String::as_str)
+    }
+
+    /// Why the files as they are now were not applied; `None` when they were.
+    pub fn refused(&self) -> Option<Arc<String>> {
+        self.refused.load_full()
+    }
+
+    /// How reloads went since the start.
+    pub fn reloads(&self) -> Reloads {
+        Reloads {
+            applied: self.reloads_applied.load(Ordering::Relaxed),
+            refused: self.reloads_refused.load(Ordering::Relaxed),
+        }
+    }
+
+    /// What is applied now: what an edit is compared with.
+    pub async fn applied(&self) -> Result<AppliedConfig, RuntimeError> {
+        apply::last_applied(&self.store).await
+    }
+
+    /// What was wrong with the configuration when it was last applied.
+    pub fn report(&self) -> Arc<Report> {
+        self.secrets.settled(self.report.load_full())
+    }
+
+    /// What holds now.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.registry.snapshot()
+    }
+
+    /// The context of an agent, whether or not it serves; or why there is none.
+    pub fn context_of(&self, id: &AgentId) -> Result<Arc<AgentContext>, RuntimeError> {
+        let snapshot = self.snapshot();
+        let entry = snapshot.agents.get(id);
+        let entry = entry.ok_or_else(|| RuntimeError::NoSuchAgent(id.as_str().into()))?;
+        entry.state.context().cloned().ok_or_else(|| {
+            let reason = entry.state.reason().unwrap_or_default();
+            RuntimeError::Broken { agent: id.clone(), reason: (*reason).into() }
+        })
+    }
+
+    /// Ends: writes the end down and closes the store. `turns` have ended before.
+    pub async fn close(&self) -> Result<(), RuntimeError> {
+        self.acting.end_all();
+        let _changes = self.changes.lock().await;
+        let entry = self.entry(&Actor::Daemon, "daemon.stopped", 0, serde_json::json!({}));
+        self.owner.daemon().commit(vec![DaemonCommand::Audit(entry)]).await?;
+        self.store.shutdown().await;
+        Ok(())
+    }
+
+    pub(crate) async fn change(&self) -> MutexGuard<'_, Ledger> {
+        self.changes.lock().await
+    }
+
+    /// Keeps everybody else from changing agents or their files until the result is dropped.
+    pub async fn hold_changes(&self) -> Held<'_> {
+        Held { _changes: self.change().await }
+    }
+
+    /// The configuration as the files are now, with one agent's file as if it stood there.
+    pub(crate) async fn rehearse(
+        &self,
+        id: &AgentId,
+        agent_yaml: &str,
+    ) -> Result<(Report, Option<Loaded>), RuntimeError> {
+        let mut snapshot = read_files(&self.home, &self.world).await?;
+        snapshot.folders.entry(id.to_string()).or_default().config =
+            FileState::Text(agent_yaml.into());
+        Ok(load(&snapshot, &self.env))
+    }
+
+    /// A record for the daemon's own trail.
+    pub(crate) fn entry(
+        &self,
+        actor: &Actor,
+        kind: &str,
+        generation: u64,
+        content: serde_json::Value,
+    ) -> AuditEntry {
+        let content = self.secrets.known().redact_record(content);
+        self.made(actor, kind, generation, &content)
+    }
+
+    /// A record for the trail of one agent.
+    pub(crate) fn entry_of(
+        &self,
+        agent: &AgentId,
+        actor: &Actor,
+        kind: &str,
+        generation: u64,
+        content: serde_json::Value,
+    ) -> AuditEntry {
+        let content = self.secrets.known().redact_record_of(agent, content);
+        self.made(actor, kind, generation, &content)
+    }
+
+    fn made(
+        &self,
+        actor: &Actor,
+        kind: &str,
+        generation: u64,
+        content: &serde_json::Value,
+    ) -> AuditEntry {
+        AuditEntry {
+            at: self.world.clock.now(),
+            actor: actor.clone(),
+            kind: kind.into(),
+            generation,
+            content: content.to_string(),
+        }
+    }
+
+    pub(crate) fn surroundings(&self) -> context::Surroundings<'_> {
+        context::Surroundings {
+            world: &self.world,
+            home: self.home.root(),
+            user_home: self.env.get("HOME").map(String::as_str),
+            secrets: &self.secrets,
+        }
+    }
+}
+
+pub(crate) async fn read_files(
+    home: &Home,
+    world: &World,
+) -> Result<insula_config::Snapshot, RuntimeError> {
+    let root = home.root().to_owned();
+    let read = world.storage.run(move || insula_config::Snapshot::read(&root)).await;
+    read.map_err(insula_store::StoreError::from)?.map_err(|error| RuntimeError::File {
+        path: home.agents(),
+        what: format!("can't be read: {error}"),
+    })
+}
+
+/// The settings of the daemon that differ and are read at its start only.
+fn restart_needed(before: &DaemonConfig, after: &DaemonConfig) -> Vec<&'static str> {
+    let settings = [
+        ("listen", before.listen != after.listen),
+        ("logging", before.logging != after.logging),
+        ("store", before.store != after.store),
+    ];
+    settings.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name).collect()
+}
+
+/// Parsing ten thousand agents takes a moment: not on a thread that serves.
+pub(crate) async fn parse(
+    files: insula_config::Snapshot,
+    world: &World,
+    env: &BTreeMap<String, String>,
+) -> Result<(Report, Option<Loaded>), RuntimeError> {
+    let env = env.clone();
+    let loaded = world.storage.run(move || load(&files, &env)).await;
+    Ok(loaded.map_err(insula_store::StoreError::from)?)
+}
+
+/// What the daemon that ran last had applied, without applying anything now. The lock says
+/// that none runs.
+pub async fn last_applied(
+    home: &Home,
+    _: &HomeLock,
+    world: World,
+) -> Result<AppliedConfig, RuntimeError> {
+    let store = Store::open(opening::store_options(home, &world)?, world).await?;
+    let applied = apply::last_applied(&store).await;
+    store.shutdown().await;
+    applied
+}
