@@ -9,7 +9,7 @@ use crate::adapter::NotTaken;
 use crate::delivery::Place;
 use crate::envelope::{Envelope, Message};
 use insula_config::agent::Busy;
-use insula_domain::{Address, Asker, Audience, ChatType, Label, SessionKey, UserId};
+use insula_domain::{Actor, Address, Asker, Audience, ChatType, Label, SessionKey, UserId};
 use insula_registry::access::Visit;
 use insula_registry::{AgentContext, State};
 use insula_store::{
@@ -314,7 +314,6 @@ impl Ingress {
         first: &Kept,
         last: &Kept,
     ) -> Inbound {
-        let principal = format!("{}:{user}", address.platform);
         // Rights and scope go by the id that the agent knows them by.
         let known = Address { user: Some(user), ..address.clone() };
         let event = bounded(&first.event);
@@ -323,7 +322,7 @@ impl Ingress {
             session: session.clone(),
             scope: agent.scope(&known),
             label: Label::of(Audience::of(address)),
-            principal: principal.into(),
+            principal: Actor::from(&known),
             history: Vec::new(),
             parts: Vec::new(),
             idempotency: Some(IdempotencyKey {

@@ -36,13 +36,12 @@ const PROVOKED: [&str; 13] = [
 ];
 
 /// Those that are not, and why none of them says more than those that are.
-const NOT_PROVOKED: [(&str, &str); 6] = [
+const NOT_PROVOKED: [(&str, &str); 5] = [
     ("turn.joined", "as turn.accepted, of a message that joins"),
     ("reasoning.delta", "as text.delta; needs a model that reasons"),
     ("text.reset", "has no content"),
     ("session.compressed", "has no content"),
     ("missed", "a count of one's own stream"),
-    ("approval.unknown", "never sent: an event of another kind"),
 ];
 
 fn events() -> Names {
