@@ -10,8 +10,8 @@
 )]
 
 mod crash;
-mod delivery;
 mod platform;
 mod questions;
+mod sending;
 mod shown;
 mod support;
