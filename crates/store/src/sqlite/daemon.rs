@@ -501,12 +501,12 @@ impl DaemonBackend for DaemonFile {
         let is_operators = batch.iter().any(is_operators);
         self.run(move |db, state| {
             let done = if is_operators {
-                let done = state.reserve.with(|| commit(db, state, &batch, &lease));
+                let done = state.reserve.with(|| commit(db, state, &batch, &lease))?;
                 state.reserve.keep();
                 done
             } else {
-                commit(db, state, &batch, &lease)
-            }?;
+                commit(db, state, &batch, &lease)?
+            };
             feed::of_daemon(&batch).iter().for_each(|change| feed.tell(change));
             Ok(done)
         })

@@ -33,8 +33,8 @@ pub(super) async fn exposed(turn: &mut Turn<'_>, call: Call<'_>) -> Result<ToolR
     if let Verdict::Out(rule) = agent.tools().verdict(name) {
         return Err(Denial::NotExposed { name: name.to_owned(), rule }.into());
     }
-    let tools = turn.shop.built.iter().copied();
-    let built_in = tools.into_iter().find(|tool| tool.name() == name).map(ToolRef::BuiltIn);
+    let mut tools = turn.shop.built.iter().copied();
+    let built_in = tools.find(|tool| tool.name() == name).map(ToolRef::BuiltIn);
     let found = built_in.or_else(|| agent.toolbox.find(name));
     found.ok_or_else(|| Denial::NotBuilt { name: name.to_owned() }.into())
 }
