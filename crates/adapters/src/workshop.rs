@@ -5,8 +5,8 @@ use crate::matrix::{self, Matrix};
 use crate::telegram::{Telegram, TelegramSettings};
 use crate::webchat::WebChats;
 use crate::webhook::Webhook;
+use insula_channel::{AccountSettings, Accounts, Adapter, Fault, Outbound, Workshop};
 use insula_domain::{AccountId, Platform};
-use insula_gateway::{AccountSettings, Adapter, Fault, Lines, Workshop};
 use insula_wire::Transport;
 use insula_world::World;
 use std::sync::{Arc, OnceLock, Weak};
@@ -16,20 +16,20 @@ pub struct Makers {
     world: World,
     transport: Transport,
     webchats: Arc<WebChats>,
-    lines: OtherLines,
+    accounts: OtherAccounts,
 }
 
 impl Makers {
     /// A workshop whose adapters reach platforms by `transport`.
     pub fn new(world: World, transport: Transport) -> Self {
         let webchats = Arc::new(WebChats::new(&world));
-        Self { world, transport, webchats, lines: OtherLines::default() }
+        Self { world, transport, webchats, accounts: OtherAccounts::default() }
     }
 
     /// Says where adapters find each other, for those that deliver by another account.
-    pub fn connect(&self, lines: &Arc<dyn Lines>) {
+    pub fn connect(&self, accounts: &Arc<dyn Accounts>) {
         // Said once, when the daemon starts.
-        let _ = self.lines.0.set(Arc::downgrade(lines));
+        let _ = self.accounts.0.set(Arc::downgrade(accounts));
     }
 
     /// The web chats, for the listener that people reach them by.
@@ -40,7 +40,7 @@ impl Makers {
 
 impl Workshop for Makers {
     fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, Fault> {
-        let Self { world, transport, webchats, lines } = self;
+        let Self { world, transport, webchats, accounts } = self;
         match account.platform.as_str() {
             "matrix" => {
                 let settings = matrix::Settings {
@@ -57,7 +57,7 @@ impl Workshop for Makers {
                 Ok(Arc::new(Telegram::new(settings, transport, &world.clock)?))
             }
             "web" => Ok(webchats.make(account)),
-            "webhook" => Ok(Arc::new(Webhook::new(world, transport, lines, account)?)),
+            "webhook" => Ok(Arc::new(Webhook::new(world, transport, accounts, account)?)),
             platform => Err(wrong(&format!("this version does not connect to {platform}"))),
         }
     }
@@ -75,12 +75,12 @@ pub fn wrong(why: &str) -> Fault {
 
 /// How an adapter finds the others; empty where no gateway runs.
 #[derive(Clone, Default)]
-pub struct OtherLines(Arc<OnceLock<Weak<dyn Lines>>>);
+pub struct OtherAccounts(Arc<OnceLock<Weak<dyn Accounts>>>);
 
-impl OtherLines {
-    /// The adapter of an account, while it is there.
-    pub fn adapter(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
-        self.0.get()?.upgrade()?.adapter(platform, account)
+impl OtherAccounts {
+    /// An account, while it is connected.
+    pub fn outbound(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Outbound>> {
+        self.0.get()?.upgrade()?.outbound(platform, account)
     }
 }
 

@@ -6,14 +6,16 @@ use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_adapters::Makers;
 use insula_capabilities::Capabilities;
+use insula_channel::Accounts;
 use insula_config::starter;
-use insula_gateway::Gateway;
+use insula_gateway::{Connections, Gateway};
 use insula_http::{AdminToken, Listening, Platforms, Surface};
 use insula_models::Transport;
+use insula_owner::LocalOwner;
 use insula_registry::daemon::Purpose;
 use insula_registry::home::Mode;
 use insula_registry::watch::{ConfigWatch, Method};
-use insula_registry::{Actor, Daemon, Home, RuntimeError};
+use insula_registry::{Actor, Daemon, Front, Home, RuntimeError};
 use insula_turns::Engine;
 use insula_vault::Secret;
 use insula_world::{Listener, LocalDoor, World};
@@ -96,8 +98,12 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     engine.resume().await.map_err(|error| Failure::Failed(error.to_string()))?;
     let stop = CancellationToken::new();
     // After the turns that a crash cut off: what is said now comes after what was said then.
-    let gateway = Gateway::new(house.clone(), engine.clone(), makers.clone());
-    makers.connect(&gateway.lines());
+    let front = Front::of(&house);
+    let accounts = Connections::new(front.clone(), makers.clone());
+    let outbound: Arc<dyn Accounts> = accounts.clone();
+    makers.connect(&outbound);
+    let owner = LocalOwner::new(house.clone(), engine.clone(), outbound);
+    let gateway = Gateway::new(front, accounts, owner.clone());
     let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
     let surface = Surface {
         caps,
@@ -115,8 +121,8 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let server =
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
     let talking = {
-        let (gateway, stop) = (gateway, stop.clone());
-        tokio::spawn(async move { gateway.run(stop).await })
+        let stop = stop.clone();
+        tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), owner.run(stop)) })
     };
     let tidy = tokio::spawn(tidy(house.clone(), stop.clone()));
     let follow = tokio::spawn(follow(house.clone(), watch, stop.clone()));

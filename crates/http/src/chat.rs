@@ -13,7 +13,7 @@ use axum::response::{IntoResponse as _, Response};
 use insula_adapters::webchat::{FRAME_BYTES_MAX, Hearing, Hub, May, Past, Said, Spoken, Told};
 use insula_domain::Actor;
 use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
-use insula_gateway::{Owner, SILENT, without_notes};
+use insula_owner::{SILENT, without_notes};
 use insula_registry::tokens::{Token, Verb};
 use insula_registry::{Daemon, State as Serving};
 use insula_store::{Counted, Message as Kept, Part, Role, SessionRef, StoreError, Window};
@@ -158,11 +158,13 @@ async fn hearing(house: &Daemon, token: &str, address: &Address) -> Option<Heari
     let is_let_in = house.admit(agent, asker).await.is_ok_and(|guest| guest.is_some());
     let is_own = address.chat_type == ChatType::Dm;
     match (is_let_in, is_serving) {
-        (true, true) => Some(Hearing { owner: Owner::of(house, agent), past: true }),
+        (true, true) => Some(Hearing { tenant: insula_owner::tenant_of(house, agent), past: true }),
         // That it is paused is told them in a room of their own.
-        (true, false) if is_own => Some(Hearing { owner: Owner::of(house, agent), past: false }),
+        (true, false) if is_own => {
+            Some(Hearing { tenant: insula_owner::tenant_of(house, agent), past: false })
+        }
         (false, _) if is_own => {
-            Some(Hearing { owner: Owner::at_the_door(house, agent), past: false })
+            Some(Hearing { tenant: insula_owner::tenant_of_strangers(house, agent), past: false })
         }
         _ => None,
     }

@@ -10,8 +10,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_adapters::Makers;
 use insula_capabilities::doctor::Finding;
-use insula_gateway::{AccountState, Connection, Gateway, WebAnswer, WebRequest};
-use insula_registry::Daemon;
+use insula_channel::{WebAnswer, WebRequest};
+use insula_gateway::{AccountState, Connection, Gateway};
+use insula_registry::{Daemon, Front};
 use std::sync::Arc;
 
 /// The longest request of a platform. Theirs are some kilobytes; files are fetched.
@@ -55,11 +56,11 @@ impl Platforms {
     }
 
     /// What `insula doctor` says about accounts.
-    pub async fn examine(&self, house: &Daemon) -> Vec<Finding> {
+    pub async fn examine(&self, house: &Arc<Daemon>) -> Vec<Finding> {
         match &self.makers {
             Some(makers) => {
-                let lines = self.gateway.as_ref().map(|gateway| gateway.lines());
-                insula_gateway::examine(house, &**makers, lines.as_deref()).await
+                let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
+                insula_gateway::examine(&Front::of(house), &**makers, running).await
             }
             None => Vec::new(),
         }

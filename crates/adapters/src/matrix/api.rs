@@ -2,7 +2,7 @@
 
 use super::wire::Refusal;
 use bytes::Bytes;
-use insula_gateway::{Fault, PostError, Reach};
+use insula_channel::{Fault, PostError, Reach};
 use insula_wire::{Call, Method, Phase, Reply, Timeouts, Transport, Uri, excerpt};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::Value;

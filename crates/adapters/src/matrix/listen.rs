@@ -5,8 +5,8 @@ use super::api::{Trouble, segment};
 use super::known::{Invite, Us};
 use super::reading::Reading;
 use super::wire::{Event, Invited, Page, Room, Sync, WhoAmI};
+use insula_channel::{Cursor, Envelope, EventId, Fault, Happening, Inbox, Sender};
 use insula_domain::{Address, ChatId, ChatType, UserId};
-use insula_gateway::{Cursor, Envelope, EventId, Fault, Happening, Inbox, Sender};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -498,6 +498,6 @@ impl Presence {
     }
 }
 
-fn not_taken(error: insula_gateway::NotTaken) -> Fault {
+fn not_taken(error: insula_channel::NotTaken) -> Fault {
     Fault::Broken { why: error.0, wait: None }
 }

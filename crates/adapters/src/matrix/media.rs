@@ -4,7 +4,7 @@ use super::Matrix;
 use super::api::{Trouble, segment};
 use super::wire::Uploaded;
 use bytes::Bytes;
-use insula_gateway::{FetchError, File, PostError, Reach};
+use insula_channel::{FetchError, File, PostError, Reach};
 use serde_json::{Value, json};
 
 /// Where files are on servers that ask who fetches them, and where they were before.

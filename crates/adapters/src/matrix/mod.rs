@@ -58,11 +58,11 @@ mod wire;
 use api::{Homeserver, Trouble, segment};
 use async_trait::async_trait;
 use bytes::Bytes;
-use insula_domain::{AccountId, IdError, Platform};
-use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Post,
-    PostError, Posted, Target,
+use insula_channel::{
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Outbound,
+    Post, PostError, Posted, Target,
 };
+use insula_domain::{AccountId, IdError, Platform};
 use insula_wire::{Method, Transport};
 use insula_world::{RandomStream, World};
 use known::{Known, direct_rooms, server_part};
@@ -225,17 +225,6 @@ impl Matrix {
 
 #[async_trait]
 impl Adapter for Matrix {
-    fn features(&self) -> Features {
-        Features {
-            text_units: TEXT_UNITS,
-            can_edit: Some(EDIT_EVERY),
-            is_idempotent: true,
-            has_buttons: false,
-            typing: Some(TYPING),
-            silence_max: SILENCE_MAX,
-        }
-    }
-
     async fn identify(&self) -> Result<Identity, Fault> {
         let cancel = CancellationToken::new();
         let us = self.learn_who_we_are(&cancel).await?;
@@ -261,6 +250,20 @@ impl Adapter for Matrix {
 
     async fn listen(&self, inbox: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
         listen::listen(self, inbox, stop).await
+    }
+}
+
+#[async_trait]
+impl Outbound for Matrix {
+    fn features(&self) -> Features {
+        Features {
+            text_units: TEXT_UNITS,
+            can_edit: Some(EDIT_EVERY),
+            is_idempotent: true,
+            has_buttons: false,
+            typing: Some(TYPING),
+            silence_max: SILENCE_MAX,
+        }
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {

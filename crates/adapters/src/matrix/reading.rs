@@ -7,12 +7,12 @@ use super::text::{
     Names, is_passed_on, mentions, own_lines, quoted_runs, without_fallback, without_mention,
 };
 use super::wire::{Event, Members, Relation, relation};
-use insula_domain::words::Piece;
-use insula_domain::{ChatId, ChatType, Source, TopicId, UserId, Words};
-use insula_gateway::{
+use insula_channel::{
     Attachment, AttachmentKind, Envelope, EventId, Fault, Happening, Message, MessageId, Quoted,
     Sender,
 };
+use insula_domain::words::Piece;
+use insula_domain::{ChatId, ChatType, Source, TopicId, UserId, Words};
 use serde_json::Value;
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;

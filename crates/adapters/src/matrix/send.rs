@@ -1,7 +1,7 @@
 //! What we say, as events: text with its formatting, replies, threads, changes.
 
 use super::html;
-use insula_gateway::{MessageId, Target};
+use insula_channel::{MessageId, Target};
 use serde_json::{Value, json};
 
 /// The longest content we send, in bytes of JSON. A whole event may have 65,536, with what the
@@ -57,7 +57,11 @@ mod tests {
 
     fn target(topic: Option<&str>) -> Target {
         Target {
-            owner: insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0),
+            tenant: insula_channel::Tenant::of_life(
+                &insula_domain::AgentId::new("a").unwrap(),
+                1,
+                0,
+            ),
             chat: ChatId::new("!r").unwrap(),
             chat_type: ChatType::Group,
             topic: topic.map(|topic| TopicId::new(topic).unwrap()),

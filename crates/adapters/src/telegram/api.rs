@@ -2,7 +2,7 @@
 
 use super::failure::Failure;
 use super::types::{Answer, Parameters};
-use insula_gateway::Fault;
+use insula_channel::Fault;
 use insula_wire::{Call, Form, Timeouts, Transport, Uri, excerpt};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Serialize;

@@ -14,7 +14,7 @@
 //!
 //! For what can be done twice without harm (edits, reading) uncertain means later.
 
-use insula_gateway::{Fault, PostError, Reach};
+use insula_channel::{Fault, PostError, Reach};
 use std::time::Duration;
 
 /// How long to leave an account alone that somebody else listens to.

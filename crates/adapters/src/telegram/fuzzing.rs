@@ -3,8 +3,8 @@
 use super::reading::Reader;
 use super::types::Update;
 use super::words::Myself;
+use insula_channel::Envelope;
 use insula_domain::{AccountId, Platform};
-use insula_gateway::Envelope;
 use insula_world::Timestamp;
 
 /// The envelope of an update, if these bytes are one that concerns anybody.

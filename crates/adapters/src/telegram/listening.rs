@@ -9,7 +9,7 @@ use super::reading::Reader;
 use super::types::{Update, UpdateId, WebhookInfo};
 use super::words::Myself;
 use bytes::Bytes;
-use insula_gateway::{Cursor, Envelope, Fault, Inbox, WebAnswer, WebRequest};
+use insula_channel::{Cursor, Envelope, Fault, Inbox, WebAnswer, WebRequest};
 use insula_world::Timestamp;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde_json::value::RawValue;

@@ -57,11 +57,11 @@ use api::Api;
 use async_trait::async_trait;
 use bytes::Bytes;
 use failure::{Failure, Repeat};
-use insula_domain::{AccountId, Platform};
-use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Post,
-    PostError, Posted, Target, WebAnswer, WebRequest,
+use insula_channel::{
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Outbound,
+    Post, PostError, Posted, Target, WebAnswer, WebRequest,
 };
+use insula_domain::{AccountId, Platform};
 use insula_wire::Transport;
 use insula_world::Clock;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -225,18 +225,6 @@ impl Telegram {
 
 #[async_trait]
 impl Adapter for Telegram {
-    fn features(&self) -> Features {
-        Features {
-            text_units: TEXT_UNITS_MAX,
-            // A group takes twenty messages a minute, edits included.
-            can_edit: Some(Duration::from_secs(3)),
-            is_idempotent: false,
-            has_buttons: true,
-            typing: Some(Duration::from_secs(5)),
-            silence_max: listening::SILENCE_MAX,
-        }
-    }
-
     async fn identify(&self) -> Result<Identity, Fault> {
         let (_, me) = self.ask_who().await.map_err(|failure| failure.to_fault())?;
         let info: WebhookInfo = self
@@ -276,6 +264,39 @@ impl Adapter for Telegram {
             // As to a request that shows no secret: whoever asks learns nothing.
             Mode::Polling => WebAnswer::refused(),
             Mode::Webhook { secret, .. } => self.called(&request, secret, inbox).await,
+        }
+    }
+
+    async fn offer_commands(&self, commands: &[(&str, &str)]) -> Result<(), PostError> {
+        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
+        let offered: Vec<Value> = commands
+            .iter()
+            .map(|&(name, about)| (name.trim_start_matches('/'), about.trim()))
+            .filter(|(name, about)| {
+                (1..=32).contains(&name.len()) && name.bytes().all(is_plain) && !about.is_empty()
+            })
+            .take(COMMANDS_MAX)
+            .map(|(name, about)| {
+                let about: String = about.chars().take(COMMAND_CHARS_MAX).collect();
+                json!({"command": name, "description": about})
+            })
+            .collect();
+        let sent = self.api.call::<Value>("setMyCommands", &json!({"commands": offered})).await;
+        sent.map(|_| ()).map_err(|failure| failure.to_post_error(Repeat::Harmless))
+    }
+}
+
+#[async_trait]
+impl Outbound for Telegram {
+    fn features(&self) -> Features {
+        Features {
+            text_units: TEXT_UNITS_MAX,
+            // A group takes twenty messages a minute, edits included.
+            can_edit: Some(Duration::from_secs(3)),
+            is_idempotent: false,
+            has_buttons: true,
+            typing: Some(Duration::from_secs(5)),
+            silence_max: listening::SILENCE_MAX,
         }
     }
 
@@ -341,24 +362,6 @@ impl Adapter for Telegram {
             ) => Err(never(&failure.to_string())),
             Err(failure) => Err(fail(failure).into()),
         }
-    }
-
-    async fn offer_commands(&self, commands: &[(&str, &str)]) -> Result<(), PostError> {
-        let is_plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_';
-        let offered: Vec<Value> = commands
-            .iter()
-            .map(|&(name, about)| (name.trim_start_matches('/'), about.trim()))
-            .filter(|(name, about)| {
-                (1..=32).contains(&name.len()) && name.bytes().all(is_plain) && !about.is_empty()
-            })
-            .take(COMMANDS_MAX)
-            .map(|(name, about)| {
-                let about: String = about.chars().take(COMMAND_CHARS_MAX).collect();
-                json!({"command": name, "description": about})
-            })
-            .collect();
-        let sent = self.api.call::<Value>("setMyCommands", &json!({"commands": offered})).await;
-        sent.map(|_| ()).map_err(|failure| failure.to_post_error(Repeat::Harmless))
     }
 }
 

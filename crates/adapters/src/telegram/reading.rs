@@ -4,12 +4,12 @@ use super::types::{
     CallbackQuery, Chat, Earlier, Media, MemberChange, Message, Origin, Update, User,
 };
 use super::words::{self, Myself, Read};
-use insula_domain::{
-    AccountId, Address, ChatId, ChatType, Platform, Source, TopicId, UserId, Words,
-};
-use insula_gateway::{
+use insula_channel::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message as Said, MessageId, Press,
     Quoted, Sender,
+};
+use insula_domain::{
+    AccountId, Address, ChatId, ChatType, Platform, Source, TopicId, UserId, Words,
 };
 use insula_world::Timestamp;
 

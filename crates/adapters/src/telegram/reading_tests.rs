@@ -2,9 +2,9 @@
 
 use super::reading::Reader;
 use super::words::Myself;
+use insula_channel::{AttachmentKind, Envelope, Happening, Message};
 use insula_domain::words::Piece;
 use insula_domain::{AccountId, ChatType, Platform, Source};
-use insula_gateway::{AttachmentKind, Envelope, Happening, Message};
 use insula_world::Timestamp;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The frames of a web chat: what a page may say, and what it is told. See the top of the
 //! module for what each means.
 
-use insula_gateway::Body;
+use insula_channel::Body;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -202,7 +202,7 @@ pub fn notice(text: &str) -> Value {
 }
 
 fn buttons(body: &Body) -> Value {
-    let row = |row: &Vec<insula_gateway::Button>| -> Value {
+    let row = |row: &Vec<insula_channel::Button>| -> Value {
         row.iter().map(|button| json!({ "label": button.label, "data": button.data })).collect()
     };
     body.buttons.iter().map(row).collect()

@@ -57,11 +57,11 @@ use bytes::Bytes;
 use frames::Place;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use insula_domain::{AccountId, ChatType, Platform, UserId};
-use insula_gateway::{
+use insula_channel::{
     AccountSettings, Adapter, Attachment, Body, Envelope, Fault, Features, FetchError, Identity,
-    Inbox, MessageId, NotTaken, Owner, Post, PostError, Posted, Target,
+    Inbox, MessageId, NotTaken, Outbound, Post, PostError, Posted, Target, Tenant,
 };
+use insula_domain::{AccountId, ChatType, Platform, UserId};
 use insula_world::{Clock, World};
 use rooms::{Kind, RoomKey, Rooms};
 use serde_json::Value;
@@ -267,7 +267,7 @@ impl Hub {
         let topic: Option<Box<str>> = target.topic.as_ref().map(|topic| topic.as_str().into());
         let chat: Box<str> = target.chat.as_str().into();
         let room = (target.chat_type != ChatType::Dm && !chat.contains(':')).then(|| chat.clone());
-        let key = RoomKey::new(target.owner.clone(), &chat, topic.as_deref());
+        let key = RoomKey::new(target.tenant.clone(), &chat, topic.as_deref());
         (key, Place { room, topic })
     }
 }
@@ -290,17 +290,6 @@ impl Drop for Closing<'_> {
 
 #[async_trait]
 impl Adapter for WebChat {
-    fn features(&self) -> Features {
-        Features {
-            text_units: TEXT_UNITS,
-            can_edit: Some(EDIT_EVERY),
-            is_idempotent: true,
-            has_buttons: true,
-            typing: Some(TYPING),
-            silence_max: Duration::MAX,
-        }
-    }
-
     async fn identify(&self) -> Result<Identity, Fault> {
         let name = self.hub.account.as_str();
         Ok(Identity { id: name.into(), name: name.into(), missing: Vec::new() })
@@ -325,6 +314,24 @@ impl Adapter for WebChat {
                     });
                 }
             }
+        }
+    }
+
+    fn keep_only(&self, tenants: &HashSet<Tenant>) {
+        self.hub.rooms().keep_only(tenants);
+    }
+}
+
+#[async_trait]
+impl Outbound for WebChat {
+    fn features(&self) -> Features {
+        Features {
+            text_units: TEXT_UNITS,
+            can_edit: Some(EDIT_EVERY),
+            is_idempotent: true,
+            has_buttons: true,
+            typing: Some(TYPING),
+            silence_max: Duration::MAX,
         }
     }
 
@@ -362,10 +369,6 @@ impl Adapter for WebChat {
         let rooms = self.hub.rooms();
         let [later, earlier] = [later, earlier].map(|it| rooms.position(&key, &it.0));
         Some(later? > earlier?)
-    }
-
-    fn keep_only(&self, owners: &HashSet<Owner>) {
-        self.hub.rooms().keep_only(owners);
     }
 
     async fn acknowledge(&self, press: &str, text: &str) {

@@ -5,7 +5,7 @@
 //! one of the same name, is another room with nothing in it.
 
 use super::frames::{Place, joined};
-use insula_gateway::Owner;
+use insula_channel::Tenant;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -32,20 +32,20 @@ pub const BEHIND_MAX: usize = 256;
 /// There is no room that is nobody's.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RoomKey {
-    owner: Owner,
+    tenant: Tenant,
     chat: Box<str>,
     topic: Option<Box<str>>,
 }
 
 impl RoomKey {
-    /// The room of an owner at a chat and topic.
-    pub fn new(owner: Owner, chat: &str, topic: Option<&str>) -> Self {
-        Self { owner, chat: chat.into(), topic: topic.map(Into::into) }
+    /// The room of a tenant at a chat and topic.
+    pub fn new(tenant: Tenant, chat: &str, topic: Option<&str>) -> Self {
+        Self { tenant, chat: chat.into(), topic: topic.map(Into::into) }
     }
 
     /// Whose it is.
-    pub fn owner(&self) -> &Owner {
-        &self.owner
+    pub fn tenant(&self) -> &Tenant {
+        &self.tenant
     }
 }
 
@@ -156,19 +156,19 @@ impl Rooms {
     }
 
     /// Lets go of the rooms of anybody else than these. Pages in them hear nothing more there.
-    pub fn keep_only(&mut self, owners: &HashSet<Owner>) {
-        self.rooms.retain(|key, _| owners.contains(&key.owner));
+    pub fn keep_only(&mut self, tenants: &HashSet<Tenant>) {
+        self.rooms.retain(|key, _| tenants.contains(&key.tenant));
         self.bytes = self.rooms.values().map(|room| room.bytes).sum();
     }
 
-    /// Whether a room's owner has forgotten since what its words were said under; if not, what
+    /// Whether a room's tenant has forgotten since what its words were said under; if not, what
     /// it forgot before is let go.
-    fn is_outdated(&mut self, owner: &Owner) -> bool {
-        if self.rooms.keys().any(|key| key.owner.outdates(owner)) {
+    fn is_outdated(&mut self, tenant: &Tenant) -> bool {
+        if self.rooms.keys().any(|key| key.tenant.outdates(tenant)) {
             return true;
         }
-        if self.rooms.keys().any(|key| owner.outdates(&key.owner)) {
-            self.rooms.retain(|key, _| !owner.outdates(&key.owner));
+        if self.rooms.keys().any(|key| tenant.outdates(&key.tenant)) {
+            self.rooms.retain(|key, _| !tenant.outdates(&key.tenant));
             self.bytes = self.rooms.values().map(|room| room.bytes).sum();
         }
         false
@@ -190,7 +190,7 @@ impl Rooms {
         epoch: &str,
         (after, since): (Option<&str>, Since),
     ) {
-        if self.is_outdated(&key.owner) {
+        if self.is_outdated(&key.tenant) {
             return;
         }
         self.used += 1;
@@ -235,7 +235,7 @@ impl Rooms {
     /// Puts what was said before this run before all that is kept of a room: the last of it, as
     /// far as there is room, and nothing that is there already.
     pub fn restore(&mut self, key: &RoomKey, epoch: &str, past: Vec<(Box<str>, Value)>) {
-        if self.is_outdated(&key.owner) {
+        if self.is_outdated(&key.tenant) {
             return;
         }
         let room = self.rooms.entry(key.clone()).or_default();
@@ -306,7 +306,7 @@ impl Rooms {
         mut frame: Value,
     ) {
         // What was on its way when it was forgotten is not said any more.
-        if self.is_outdated(&key.owner) {
+        if self.is_outdated(&key.tenant) {
             return;
         }
         self.used += 1;
@@ -367,12 +367,12 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn owner(name: &str, life: u64, forgotten: u64) -> Owner {
-        Owner::of_life(&insula_domain::AgentId::new(name).unwrap(), life, forgotten)
+    fn tenant(name: &str, life: u64, forgotten: u64) -> Tenant {
+        Tenant::of_life(&insula_domain::AgentId::new(name).unwrap(), life, forgotten)
     }
 
     fn key(chat: &str) -> RoomKey {
-        RoomKey::new(owner("one", 1, 0), chat, None)
+        RoomKey::new(tenant("one", 1, 0), chat, None)
     }
 
     const PLACE: Place = Place { room: None, topic: None };
@@ -410,12 +410,12 @@ mod tests {
     #[test]
     fn rule_2_the_same_chat_of_another_owner_is_another_room() {
         let (chat, mut rooms) = ("family", Rooms::default());
-        let at = |owner: Owner| RoomKey::new(owner, chat, None);
-        let owners = [owner("one", 1, 0), owner("two", 1, 0), owner("one", 2, 0)];
+        let at = |tenant: Tenant| RoomKey::new(tenant, chat, None);
+        let tenants = [tenant("one", 1, 0), tenant("two", 1, 0), tenant("one", 2, 0)];
         let (member, mut heard) = rooms.add("ann");
-        rooms.join(member, &at(owners[0].clone()), &PLACE, "e", (None, Since::Kept));
-        for (number, owner) in owners.iter().enumerate() {
-            let (key, text) = (at(owner.clone()), number.to_string());
+        rooms.join(member, &at(tenants[0].clone()), &PLACE, "e", (None, Since::Kept));
+        for (number, tenant) in tenants.iter().enumerate() {
+            let (key, text) = (at(tenant.clone()), number.to_string());
             rooms.tell(&key, "e", Kind::Message, &text, json!({ "text": text }));
             rooms.tell(&key, "e", Kind::Edit, &text, json!({ "text": text }));
             rooms.murmur(&key, &json!({ "type": "typing", "text": text }));
@@ -423,9 +423,9 @@ mod tests {
         let texts: BTreeSet<String> =
             read(&mut heard).iter().filter_map(|it| Some(it["text"].as_str()?.into())).collect();
         assert_eq!(texts, BTreeSet::from(["0".to_owned()]));
-        for (number, owner) in owners.iter().enumerate() {
+        for (number, tenant) in tenants.iter().enumerate() {
             let (member, mut heard) = rooms.add("bob");
-            rooms.join(member, &at(owner.clone()), &PLACE, "e", (None, Since::Kept));
+            rooms.join(member, &at(tenant.clone()), &PLACE, "e", (None, Since::Kept));
             let seen = read(&mut heard);
             let said = number.to_string();
             assert!(seen[1..].iter().all(|it| it["text"] == *said), "{seen:?}");
@@ -436,7 +436,7 @@ mod tests {
     #[test]
     fn what_was_forgotten_is_let_go_and_not_said_again() {
         let mut rooms = Rooms::default();
-        let (old, new) = (owner("one", 1, 0), owner("one", 1, 1));
+        let (old, new) = (tenant("one", 1, 0), tenant("one", 1, 1));
         let [before, other] = ["a", "b"].map(|chat| RoomKey::new(old.clone(), chat, None));
         rooms.tell(&before, "e", Kind::Message, "m", json!({ "text": "secret" }));
         rooms.tell(&other, "e", Kind::Message, "m", json!({ "text": "secret" }));

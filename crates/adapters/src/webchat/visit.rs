@@ -8,11 +8,11 @@ use super::frames::{
 use super::rooms::{MemberId, RoomKey, Since, Told};
 use super::{OURS, Shown, enclosed};
 use futures_util::future::BoxFuture;
-use insula_domain::{Address, ChatId, ChatType, TopicId, UserId, Words as Wording};
-use insula_gateway::{
-    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Owner, Press,
-    Quoted, Sender,
+use insula_channel::{
+    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
+    Sender, Tenant,
 };
+use insula_domain::{Address, ChatId, ChatType, TopicId, UserId, Words as Wording};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub type May = Arc<dyn Fn(Address) -> BoxFuture<'static, Option<Hearing>> + Send
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hearing {
     /// Whose words.
-    pub owner: Owner,
+    pub tenant: Tenant,
     /// Whether also what was said before they came.
     pub past: bool,
 }
@@ -84,8 +84,8 @@ struct Spot {
 
 impl Spot {
     /// The room of whoever answers there.
-    fn room(&self, owner: Owner) -> RoomKey {
-        RoomKey::new(owner, &self.at.0, self.at.1.as_deref())
+    fn room(&self, tenant: Tenant) -> RoomKey {
+        RoomKey::new(tenant, &self.at.0, self.at.1.as_deref())
     }
 }
 
@@ -155,7 +155,7 @@ impl Visit {
     async fn recheck_one(&mut self, at: &At) {
         let Some(joined) = self.joined.get(at) else { return };
         let hearing = (self.may)(joined.address.clone()).await;
-        if hearing.as_ref().is_some_and(|it| it.owner == *joined.key.owner()) {
+        if hearing.as_ref().is_some_and(|it| it.tenant == *joined.key.tenant()) {
             return;
         }
         let Some(Joined { place, address, key }) = self.joined.remove(at) else { return };
@@ -175,7 +175,7 @@ impl Visit {
         let joined = self.joined.iter().find(|(_, joined)| joined.key == *room);
         let Some((at, joined)) = joined else { return false };
         let hearing = (self.may)(joined.address.clone()).await;
-        if hearing.is_some_and(|it| it.owner == *room.owner()) {
+        if hearing.is_some_and(|it| it.tenant == *room.tenant()) {
             return true;
         }
         let at = at.clone();
@@ -212,7 +212,7 @@ impl Visit {
 
     /// Enters the room of whoever answers at a spot.
     async fn enter(&mut self, spot: Spot, hearing: Hearing, after: Option<&str>) {
-        let key = spot.room(hearing.owner);
+        let key = spot.room(hearing.tenant);
         let since = if hearing.past { Since::Kept } else { Since::Now };
         if since == Since::Kept {
             self.restore(&spot, &key).await;
@@ -241,7 +241,7 @@ impl Visit {
 
     async fn say(&self, id: &str, spot: Option<Spot>, words: Words) {
         let Some((spot, hearing)) = self.admitted(id, spot).await else { return };
-        let room = spot.room(hearing.owner);
+        let room = spot.room(hearing.tenant);
         if words.text.len() > TEXT_BYTES_MAX {
             let why = format!("the text is longer than {TEXT_BYTES_MAX} bytes");
             return self.refuse(Some(id), "too_long", &why);

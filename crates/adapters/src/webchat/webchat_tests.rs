@@ -1,8 +1,8 @@
 //! A web chat between a page and the gateway, without sockets.
 
 use super::*;
+use insula_channel::{AttachmentKind, Button, Cursor, Happening, Message};
 use insula_domain::{Address, ChatId, TopicId};
-use insula_gateway::{AttachmentKind, Button, Cursor, Happening, Message};
 use insula_testkit::world;
 use serde_json::{Value, json};
 
@@ -34,8 +34,8 @@ impl Inbox for Basket {
     fn alive(&self) {}
 }
 
-fn owner(agent: &str, life: u64, forgotten: u64) -> Owner {
-    Owner::of_life(&insula_domain::AgentId::new(agent).unwrap(), life, forgotten)
+fn tenant(agent: &str, life: u64, forgotten: u64) -> Tenant {
+    Tenant::of_life(&insula_domain::AgentId::new(agent).unwrap(), life, forgotten)
 }
 
 struct Scene {
@@ -43,7 +43,7 @@ struct Scene {
     adapter: Arc<dyn Adapter>,
     basket: Arc<Basket>,
     /// Who answers everywhere, if anybody.
-    answering: Arc<Mutex<Option<Owner>>>,
+    answering: Arc<Mutex<Option<Tenant>>>,
     stop: CancellationToken,
     listening: tokio::task::JoinHandle<Result<(), Fault>>,
 }
@@ -64,7 +64,7 @@ impl Scene {
         while chats.find(None).is_none() {
             tokio::task::yield_now().await;
         }
-        let answering = Arc::new(Mutex::new(Some(owner("a", 1, 0))));
+        let answering = Arc::new(Mutex::new(Some(tenant("a", 1, 0))));
         Self { chats, adapter, basket, answering, stop, listening }
     }
 
@@ -80,9 +80,9 @@ impl Scene {
     ) -> (Visit, mpsc::Receiver<Told>) {
         let answering = self.answering.clone();
         let may: May = Arc::new(move |address: Address| {
-            let owner = answering.lock().unwrap().clone();
-            let may = owner.filter(|_| address.chat.as_str() != "closed");
-            Box::pin(std::future::ready(may.map(|owner| Hearing { owner, past: true })))
+            let tenant = answering.lock().unwrap().clone();
+            let may = tenant.filter(|_| address.chat.as_str() != "closed");
+            Box::pin(std::future::ready(may.map(|tenant| Hearing { tenant, past: true })))
         });
         let spoken = |(number, (user, text)): (usize, &(Option<&str>, &str))| Spoken {
             id: number.to_string().into(),
@@ -186,7 +186,7 @@ async fn a_reply_streams_into_its_room_and_into_no_other() {
     hear(&mut bob, json!({ "type": "join", "room": "r" })).await;
     hear(&mut bob, json!({ "type": "join" })).await;
     let target = Target {
-        owner: owner("a", 1, 0),
+        tenant: tenant("a", 1, 0),
         chat: ChatId::new("r").unwrap(),
         chat_type: ChatType::Group,
         topic: Some(TopicId::new("t").unwrap()),
@@ -323,9 +323,9 @@ async fn the_end_of_listening_cuts_every_page() {
 }
 
 /// A message of whoever this is, in a room.
-fn post(owner: Owner, room: &str, text: &str) -> Post {
+fn post(tenant: Tenant, room: &str, text: &str) -> Post {
     let chat = ChatId::new(room).unwrap();
-    let target = Target { owner, chat, chat_type: ChatType::Group, topic: None };
+    let target = Target { tenant, chat, chat_type: ChatType::Group, topic: None };
     let body = Body { markdown: text.into(), ..Body::default() };
     Post { target, reply_to: None, idempotency: text.into(), body }
 }
@@ -346,7 +346,7 @@ async fn rule_2_who_answers_in_a_room_decides_what_is_heard_there_at_every_frame
     let scene = Scene::open().await;
     let (mut ann, mut told) = scene.enter("ann");
     hear(&mut ann, json!({ "type": "join", "room": "r" })).await;
-    let (one, two) = (owner("a", 1, 0), owner("b", 1, 0));
+    let (one, two) = (tenant("a", 1, 0), tenant("b", 1, 0));
     scene.adapter.post(&post(one.clone(), "r", "of one")).await.unwrap();
     assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["joined", "message"]);
     // The room is another agent's now: what the first one says there is heard by nobody, and
@@ -372,8 +372,8 @@ async fn rule_2_who_answers_in_a_room_decides_what_is_heard_there_at_every_frame
     scene.adapter.post(&post(two.clone(), "r", "last")).await.unwrap();
     assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["left"]);
     // Another life of the same name, and the same one after it forgot: rooms with nothing in them.
-    for owner in [owner("b", 2, 0), owner("b", 1, 1)] {
-        *scene.answering.lock().unwrap() = Some(owner);
+    for tenant in [tenant("b", 2, 0), tenant("b", 1, 1)] {
+        *scene.answering.lock().unwrap() = Some(tenant);
         hear(&mut ann, json!({ "type": "join", "room": "r" })).await;
         assert_eq!(kinds(&heard(&mut ann, &mut told).await), ["joined"]);
     }

@@ -1,10 +1,10 @@
 //! Where the reply to a webhook goes: to a chat of another account, to an address, or nowhere.
 
 use super::signature::{SIGNATURE, Signer, TIMESTAMP};
-use crate::workshop::OtherLines;
+use crate::workshop::OtherAccounts;
+use insula_channel::{MessageId, Outbound, Post, PostError, Posted, Reach, Target};
 use insula_config::rules::Destination;
 use insula_domain::ChatType;
-use insula_gateway::{Adapter, MessageId, Post, PostError, Posted, Reach, Target};
 use insula_wire::{Call, Fault, HeaderName, HeaderValue, Transport, Uri};
 use insula_world::World;
 use serde_json::json;
@@ -23,7 +23,7 @@ pub enum Delivery {
         /// The chat.
         to: Destination,
         /// How the other account is found.
-        lines: OtherLines,
+        accounts: OtherAccounts,
     },
     /// To an address, signed as requests are.
     Callback {
@@ -36,9 +36,9 @@ pub enum Delivery {
 
 impl Delivery {
     /// The account that replies go out by, where it is another.
-    pub fn other(&self) -> Option<Arc<dyn Adapter>> {
+    pub fn other(&self) -> Option<Arc<dyn Outbound>> {
         match self {
-            Self::Chat { to, lines } => lines.adapter(to.platform, &to.account),
+            Self::Chat { to, accounts } => accounts.outbound(to.platform, &to.account),
             Self::Nowhere | Self::Callback { .. } => None,
         }
     }
@@ -63,7 +63,7 @@ impl Delivery {
                     });
                 };
                 let target = Target {
-                    owner: post.target.owner.clone(),
+                    tenant: post.target.tenant.clone(),
                     chat: to.chat.clone(),
                     chat_type: ChatType::Group,
                     topic: to.topic.clone(),

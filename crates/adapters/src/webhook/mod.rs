@@ -43,17 +43,17 @@ mod template;
 #[cfg(test)]
 mod webhook_tests;
 
-use crate::workshop::{OtherLines, needed, wrong};
+use crate::workshop::{OtherAccounts, needed, wrong};
 use async_trait::async_trait;
 use bytes::Bytes;
 use delivery::Delivery;
+use insula_channel::{
+    AccountSettings, Adapter, Attachment, Body, Envelope, EventId, Fault, Features, FetchError,
+    Happening, Identity, Inbox, Message, MessageId, Outbound, Post, PostError, Posted, Sender,
+    Target, WebAnswer, WebRequest,
+};
 use insula_config::rules;
 use insula_domain::{AccountId, Address, ChatId, ChatType, Platform, Source, UserId, Words};
-use insula_gateway::{
-    AccountSettings, Adapter, Attachment, Body, Envelope, EventId, Fault, Features, FetchError,
-    Happening, Identity, Inbox, Message, MessageId, Post, PostError, Posted, Sender, Target,
-    WebAnswer, WebRequest,
-};
 use insula_wire::Transport;
 use insula_world::World;
 use replay::Replays;
@@ -95,7 +95,7 @@ impl Webhook {
     pub fn new(
         world: &World,
         transport: &Transport,
-        lines: &OtherLines,
+        accounts: &OtherAccounts,
         settings: &AccountSettings,
     ) -> Result<Self, Fault> {
         let secret = needed(settings, "secret")?;
@@ -121,7 +121,7 @@ impl Webhook {
                 if to.platform == settings.platform {
                     return Err(wrong("`deliver` names a webhook, where nobody reads"));
                 }
-                Delivery::Chat { to, lines: lines.clone() }
+                Delivery::Chat { to, accounts: accounts.clone() }
             }
             (None, Some(url)) => {
                 let uri = url.parse().map_err(|_| wrong("`callback` is no address"))?;
@@ -206,31 +206,6 @@ fn answer(status: u16, code: &str, message: &str) -> WebAnswer {
 
 #[async_trait]
 impl Adapter for Webhook {
-    fn is_for_people(&self) -> bool {
-        false
-    }
-
-    fn features(&self) -> Features {
-        let own = Features {
-            text_units: TEXT_UNITS,
-            can_edit: None,
-            is_idempotent: true,
-            has_buttons: false,
-            typing: None,
-            silence_max: Duration::MAX,
-        };
-        match self.delivery.other() {
-            // As the chat takes it; nothing there is edited from here.
-            Some(other) => Features {
-                can_edit: None,
-                typing: None,
-                silence_max: Duration::MAX,
-                ..other.features()
-            },
-            None => own,
-        }
-    }
-
     async fn identify(&self) -> Result<Identity, Fault> {
         let name = format!("/hooks/{}/{}", self.platform, self.account).into();
         Ok(Identity { id: self.account.as_str().into(), name, missing: Vec::new() })
@@ -284,6 +259,34 @@ impl Adapter for Webhook {
                 WebAnswer { status: 202, body: Bytes::from_static(br#"{"taken":true}"#) }
             }
             Err(_) => answer(503, "not_taken", "it could not be taken; send it again"),
+        }
+    }
+}
+
+#[async_trait]
+impl Outbound for Webhook {
+    fn is_for_people(&self) -> bool {
+        false
+    }
+
+    fn features(&self) -> Features {
+        let own = Features {
+            text_units: TEXT_UNITS,
+            can_edit: None,
+            is_idempotent: true,
+            has_buttons: false,
+            typing: None,
+            silence_max: Duration::MAX,
+        };
+        match self.delivery.other() {
+            // As the chat takes it; nothing there is edited from here.
+            Some(other) => Features {
+                can_edit: None,
+                typing: None,
+                silence_max: Duration::MAX,
+                ..other.features()
+            },
+            None => own,
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::workshop::Makers;
-use insula_gateway::{Cursor, Lines, NotTaken, Workshop as _};
+use insula_channel::{Accounts, Cursor, NotTaken, Outbound, Pacing, Workshop as _};
 use insula_testkit::upstream::{Upstream, answer as http_answer};
 use insula_testkit::{Handles, world};
 use serde_json::json;
@@ -79,7 +79,7 @@ impl Scene {
 
 fn post(text: &str) -> Post {
     let target = Target {
-        owner: owner(),
+        tenant: tenant(),
         chat: ChatId::new("acme").unwrap(),
         chat_type: ChatType::Channel,
         topic: None,
@@ -189,6 +189,17 @@ struct Other(Mutex<Vec<Post>>);
 
 #[async_trait]
 impl Adapter for Other {
+    async fn identify(&self) -> Result<Identity, Fault> {
+        Err(Fault::Refused("nobody asked".into()))
+    }
+
+    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Outbound for Other {
     fn features(&self) -> Features {
         Features {
             text_units: 4_096,
@@ -198,14 +209,6 @@ impl Adapter for Other {
             typing: Some(Duration::from_secs(5)),
             silence_max: Duration::from_secs(120),
         }
-    }
-
-    async fn identify(&self) -> Result<Identity, Fault> {
-        Err(Fault::Refused("nobody asked".into()))
-    }
-
-    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
-        Ok(())
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
@@ -222,12 +225,16 @@ impl Adapter for Other {
     }
 }
 
-struct OneLine(Arc<Other>);
+struct OneAccount(Arc<Other>, Arc<Pacing>);
 
-impl Lines for OneLine {
-    fn adapter(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
+impl Accounts for OneAccount {
+    fn outbound(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Outbound>> {
         let ours = platform.as_str() == "telegram" && account.as_str() == "main";
-        ours.then(|| self.0.clone() as Arc<dyn Adapter>)
+        ours.then(|| self.0.clone() as Arc<dyn Outbound>)
+    }
+
+    fn pacing(&self) -> &Arc<Pacing> {
+        &self.1
     }
 }
 
@@ -237,8 +244,8 @@ async fn a_reply_goes_to_the_chat_that_the_operator_named_and_waits_for_its_acco
     let webhook = scene.webhook(&[("deliver", "telegram:main:-100:7")]);
     assert!(matches!(webhook.post(&post("done")).await, Err(PostError::Later { .. })));
     let other = Arc::new(Other::default());
-    let lines: Arc<dyn Lines> = Arc::new(OneLine(other.clone()));
-    scene.makers.connect(&lines);
+    let accounts: Arc<dyn Accounts> = Arc::new(OneAccount(other.clone(), Arc::default()));
+    scene.makers.connect(&accounts);
     assert_eq!(webhook.post(&post("done")).await.unwrap().message, MessageId("55".into()));
     let sent = other.0.lock().unwrap()[0].clone();
     assert_eq!((sent.target.chat.as_str(), sent.target.topic.unwrap().as_str()), ("-100", "7"));
@@ -265,6 +272,6 @@ fn settings_that_make_no_webhook_say_why() {
 }
 
 /// Whose words these are.
-fn owner() -> insula_gateway::Owner {
-    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+fn tenant() -> insula_channel::Tenant {
+    insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }

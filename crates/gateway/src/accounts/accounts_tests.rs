@@ -2,14 +2,14 @@
 
 use super::inbox::{AccountInbox, Takes};
 use super::*;
-use crate::adapter::{Cursor, Features, Identity, Inbox, NotTaken};
-use crate::envelope::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
-use crate::post::{Body, FetchError, Post, PostError, Posted, Target};
 use async_trait::async_trait;
 use insula_capabilities::Capabilities;
+use insula_channel::{AccountSettings, Body, Fault, FetchError, Post, PostError, Posted, Target};
+use insula_channel::{Attachment, Envelope, EventId, Happening, MessageId, Sender};
+use insula_channel::{Cursor, Features, Identity, Inbox, NotTaken};
 use insula_domain::{Address, ChatId, ChatType};
-use insula_registry::Home;
 use insula_registry::daemon::{Actor, Purpose};
+use insula_registry::{Daemon, Home};
 use insula_testkit::{Handles, world};
 use insula_vault::{Owner, Secret, SecretName};
 use insula_world::{Timestamp, World};
@@ -79,17 +79,6 @@ impl Puppet {
 
 #[async_trait]
 impl Adapter for Puppet {
-    fn features(&self) -> Features {
-        Features {
-            text_units: 100,
-            can_edit: None,
-            is_idempotent: false,
-            has_buttons: false,
-            typing: None,
-            silence_max: Duration::from_secs(120),
-        }
-    }
-
     async fn identify(&self) -> Result<Identity, Fault> {
         match self.act() {
             Act::Hang => std::future::pending().await,
@@ -116,6 +105,20 @@ impl Adapter for Puppet {
                 stop.cancelled().await;
                 Ok(())
             }
+        }
+    }
+}
+
+#[async_trait]
+impl Outbound for Puppet {
+    fn features(&self) -> Features {
+        Features {
+            text_units: 100,
+            can_edit: None,
+            is_idempotent: false,
+            has_buttons: false,
+            typing: None,
+            silence_max: Duration::from_secs(120),
         }
     }
 
@@ -169,7 +172,7 @@ impl Takes for Ledger {
 struct Scene {
     files: insula_testkit::Home,
     house: Arc<Daemon>,
-    accounts: Arc<Accounts>,
+    accounts: Arc<Connections>,
     theatre: Arc<Theatre>,
     ledger: Arc<Ledger>,
     sink: Arc<dyn Takes>,
@@ -191,7 +194,7 @@ impl Scene {
             Capabilities::open(home, lock, world, BTreeMap::new(), Purpose::Serve).await.unwrap();
         let house = caps.daemon.clone();
         let theatre = Arc::new(Theatre::default());
-        let accounts = Accounts::new(house.clone(), Arc::new(Stage(theatre.clone())));
+        let accounts = Connections::new(Front::of(&house), Arc::new(Stage(theatre.clone())));
         let ledger = Arc::new(Ledger::default());
         let sink: Arc<dyn Takes> = ledger.clone();
         Self { files, house, accounts, theatre, ledger, sink, handles }
@@ -199,7 +202,7 @@ impl Scene {
 
     /// Settles, and lets everything run that needs no time.
     async fn settle(&self) {
-        self.accounts.settle(&self.sink);
+        self.accounts.settle(&self.sink, &[]);
         self.pass(Duration::ZERO).await;
     }
 
@@ -375,10 +378,10 @@ async fn the_doctor_hears_what_those_met_that_listen() {
     let scene = Scene::open(&config("bot: {token: '1'}")).await;
     let stage = Stage(scene.theatre.clone());
     scene.settle().await;
-    let lines: &dyn Lines = &*scene.accounts;
-    let told = examine(&scene.house, &stage, Some(lines)).await;
+    let front = Front::of(&scene.house);
+    let told = examine(&front, &stage, Some(&scene.accounts)).await;
     assert!(told[0].detail.contains("a room that it can't read"), "{told:?}");
-    let told = examine(&scene.house, &stage, None).await;
+    let told = examine(&front, &stage, None).await;
     assert_eq!(told[0].detail, "we are puppet (bot)", "without a daemon it is asked anew");
 }
 

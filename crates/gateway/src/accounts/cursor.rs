@@ -1,6 +1,7 @@
 //! Where listening went on the last time, kept in the daemon's store: never what was said.
 
-use crate::adapter::{Cursor, NotTaken};
+use crate::intake::not_taken;
+use insula_channel::{Cursor, NotTaken};
 use insula_store::AccountLease;
 use serde_json::{Value, json};
 use std::sync::{Mutex, PoisonError};
@@ -63,8 +64,4 @@ impl Notes {
         *self.stored.lock().unwrap_or_else(PoisonError::into_inner) = Some(cursor);
         Ok(())
     }
-}
-
-fn not_taken(error: insula_store::StoreError) -> NotTaken {
-    NotTaken(error.to_string().into())
 }

@@ -1,14 +1,13 @@
 //! What `insula doctor` says about accounts: who we are there, and what we lack.
 
-use super::Workshop;
+use super::Connections;
 use super::keeper::{identify, make};
 use super::settings::{Wanted, is_reference, sketch, wanted};
-use crate::adapter::Fault;
-use crate::lines::Lines;
 use futures_util::{StreamExt as _, stream};
 use insula_capabilities::doctor::{Finding, Status};
+use insula_channel::{Fault, Workshop};
 use insula_config::Account;
-use insula_registry::Daemon;
+use insula_registry::Front;
 
 /// Accounts that are asked at the same time.
 const AT_ONCE_MAX: usize = 16;
@@ -16,31 +15,31 @@ const AT_ONCE_MAX: usize = 16;
 /// Asks each platform about each account. Needs no running gateway; where one is, its adapters
 /// also tell what they met.
 pub async fn examine(
-    house: &Daemon,
+    front: &Front,
     workshop: &dyn Workshop,
-    running: Option<&dyn Lines>,
+    running: Option<&Connections>,
 ) -> Vec<Finding> {
-    let accounts = house.snapshot().daemon.accounts.clone();
+    let accounts = front.accounts();
     stream::iter(accounts)
-        .map(async |account| examine_one(house, workshop, running, &account).await)
+        .map(async |account| examine_one(front, workshop, running, &account).await)
         .buffered(AT_ONCE_MAX)
         .collect()
         .await
 }
 
 async fn examine_one(
-    house: &Daemon,
+    front: &Front,
     workshop: &dyn Workshop,
-    running: Option<&dyn Lines>,
+    running: Option<&Connections>,
     account: &Account,
 ) -> Finding {
-    let connected = running.and_then(|lines| lines.adapter(account.platform, &account.name));
-    let (status, detail) = match wanted(house, account) {
+    let connected = running.and_then(|running| running.adapter(account.platform, &account.name));
+    let (status, detail) = match wanted(front, account) {
         Wanted::Off(why) if !account.enabled || !account.is_built() => (Status::Off, why),
         Wanted::Off(why) => (Status::Bad, why),
         Wanted::On(settings) => match connected.map_or_else(|| make(workshop, &settings), Ok) {
             Err(fault) => told(&fault),
-            Ok(adapter) => match identify(&*adapter, &house.world).await {
+            Ok(adapter) => match identify(&*adapter, front.world()).await {
                 Err(fault) => told(&fault),
                 Ok(us) if us.missing.is_empty() => {
                     (Status::Good, format!("we are {} ({})", us.name, us.id))
@@ -53,7 +52,7 @@ async fn examine_one(
         },
     };
     // What a platform or a library says may quote a token.
-    let detail = house.secrets.known().records().redact(&detail).into_owned();
+    let detail = front.redacted(&detail);
     Finding { name: format!("account {}.{}", account.platform, account.name), status, detail }
 }
 

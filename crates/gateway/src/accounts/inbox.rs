@@ -3,10 +3,10 @@
 
 use super::Line;
 use super::lanes::Lanes;
-use crate::adapter::{Cursor, Inbox, NotTaken};
-use crate::envelope::{Envelope, EventId};
 use async_trait::async_trait;
 use futures_util::{FutureExt as _, StreamExt as _, stream};
+use insula_channel::{Cursor, Inbox, NotTaken};
+use insula_channel::{Envelope, EventId};
 use insula_domain::ChatId;
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;

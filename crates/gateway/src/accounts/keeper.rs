@@ -1,14 +1,12 @@
 //! The task of one account: connect, listen, notice silence, wait, try again. Whatever goes
 //! wrong in it, a panic included, is this account's alone.
 
+use super::Line;
 use super::inbox::{AccountInbox, Takes};
 use super::pause::pause;
-use super::settings::AccountSettings;
 use super::state::Connection;
-use super::{Line, Workshop};
-use crate::adapter::{Adapter, Fault, Identity};
-use crate::ingress::COMMANDS;
 use futures_util::FutureExt as _;
+use insula_channel::{AccountSettings, Adapter, Fault, Identity, Workshop};
 use insula_world::World;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -110,7 +108,7 @@ fn offer_commands(line: &Arc<Line>, adapter: Arc<dyn Adapter>) {
     tokio::spawn(async move {
         let offered = tokio::select! {
             () = line.stop.cancelled() => return,
-            offered = adapter.offer_commands(&COMMANDS) => offered,
+            offered = adapter.offer_commands(line.commands) => offered,
         };
         if let Err(error) = offered {
             let (platform, account) = (line.platform, &line.name);

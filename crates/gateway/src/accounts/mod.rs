@@ -14,24 +14,25 @@ mod state;
 
 pub use examine::{Misfit, examine, misfits};
 pub(crate) use inbox::Takes;
-pub use settings::AccountSettings;
 pub use state::{AccountState, Connection};
 
-use crate::adapter::{Adapter, Fault, WebAnswer, WebRequest};
-use crate::lines::{Lines, OnUncertain};
 use arc_swap::{ArcSwap, ArcSwapOption};
 use bytes::Bytes;
 use cursor::Notes;
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use inbox::AccountInbox;
+use insula_channel::{
+    AccountKey, Accounts, Adapter, OnUncertain, Outbound, Pacing, Tenant, WebAnswer, WebRequest,
+    Workshop,
+};
 use insula_config::{Account, Uncertain};
 use insula_domain::{AccountId, Platform};
-use insula_registry::Daemon;
+use insula_registry::Front;
 use lanes::Lanes as ChatLanes;
 use settings::{Wanted, wanted};
 use state::{Counts, Health};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -43,13 +44,8 @@ use tokio_util::sync::CancellationToken;
 /// to come again, which platforms do.
 const REQUESTS_AT_ONCE_MAX: usize = 64;
 
-/// Makes adapters. Knows the platforms, so that the gateway need not.
-pub trait Workshop: Send + Sync {
-    /// Makes the adapter of an account. Connects to nothing yet.
-    fn make(&self, account: &AccountSettings) -> Result<Arc<dyn Adapter>, Fault>;
-}
-
-type Key = (Platform, AccountId);
+/// Commands that people may type, and what they do.
+pub(crate) type Commands = &'static [(&'static str, &'static str)];
 
 /// One account that the configuration names.
 pub(crate) struct Line {
@@ -65,7 +61,9 @@ pub(crate) struct Line {
     task: Mutex<Option<JoinHandle<()>>>,
     /// Whether its present trouble was told.
     troubled: AtomicBool,
-    house: Arc<Daemon>,
+    /// What people may type, for the menus of platforms.
+    commands: Commands,
+    front: Front,
 }
 
 impl Line {
@@ -75,7 +73,7 @@ impl Line {
 
     /// A reason as it may be shown: what a platform or a library says may quote a token.
     fn told(&self, reason: &str) -> String {
-        self.house.secrets.known().records().redact(reason).into_owned()
+        self.front.redacted(reason)
     }
 
     /// Whether its trouble is new, and from now on is not.
@@ -104,32 +102,33 @@ impl Line {
     }
 }
 
-/// The accounts of a house.
-pub(crate) struct Accounts {
-    house: Arc<Daemon>,
+/// Our accounts, each connected by a task of its own.
+pub struct Connections {
+    front: Front,
     workshop: Arc<dyn Workshop>,
-    lines: ArcSwap<BTreeMap<Key, Arc<Line>>>,
+    lines: ArcSwap<BTreeMap<AccountKey, Arc<Line>>>,
     /// What was counted, by account: settings may change under the same name.
-    counts: Mutex<HashMap<Key, Arc<Counts>>>,
+    counts: Mutex<HashMap<AccountKey, Arc<Counts>>>,
     /// Accounts that were removed or turned off, while their tasks end.
     leaving: Mutex<Vec<Arc<Line>>>,
+    pacing: Arc<Pacing>,
 }
 
-impl Accounts {
-    pub(crate) fn new(house: Arc<Daemon>, workshop: Arc<dyn Workshop>) -> Arc<Self> {
+impl Connections {
+    pub fn new(front: Front, workshop: Arc<dyn Workshop>) -> Arc<Self> {
         let (lines, counts, leaving) = (ArcSwap::default(), Mutex::default(), Mutex::default());
-        Arc::new(Self { house, workshop, lines, counts, leaving })
+        Arc::new(Self { front, workshop, lines, counts, leaving, pacing: Arc::default() })
     }
 
     /// Brings the accounts in line with the configuration and the secrets as they are now. An
     /// account whose settings are the same is not touched. Called by one task at a time.
-    pub(crate) fn settle(&self, sink: &Arc<dyn Takes>) {
+    pub(crate) fn settle(&self, sink: &Arc<dyn Takes>, commands: Commands) {
         let before = self.lines.load_full();
-        let snapshot = self.house.snapshot();
-        let mut lines: BTreeMap<Key, Arc<Line>> = BTreeMap::new();
-        for account in &snapshot.daemon.accounts {
+        let configured = self.front.accounts();
+        let mut lines: BTreeMap<AccountKey, Arc<Line>> = BTreeMap::new();
+        for account in &configured {
             let key = (account.platform, account.name.clone());
-            let mut wanted = wanted(&self.house, account);
+            let mut wanted = wanted(&self.front, account);
             if let Some(other) = lines.values().find(|it| it.wanted.is_same_bot(&wanted)) {
                 let (platform, name) = (other.platform, &other.name);
                 let why = format!("its token is that of `{platform}.{name}`; each needs its own");
@@ -137,7 +136,7 @@ impl Accounts {
             }
             let line = match before.get(&key) {
                 Some(line) if line.wanted == wanted => line.clone(),
-                other => self.begin(&key, wanted, other.cloned(), sink),
+                other => self.begin(&key, wanted, other.cloned(), (sink, commands)),
             };
             lines.insert(key, line);
         }
@@ -150,12 +149,12 @@ impl Accounts {
 
     fn begin(
         &self,
-        (platform, name): &Key,
+        (platform, name): &AccountKey,
         wanted: Wanted,
         before: Option<Arc<Line>>,
-        sink: &Arc<dyn Takes>,
+        (sink, commands): (&Arc<dyn Takes>, Commands),
     ) -> Arc<Line> {
-        let world = &self.house.world;
+        let world = self.front.world();
         let counts = {
             let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
             counts.entry((*platform, name.clone())).or_default().clone()
@@ -169,14 +168,15 @@ impl Accounts {
             name: name.clone(),
             health: Health::new(world.clock.clone(), counts, state, reason),
             adapter: ArcSwapOption::empty(),
-            notes: Notes::new(self.house.owner.account(*platform, name)),
+            notes: Notes::new(self.front.account(*platform, name)),
             // Order in a chat holds also across a change of settings.
             lanes: before.as_ref().map(|line| line.lanes.clone()).unwrap_or_default(),
             requests: Semaphore::new(REQUESTS_AT_ONCE_MAX),
             stop: CancellationToken::new(),
             task: Mutex::default(),
             troubled: AtomicBool::new(false),
-            house: self.house.clone(),
+            commands,
+            front: self.front.clone(),
             wanted: wanted.clone(),
         });
         match &wanted {
@@ -219,14 +219,23 @@ impl Accounts {
         join_all(lines.values().chain(&leaving).map(|line| line.close())).await;
     }
 
+    /// The adapter of an account, while there is one.
+    pub(crate) fn adapter(
+        &self,
+        platform: Platform,
+        account: &AccountId,
+    ) -> Option<Arc<dyn Adapter>> {
+        self.lines.load().get(&(platform, account.clone())).and_then(|line| line.adapter())
+    }
+
     /// How every account stands, by platform and name.
     pub(crate) fn states(&self) -> Vec<AccountState> {
         let lines = self.lines.load();
         let state = |line: &Arc<Line>| line.health.state(line.platform, &line.name);
         let mut states: Vec<AccountState> = lines.values().map(state).collect();
         // Between the start and the first look at the configuration nobody keeps them yet.
-        let snapshot = self.house.snapshot();
-        for account in &snapshot.daemon.accounts {
+        let configured = self.front.accounts();
+        for account in &configured {
             if !lines.contains_key(&(account.platform, account.name.clone())) {
                 states.push(self.unkept(account));
             }
@@ -238,7 +247,7 @@ impl Accounts {
     }
 
     fn unkept(&self, account: &Account) -> AccountState {
-        let (state, reason) = match wanted(&self.house, account) {
+        let (state, reason) = match wanted(&self.front, account) {
             Wanted::On(_) => (Connection::Connecting, None),
             Wanted::Off(why) => (Connection::Off, Some(why)),
         };
@@ -247,7 +256,7 @@ impl Accounts {
             account: account.name.clone(),
             state,
             reason,
-            since: self.house.world.clock.now(),
+            since: self.front.world().clock.now(),
             events: 0,
             errors: 0,
         }
@@ -257,7 +266,7 @@ impl Accounts {
     /// there is such an account can't be told from the answer.
     pub(crate) async fn receive(
         &self,
-        (platform, account): Key,
+        (platform, account): AccountKey,
         request: WebRequest,
         sink: &Arc<dyn Takes>,
     ) -> WebAnswer {
@@ -281,14 +290,26 @@ impl Accounts {
     }
 }
 
-impl Lines for Accounts {
-    fn adapter(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
-        self.lines.load().get(&(platform, account.clone())).and_then(|line| line.adapter())
+impl Accounts for Connections {
+    fn outbound(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Outbound>> {
+        self.adapter(platform, account).map(|adapter| adapter as Arc<dyn Outbound>)
+    }
+
+    fn pacing(&self) -> &Arc<Pacing> {
+        &self.pacing
+    }
+
+    fn keep_only(&self, tenants: &HashSet<Tenant>) {
+        for line in self.lines.load().values() {
+            if let Some(adapter) = line.adapter() {
+                adapter.keep_only(tenants);
+            }
+        }
     }
 
     fn on_uncertain(&self, platform: Platform, account: &AccountId) -> OnUncertain {
-        let snapshot = self.house.snapshot();
-        let accounts = snapshot.daemon.accounts.iter();
+        let configured = self.front.accounts();
+        let accounts = configured.iter();
         let mut named = accounts.filter(|it| it.platform == platform && it.name == *account);
         match named.next().map(|it| it.uncertain) {
             Some(Uncertain::Hold) => OnUncertain::Hold,

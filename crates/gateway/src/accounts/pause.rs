@@ -1,6 +1,6 @@
 //! How long to wait before an account is tried again.
 
-use crate::adapter::Fault;
+use insula_channel::Fault;
 use insula_world::RandomStream;
 use std::time::Duration;
 

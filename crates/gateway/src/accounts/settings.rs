@@ -1,44 +1,10 @@
 //! What an account is made from, with its references to secrets filled in.
 
+use insula_channel::AccountSettings;
 use insula_config::{Account, AccountValue};
-use insula_domain::{AccountId, Platform};
-use insula_registry::Daemon;
+use insula_registry::Front;
 use insula_vault::Secret;
 use std::collections::BTreeMap;
-
-/// What an account is made from. Two that are equal make the same adapter.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccountSettings {
-    /// The platform.
-    pub platform: Platform,
-    /// The account's name in the configuration.
-    pub name: AccountId,
-    /// Every setting by its key. Kept as secrets whatever they are: which of them are is the
-    /// adapter's knowledge.
-    values: BTreeMap<Box<str>, Vec<Secret>>,
-}
-
-impl AccountSettings {
-    /// Settings of these texts.
-    pub fn new(
-        platform: Platform,
-        name: AccountId,
-        values: impl IntoIterator<Item = (&'static str, String)>,
-    ) -> Self {
-        let values = values.into_iter().map(|(key, text)| (key.into(), vec![Secret::new(text)]));
-        Self { platform, name, values: values.collect() }
-    }
-
-    /// A setting, trimmed: a secret that was pasted often ends with a line break.
-    pub fn get(&self, key: &str) -> Option<&str> {
-        self.values.get(key)?.first().map(|value| value.reveal().trim())
-    }
-
-    /// A setting that may have several values.
-    pub fn list(&self, key: &str) -> impl Iterator<Item = &str> {
-        self.values.get(key).into_iter().flatten().map(|value| value.reveal().trim())
-    }
-}
 
 /// What stands for a secret where nobody may read it: it fits wherever any text does.
 const STAND_IN: &str = "0:stand-in-for-a-secret-that-nobody-reads-here";
@@ -50,7 +16,7 @@ pub(super) fn sketch(account: &Account) -> AccountSettings {
         (key.clone(), texts(value).iter().map(|text| fill(text)).collect::<Vec<_>>())
     });
     let values = values.collect();
-    AccountSettings { platform: account.platform, name: account.name.clone(), values }
+    AccountSettings::filled(account.platform, account.name.clone(), values)
 }
 
 /// Whether a setting says what is known only where the secrets are.
@@ -89,7 +55,7 @@ impl Wanted {
 }
 
 /// What there is to do about an account as it stands in the configuration now.
-pub(super) fn wanted(house: &Daemon, account: &Account) -> Wanted {
+pub(super) fn wanted(front: &Front, account: &Account) -> Wanted {
     if let Some(problem) = &account.problem {
         return Wanted::Off(problem.to_string());
     }
@@ -102,12 +68,12 @@ pub(super) fn wanted(house: &Daemon, account: &Account) -> Wanted {
     let mut values = BTreeMap::new();
     for (key, value) in &account.values {
         let filled: Result<Vec<Secret>, String> =
-            texts(value).iter().map(|text| house.filled_in(text)).collect();
+            texts(value).iter().map(|text| front.filled_in(text)).collect();
         match filled {
             Ok(filled) => drop(values.insert(key.clone(), filled)),
             // The names of secrets are no secrets; the account starts when this one is set.
             Err(why) => return Wanted::Off(format!("waits: {why}")),
         }
     }
-    Wanted::On(AccountSettings { platform: account.platform, name: account.name.clone(), values })
+    Wanted::On(AccountSettings::filled(account.platform, account.name.clone(), values))
 }

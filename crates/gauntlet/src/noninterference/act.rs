@@ -8,10 +8,10 @@ use super::trace::{Chat, Joining, Room, Step, Verdict};
 use anyhow::Result;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
+use insula_channel::{Envelope, EventId, Happening, Message, MessageId, Sender};
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, SessionKey, UserId,
 };
-use insula_gateway::{Envelope, EventId, Happening, Message, MessageId, Sender};
 use insula_registry::lifecycle::NewAgent;
 use insula_registry::tokens::Verb;
 use insula_registry::{AgentContext, State};

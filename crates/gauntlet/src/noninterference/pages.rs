@@ -6,7 +6,8 @@ use anyhow::{Context as _, Result};
 use async_trait::async_trait;
 use axum::Router;
 use axum::serve::Listener;
-use insula_gateway::{Cursor, Envelope, Inbox, Ingress, NotTaken};
+use insula_channel::{Cursor, Envelope, Inbox, NotTaken};
+use insula_gateway::Intake;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::io;
@@ -162,7 +163,7 @@ async fn listen(mut stream: ReadHalf<DuplexStream>, told: impl Fn(&str)) -> io::
 }
 
 /// What the rooms hand to the gateway.
-pub struct ToGateway(pub Ingress);
+pub struct ToGateway(pub Intake);
 
 #[async_trait]
 impl Inbox for ToGateway {

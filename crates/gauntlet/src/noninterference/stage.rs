@@ -15,13 +15,15 @@ use anyhow::{Context as _, Result, anyhow};
 use axum::Router;
 use insula_adapters::Makers;
 use insula_capabilities::Capabilities;
+use insula_channel::AccountSettings;
 use insula_domain::{AccountId, AgentId, Platform};
-use insula_gateway::{AccountSettings, Ingress, Lines, Relay};
+use insula_gateway::Intake;
 use insula_http::{AdminToken, Platforms, Surface};
 use insula_models::Transport;
+use insula_owner::LocalOwner;
 use insula_registry::daemon::Purpose;
 use insula_registry::events::AgentEvent;
-use insula_registry::{Actor, Daemon, Home};
+use insula_registry::{Actor, Daemon, Front, Home};
 use insula_testkit::world::{InlineStorage, MemoryNetwork, ScriptedProcesses};
 use insula_turns::Engine;
 use insula_world::{Random, World};
@@ -62,7 +64,7 @@ pub struct Stage {
 pub struct Open {
     pub(super) house: Arc<Daemon>,
     pub(super) engine: Engine,
-    pub(super) way: Ingress,
+    pub(super) way: Intake,
     pub(super) router: Router,
     pub(super) pages: Pages,
     pub(super) admin: AdminToken,
@@ -198,26 +200,12 @@ impl Stage {
         let site = AccountSettings::new(Platform::WEB, AccountId::new(pages::ACCOUNT)?, []);
         let rooms = makers.webchats().make(&site);
         self.accounts.open_web(&rooms);
-        let lines: Arc<dyn Lines> = self.accounts.clone();
-        let out = Relay::new(house.clone(), engine.clone(), lines.clone());
-        let (stop, sending) = (CancellationToken::new(), out.clone());
-        let told = stop.clone();
-        tokio::spawn(async move { sending.run(told).await });
-        let way = Ingress::new(house.clone(), engine.clone(), out, lines);
+        let stop = CancellationToken::new();
+        let owner = LocalOwner::new(house.clone(), engine.clone(), self.accounts.clone());
+        let way = Intake::new(Front::of(&house), owner.clone());
         way.resume().await.map_err(|error| anyhow!("{error:?}"))?;
-        // As the gateway does: what waits for an agent goes on when it serves again, not when
-        // somebody else happens to be spoken to.
-        let (waking, told, mut changes) = (way.clone(), stop.clone(), house.registry.changes());
-        tokio::spawn(async move {
-            loop {
-                changes.mark_unchanged();
-                waking.wake().await;
-                tokio::select! {
-                    () = told.cancelled() => break,
-                    changed = changes.changed() => if changed.is_err() { break },
-                }
-            }
-        });
+        let told = stop.clone();
+        tokio::spawn(async move { owner.run(told).await });
         let (inbox, told) = (ToGateway(way.clone()), stop.clone());
         tokio::spawn(async move { rooms.listen(&inbox, &told).await });
         let admin = AdminToken::generate(&world);

@@ -3,8 +3,8 @@
 use crate::called::noise::{Dice, GROWTH_MAX, memory};
 use async_trait::async_trait;
 use insula_adapters::webchat::{Hearing, May, Past, Told, Visit, WebChats};
+use insula_channel::{AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, Post, Target};
 use insula_domain::{AccountId, Address, ChatType, Platform};
-use insula_gateway::{AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, Post, Target};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -60,13 +60,13 @@ fn corpus() -> Vec<Value> {
 }
 
 /// Whose words these are.
-fn owner() -> insula_gateway::Owner {
-    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+fn tenant() -> insula_channel::Tenant {
+    insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }
 
 fn enter(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
     let may: May = Arc::new(|address: Address| {
-        let hearing = Hearing { owner: owner(), past: true };
+        let hearing = Hearing { tenant: tenant(), past: true };
         Box::pin(std::future::ready((address.chat.as_str() != "closed").then_some(hearing)))
     });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
@@ -119,8 +119,8 @@ async fn fuzz(count: usize, seed: &str) {
         }
         if dice.below(10) == 0 {
             let chat = insula_domain::ChatId::new(format!("room{}", dice.below(6_000))).unwrap();
-            let target = Target { owner: owner(), chat, chat_type: ChatType::Group, topic: None };
-            let body = insula_gateway::Body { markdown: dice.text(), ..Default::default() };
+            let target = Target { tenant: tenant(), chat, chat_type: ChatType::Group, topic: None };
+            let body = insula_channel::Body { markdown: dice.text(), ..Default::default() };
             let idempotency = number.to_string().into();
             adapter.post(&Post { target, reply_to: None, idempotency, body }).await.unwrap();
         }

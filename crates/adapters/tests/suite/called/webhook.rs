@@ -5,10 +5,10 @@ use crate::called::noise::{Dice, GROWTH_MAX, memory};
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_adapters::Makers;
-use insula_domain::{AccountId, Platform};
-use insula_gateway::{
+use insula_channel::{
     AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, WebRequest, Workshop as _,
 };
+use insula_domain::{AccountId, Platform};
 use insula_wire::Transport;
 use ring::hmac;
 use serde_json::json;

@@ -3,9 +3,9 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Post,
-    PostError, Posted, Target,
+use insula_channel::{
+    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId, Outbound,
+    Post, PostError, Posted, Target,
 };
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -72,10 +72,6 @@ pub struct Called<C> {
 
 #[async_trait]
 impl<C: Caller> Adapter for Called<C> {
-    fn features(&self) -> Features {
-        self.adapter.features()
-    }
-
     async fn identify(&self) -> Result<Identity, Fault> {
         self.adapter.identify().await
     }
@@ -87,6 +83,13 @@ impl<C: Caller> Adapter for Called<C> {
             ended = self.adapter.listen(inbox, stop) => ended,
             fault = self.caller.call(&*self.adapter, inbox) => Err(fault),
         }
+    }
+}
+
+#[async_trait]
+impl<C: Caller> Outbound for Called<C> {
+    fn features(&self) -> Features {
+        self.adapter.features()
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {

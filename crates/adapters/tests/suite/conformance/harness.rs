@@ -1,7 +1,7 @@
 //! What the suite needs of a platform under test, and the inbox it listens with.
 
 use async_trait::async_trait;
-use insula_gateway::{
+use insula_channel::{
     Adapter, Cursor, Envelope, Fault, Happening, Inbox, Message, NotTaken, Target,
 };
 use std::sync::{Arc, Mutex};
@@ -198,6 +198,6 @@ impl Listening {
 }
 
 /// Whose words these are.
-pub fn owner() -> insula_gateway::Owner {
-    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+pub fn tenant() -> insula_channel::Tenant {
+    insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }

@@ -5,8 +5,8 @@ use crate::conformance::harness::{Harness, Trouble};
 use crate::conformance::suite;
 use async_trait::async_trait;
 use insula_adapters::matrix::{Matrix, Settings};
+use insula_channel::{Adapter, Cursor, Target};
 use insula_domain::{AccountId, ChatId, ChatType};
-use insula_gateway::{Adapter, Cursor, Target};
 use insula_testkit::synapse::{Person, Synapse};
 use insula_wire::Transport;
 use insula_world::World;
@@ -67,7 +67,7 @@ impl Harness for Bench {
     fn target(&self) -> Target {
         let chat = ChatId::new(&*self.room).unwrap();
         Target {
-            owner: crate::conformance::harness::owner(),
+            tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,
             topic: None,

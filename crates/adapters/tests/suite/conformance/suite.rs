@@ -1,7 +1,7 @@
 //! The tests, for any platform.
 
 use crate::conformance::harness::{Harness, Listening, Tray, Trouble};
-use insula_gateway::{Body, Fault, FetchError, Post, PostError};
+use insula_channel::{Body, Fault, FetchError, Post, PostError};
 use serde_json::json;
 use std::collections::BTreeSet;
 

@@ -3,8 +3,8 @@
 use crate::conformance::harness::{Harness, Trouble};
 use async_trait::async_trait;
 use insula_adapters::telegram::{Telegram, TelegramMode, TelegramSettings};
+use insula_channel::{Adapter, Target};
 use insula_domain::{AccountId, ChatId, ChatType};
-use insula_gateway::{Adapter, Target};
 use insula_testkit::telegram::{self as fake, Draft, User, Where};
 use insula_wire::Transport;
 use insula_world::World;
@@ -46,7 +46,7 @@ impl Harness for Bench {
     fn target(&self) -> Target {
         let chat = ChatId::new("42").unwrap();
         Target {
-            owner: crate::conformance::harness::owner(),
+            tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,
             topic: None,

@@ -5,8 +5,8 @@ use crate::conformance::harness::{Harness, Listening, Tray, Trouble};
 use async_trait::async_trait;
 use base64::Engine as _;
 use insula_adapters::webchat::{Hearing, May, Past, Told, Visit, WebChats};
+use insula_channel::{AccountSettings, Adapter, Fault, Inbox, Target};
 use insula_domain::{AccountId, ChatId, ChatType, Platform};
-use insula_gateway::{AccountSettings, Adapter, Fault, Inbox, Target};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::sync::mpsc;
@@ -30,7 +30,7 @@ async fn page(chats: &WebChats) -> (Visit, mpsc::Receiver<Told>) {
         tokio::task::yield_now().await;
     };
     let may: May = Arc::new(|_| {
-        let hearing = Hearing { owner: crate::conformance::harness::owner(), past: true };
+        let hearing = Hearing { tenant: crate::conformance::harness::tenant(), past: true };
         Box::pin(std::future::ready(Some(hearing)))
     });
     let past: Past = Arc::new(|_| Box::pin(std::future::ready(vec![])));
@@ -82,7 +82,7 @@ impl Harness for Bench {
     fn target(&self) -> Target {
         let chat = ChatId::new("own:ann").unwrap();
         Target {
-            owner: crate::conformance::harness::owner(),
+            tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Dm,
             topic: None,

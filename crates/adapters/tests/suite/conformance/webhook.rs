@@ -5,8 +5,8 @@ use crate::conformance::harness::{Harness, Trouble};
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_adapters::Makers;
+use insula_channel::{AccountSettings, Adapter, Fault, Inbox, Target, WebRequest, Workshop as _};
 use insula_domain::{AccountId, ChatId, ChatType, Platform};
-use insula_gateway::{AccountSettings, Adapter, Fault, Inbox, Target, WebRequest, Workshop as _};
 use insula_testkit::upstream::{Step, Upstream, answer};
 use insula_wire::Transport;
 use insula_world::World;
@@ -110,7 +110,7 @@ impl Harness for Bench {
     fn target(&self) -> Target {
         let chat = ChatId::new("acme").unwrap();
         Target {
-            owner: crate::conformance::harness::owner(),
+            tenant: crate::conformance::harness::tenant(),
             chat,
             chat_type: ChatType::Channel,
             topic: None,

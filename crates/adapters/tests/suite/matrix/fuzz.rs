@@ -11,7 +11,7 @@
 use crate::matrix::support::adapter;
 use crate::matrix::trouble::{US, message, ok, ordinary};
 use async_trait::async_trait;
-use insula_gateway::{Adapter as _, Cursor, Envelope, Inbox, NotTaken};
+use insula_channel::{Adapter as _, Cursor, Envelope, Inbox, NotTaken};
 use insula_testkit::upstream::{Seen, Step, answer, serve_one};
 use insula_world::World;
 use serde_json::{Map, Value, json};

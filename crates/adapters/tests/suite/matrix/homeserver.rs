@@ -8,8 +8,10 @@
 )]
 
 use crate::matrix::support::*;
+use insula_channel::{
+    Adapter as _, AttachmentKind, Fault, FetchError, File, Happening, Outbound as _, PostError,
+};
 use insula_domain::ChatType;
-use insula_gateway::{Adapter as _, AttachmentKind, Fault, FetchError, File, Happening, PostError};
 use insula_testkit::synapse::{Person, Synapse};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -19,14 +21,14 @@ use std::sync::atomic::Ordering;
 async fn join(matrix: &insula_adapters::matrix::Matrix, kept: &Kept, room: &str) {
     let added = kept
         .find(|all| {
-            let ours = |it: &&insula_gateway::Envelope| {
+            let ours = |it: &&insula_channel::Envelope| {
                 it.address.chat.as_str() == room && it.what == Happening::Added
             };
             all.iter().find(ours).cloned()
         })
         .await;
-    let target = insula_gateway::Target {
-        owner: crate::matrix::support::owner(),
+    let target = insula_channel::Target {
+        tenant: crate::matrix::support::tenant(),
         chat: added.address.chat,
         chat_type: added.address.chat_type,
         topic: None,
@@ -264,7 +266,7 @@ async fn what_we_say_is_there_once() {
     assert_eq!(content["m.relates_to"]["m.in_reply_to"]["event_id"], question.as_str());
 
     // Changed, as clients show it.
-    let body = insula_gateway::Body { markdown: "no".into(), ..Default::default() };
+    let body = insula_channel::Body { markdown: "no".into(), ..Default::default() };
     matrix.edit(&first.target, &sent.message, &body).await.unwrap();
     let path = format!("/rooms/{room}/event/{}", &*sent.message.0);
     let event = ann.get("GET", &path, None);

@@ -9,11 +9,11 @@
 
 use async_trait::async_trait;
 use insula_adapters::matrix::{Matrix, Settings};
-use insula_domain::{AccountId, ChatId, ChatType, TopicId};
-use insula_gateway::{
+use insula_channel::{
     Adapter as _, Body, Cursor, Envelope, Fault, Happening, Inbox, Message, MessageId, NotTaken,
     Post, Target,
 };
+use insula_domain::{AccountId, ChatId, ChatType, TopicId};
 use insula_wire::Transport;
 use insula_world::World;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -179,13 +179,13 @@ pub fn said(envelope: &Envelope) -> &Message {
 }
 
 /// Whose words these are.
-pub fn owner() -> insula_gateway::Owner {
-    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+pub fn tenant() -> insula_channel::Tenant {
+    insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }
 
 pub fn target(room: &str, topic: Option<&str>) -> Target {
     Target {
-        owner: owner(),
+        tenant: tenant(),
         chat: ChatId::new(room).unwrap(),
         chat_type: ChatType::Group,
         topic: topic.map(|topic| TopicId::new(topic).unwrap()),

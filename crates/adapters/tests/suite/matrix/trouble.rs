@@ -9,8 +9,8 @@
 
 use crate::matrix::support::*;
 use insula_adapters::matrix::{Matrix, Settings};
+use insula_channel::{Adapter as _, Fault, Outbound as _, PostError};
 use insula_domain::AccountId;
-use insula_gateway::{Adapter as _, Fault, PostError};
 use insula_testkit::Upstream;
 use insula_testkit::upstream::{Seen, Step, answer};
 use insula_wire::Transport;

@@ -9,8 +9,8 @@
 )]
 
 use crate::matrix::support::*;
+use insula_channel::{Envelope, Happening, Outbound as _, PostError, Target};
 use insula_domain::ChatType;
-use insula_gateway::{Adapter as _, Envelope, Happening, PostError, Target};
 use insula_testkit::synapse::Synapse;
 use serde_json::json;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ async fn heard(kept: &Kept, room: &str, what: &Happening) -> Envelope {
 
 fn place(envelope: &Envelope) -> Target {
     let address = &envelope.address;
-    let owner = crate::matrix::support::owner();
-    Target { owner, chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
+    let tenant = crate::matrix::support::tenant();
+    Target { tenant, chat: address.chat.clone(), chat_type: address.chat_type, topic: None }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

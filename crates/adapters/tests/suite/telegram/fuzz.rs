@@ -6,7 +6,7 @@ use crate::telegram::support::{TOKEN, bench};
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_adapters::telegram::TelegramMode;
-use insula_gateway::{Cursor, Envelope, Happening, Inbox, NotTaken, WebRequest};
+use insula_channel::{Cursor, Envelope, Happening, Inbox, NotTaken, WebRequest};
 use insula_world::RandomStream;
 use serde_json::{Value, json};
 use std::sync::Mutex;

@@ -3,7 +3,7 @@
 use crate::telegram::support::{FORUM, Listening, TOKEN, Tray, bench};
 use bytes::Bytes;
 use insula_adapters::telegram::TelegramMode;
-use insula_gateway::{AttachmentKind, Fault, Happening, WebRequest};
+use insula_channel::{AttachmentKind, Fault, Happening, WebRequest};
 use insula_testkit::Upstream;
 use insula_testkit::telegram::{Draft, Trouble, User, Where};
 use insula_testkit::upstream::answer;

@@ -2,7 +2,7 @@
 
 use crate::telegram::support::{FORUM, Listening, TOKEN, Tray, bench, body, dm, group, post};
 use bytes::Bytes;
-use insula_gateway::{Body, Button, FetchError, File, Happening, MessageId, Post, PostError};
+use insula_channel::{Body, Button, FetchError, File, Happening, MessageId, Post, PostError};
 use insula_testkit::telegram::{Draft, Trouble, Where};
 use serde_json::json;
 use std::sync::Arc;
@@ -186,7 +186,7 @@ async fn a_message_whose_answer_was_cut_anywhere_is_uncertain_and_there_once() {
 #[tokio::test(start_paused = true)]
 async fn where_nobody_listens_it_is_worth_a_later_try() {
     use insula_adapters::telegram::{Telegram, TelegramMode, TelegramSettings};
-    use insula_gateway::Adapter as _;
+    use insula_channel::Outbound as _;
     let bench = bench().await;
     let settings = TelegramSettings {
         account: insula_domain::AccountId::new("main").unwrap(),

@@ -2,10 +2,10 @@
 
 use async_trait::async_trait;
 use insula_adapters::telegram::{Telegram, TelegramMode, TelegramSettings};
-use insula_domain::{AccountId, ChatId, ChatType, TopicId};
-use insula_gateway::{
+use insula_channel::{
     Adapter, Body, Cursor, Envelope, Fault, Happening, Inbox, Message, NotTaken, Post, Target,
 };
+use insula_domain::{AccountId, ChatId, ChatType, TopicId};
 use insula_testkit::auto_world;
 use insula_testkit::telegram::{self as fake, Draft, User, Where};
 use insula_wire::Transport;
@@ -57,18 +57,18 @@ impl Bench {
 }
 
 /// Whose words these are.
-pub fn owner() -> insula_gateway::Owner {
-    insula_gateway::Owner::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
+pub fn tenant() -> insula_channel::Tenant {
+    insula_channel::Tenant::of_life(&insula_domain::AgentId::new("a").unwrap(), 1, 0)
 }
 
 pub fn dm() -> Target {
-    let owner = owner();
-    Target { owner, chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
+    let tenant = tenant();
+    Target { tenant, chat: ChatId::new("42").unwrap(), chat_type: ChatType::Dm, topic: None }
 }
 
 pub fn group(chat: i64, topic: Option<i64>) -> Target {
     Target {
-        owner: owner(),
+        tenant: tenant(),
         chat: ChatId::new(chat.to_string()).unwrap(),
         chat_type: ChatType::Group,
         topic: topic.map(|topic| TopicId::new(topic.to_string()).unwrap()),

@@ -3,7 +3,8 @@
 
 use crate::delivery::platform::{Fake, Seen, forgetful, mindful};
 use crate::delivery::support::{Life, home, in_a_life, long_reply, reply};
-use insula_gateway::{Features, split};
+use insula_channel::Features;
+use insula_owner::split;
 use insula_store::TurnStatus;
 use insula_turns::SubmitError;
 use proptest::prelude::*;

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use insula_domain::{AccountId, Platform};
-use insula_gateway::{
-    Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, Lines, MessageId,
-    OnUncertain, Post, PostError, Posted, Reach, Target,
+use insula_channel::{
+    Accounts, Adapter, Attachment, Body, Fault, Features, FetchError, Identity, Inbox, MessageId,
+    OnUncertain, Outbound, Pacing, Post, PostError, Posted, Reach, Target,
 };
+use insula_domain::{AccountId, Platform};
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -237,10 +237,6 @@ pub struct Phone {
 
 #[async_trait]
 impl Adapter for Phone {
-    fn features(&self) -> Features {
-        self.fake.features
-    }
-
     async fn identify(&self) -> Result<Identity, Fault> {
         Ok(Identity { id: "1".into(), name: "bot".into(), missing: vec![] })
     }
@@ -248,6 +244,13 @@ impl Adapter for Phone {
     async fn listen(&self, _: &dyn Inbox, stop: &CancellationToken) -> Result<(), Fault> {
         stop.cancelled().await;
         Ok(())
+    }
+}
+
+#[async_trait]
+impl Outbound for Phone {
+    fn features(&self) -> Features {
+        self.fake.features
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
@@ -317,15 +320,19 @@ impl Adapter for Phone {
 }
 
 /// Every account of the platform, each by its name.
-pub struct Board(pub Arc<Fake>);
+pub struct Board(pub Arc<Fake>, pub Arc<Pacing>);
 
-impl Lines for Board {
-    fn adapter(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
+impl Accounts for Board {
+    fn outbound(&self, platform: Platform, account: &AccountId) -> Option<Arc<dyn Outbound>> {
         self.0.happens();
         let known = platform.as_str() == TELEGRAM;
         let is_away = self.0.state().away.iter().any(|it| it == account.as_str());
         let (fake, account) = (self.0.clone(), account.as_str().to_owned());
-        (known && !is_away).then(|| Arc::new(Phone { fake, account }) as Arc<dyn Adapter>)
+        (known && !is_away).then(|| Arc::new(Phone { fake, account }) as Arc<dyn Outbound>)
+    }
+
+    fn pacing(&self) -> &Arc<Pacing> {
+        &self.1
     }
 
     fn on_uncertain(&self, _: Platform, _: &AccountId) -> OnUncertain {

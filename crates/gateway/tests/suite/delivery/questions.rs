@@ -3,8 +3,9 @@
 use crate::delivery::platform::{Fake, forgetful};
 use crate::delivery::support::{Life, address, home, in_a_life};
 use async_trait::async_trait;
+use insula_channel::Features;
 use insula_domain::UserId;
-use insula_gateway::{BUTTON_DATA_BYTES_MAX, Choice, Features};
+use insula_owner::{BUTTON_DATA_BYTES_MAX, Choice};
 use insula_registry::Actor;
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};
 use insula_turns::approvals::{Answer, AnswerError, Reach};

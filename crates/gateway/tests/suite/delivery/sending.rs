@@ -2,7 +2,7 @@
 
 use crate::delivery::platform::{Act, Fake, forgetful, mindful};
 use crate::delivery::support::{Life, home, in_a_life, long_reply, place, reply};
-use insula_gateway::Body;
+use insula_channel::Body;
 use insula_registry::Actor;
 use insula_registry::outbox::Became;
 use insula_store::{AgentCommand, DeliveryState, Enqueue, OutboxCommand};
@@ -392,8 +392,8 @@ fn a_line_of_the_gateways_own_is_said_at_once_and_in_parts() {
         let markdown = "word ".repeat(60);
         let body = Body { markdown: markdown.clone(), ..Body::default() };
         let agent = life.agent("a");
-        let owner = insula_gateway::Owner::of(&life.house, &agent);
-        life.out.say(&agent, owner.clone(), &place("main", "c1"), body).await;
+        let tenant = insula_owner::tenant_of(&life.house, &agent);
+        life.out.say(&agent, tenant.clone(), &place("main", "c1"), body).await;
         let texts = fake.texts("c1");
         assert_eq!(texts.len(), 2);
         assert_eq!(texts.join(" "), markdown.trim_end());
@@ -402,7 +402,7 @@ fn a_line_of_the_gateways_own_is_said_at_once_and_in_parts() {
         life.out
             .say(
                 &agent,
-                owner,
+                tenant,
                 &place("main", "c1"),
                 Body { markdown: "x".to_owned(), ..Body::default() },
             )

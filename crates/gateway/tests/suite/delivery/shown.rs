@@ -2,7 +2,7 @@
 
 use crate::delivery::platform::{Act, Fake, forgetful, mindful};
 use crate::delivery::support::{Life, home, in_a_life, reply};
-use insula_gateway::Features;
+use insula_channel::Features;
 use std::time::Duration;
 
 const STORY: &str = "this is a story that takes its time";

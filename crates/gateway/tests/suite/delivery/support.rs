@@ -2,11 +2,12 @@
 
 use crate::delivery::platform::{Board, Fake, TELEGRAM};
 use insula_capabilities::Capabilities;
+use insula_channel::MessageId;
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Label, Platform, TopicId, UserId,
 };
-use insula_gateway::{MessageId, Place, Relay};
 use insula_models::Transport;
+use insula_owner::{Place, Relay};
 use insula_registry::daemon::Purpose;
 use insula_registry::{AgentContext, Daemon, Home};
 use insula_store::{AuditRecord, Delivery, IdempotencyKey, Part};
@@ -89,7 +90,11 @@ impl Life {
             None => Engine::new(caps.clone(), transport),
         };
         engine.resume().await.unwrap();
-        let out = Relay::new(house.clone(), engine.clone(), Arc::new(Board(fake.clone())));
+        let out = Relay::new(
+            house.clone(),
+            engine.clone(),
+            Arc::new(Board(fake.clone(), Arc::default())),
+        );
         let stop = CancellationToken::new();
         let running = {
             let (out, stop) = (out.clone(), stop.clone());

@@ -2,8 +2,8 @@
 
 use crate::ingress::support::{Fixture, From, calls, dm, group, message, says, shown, with};
 use async_trait::async_trait;
+use insula_channel::{Happening, Message, MessageId, Quoted};
 use insula_domain::{Source, Words};
-use insula_gateway::{Happening, Message, MessageId, Quoted};
 use insula_store::DeliveryState;
 use insula_testkit::upstream::{Seen, Step};
 use insula_tools::{Cleared, Hands, Output, Risk, Tool, ToolError};

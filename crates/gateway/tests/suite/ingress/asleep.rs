@@ -1,8 +1,8 @@
 //! What waits for an agent that does not serve is brought to its turn when it serves again.
 
 use crate::ingress::support::{Fixture, again, dm, echo, house, message, process, shown};
+use insula_channel::{Happening, Message};
 use insula_domain::AgentId;
-use insula_gateway::{Happening, Message};
 use insula_registry::Actor;
 use std::time::Duration;
 
@@ -65,12 +65,12 @@ fn it_goes_on_without_anybody_writing() {
     let files = left(true);
     process().block_on(async {
         let house = again(files, CONFIG, insula_tools::BUILT_IN, echo).await;
-        house.way.wake().await;
+        house.owner.ingress().wake().await;
         assert_eq!(house.asked(), 0, "it does not serve yet");
         house.engine.capabilities().resume(&a(), &Actor::CommandLine).await.unwrap();
-        house.way.wake().await;
+        house.owner.ingress().wake().await;
         assert_eq!(house.posts(1).await[0].2, "heard: first");
-        house.way.wake().await;
+        house.owner.ingress().wake().await;
         says(&house, "second").await;
         assert_eq!(house.posts(2).await[1].2, "heard: second");
         assert_eq!(house.asked(), 2);

@@ -130,7 +130,7 @@ async fn a_repeated_event_is_joined_once() {
     let ann = dm("1");
     for event in [0, 1, 1, 0] {
         let said = crate::ingress::support::message(event, &format!("word {event}"));
-        let what = insula_gateway::Happening::Said(said);
+        let what = insula_channel::Happening::Said(said);
         house.take(house.envelope(&ann, event, what)).await;
     }
     pass(&house, 300).await;

@@ -46,7 +46,7 @@ async fn what_a_budget_refused_is_dealt_with() {
     house.ask(&dm("1"), "one").await;
     let refused = crate::ingress::support::message(77, "two");
     let envelope = || {
-        let what = insula_gateway::Happening::Said(refused.clone());
+        let what = insula_channel::Happening::Said(refused.clone());
         house.envelope(&dm("1"), 77, what)
     };
     house.take(envelope()).await;

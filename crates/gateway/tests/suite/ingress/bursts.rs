@@ -1,7 +1,7 @@
 //! Messages that are one, and what waits durably meanwhile.
 
 use crate::ingress::support::{Fixture, again, dm, echo, house, message, process, shown};
-use insula_gateway::{Happening, Message, MessageId};
+use insula_channel::{Happening, Message, MessageId};
 use std::time::Duration;
 
 const CONFIG: &str = "agents:\n  a: {default: true, access: {allow: ['telegram:*']}}\n";

@@ -1,7 +1,7 @@
 //! What somebody says while a turn of theirs runs: waits, joins it, or takes its place.
 
 use crate::ingress::support::{Fixture, dm, echo, group, message, shown, with};
-use insula_gateway::{Happening, MessageId};
+use insula_channel::{Happening, MessageId};
 use insula_testkit::upstream::{Seen, Step};
 use std::sync::Arc;
 use tokio::sync::Notify;

@@ -1,8 +1,8 @@
 //! Who may talk: judged at every message, from what holds then.
 
 use crate::ingress::support::{dm, group, house};
+use insula_channel::Happening;
 use insula_domain::ChatType;
-use insula_gateway::Happening;
 use insula_registry::Actor;
 use insula_registry::access::{PairError, Visit};
 

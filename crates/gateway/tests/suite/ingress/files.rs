@@ -2,7 +2,7 @@
 
 use crate::ingress::support::{Fixture, attachment, dm, house, message, shown};
 use bytes::Bytes;
-use insula_gateway::{Attachment, AttachmentKind, Happening, Message};
+use insula_channel::{Attachment, AttachmentKind, Happening, Message};
 use std::path::Path;
 
 const CONFIG: &str =

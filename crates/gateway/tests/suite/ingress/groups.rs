@@ -1,7 +1,7 @@
 //! Among several people: when the agent answers, what it reads along, and who speaks.
 
 use crate::ingress::support::{Fixture, attachment, dm, group, house, message, quoted, shown};
-use insula_gateway::{AttachmentKind, Happening, Message};
+use insula_channel::{AttachmentKind, Happening, Message};
 use insula_registry::access::Visit;
 use insula_store::Role;
 

@@ -1,8 +1,8 @@
 //! Pairing: codes that can't be guessed, replayed, used late or elsewhere.
 
 use crate::ingress::support::{Fixture, dm, group, house};
+use insula_channel::Happening;
 use insula_domain::Platform;
-use insula_gateway::Happening;
 use insula_registry::Actor;
 use insula_registry::access::{PairError, Visit};
 use std::time::Duration;

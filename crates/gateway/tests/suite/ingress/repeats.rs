@@ -1,8 +1,8 @@
 //! Events that come again: recognised, whatever changed meanwhile.
 
 use crate::ingress::support::{dm, house, message};
+use insula_channel::Happening;
 use insula_domain::AgentId;
-use insula_gateway::Happening;
 use insula_registry::access::Visit;
 
 const CONFIG: &str = "agents:\n  a: {access: {allow: ['telegram:*']}}\n  b: {access: {allow: ['telegram:*']}}\nbindings:\n  - {agent: a, telegram: '*'}\n";

@@ -3,17 +3,19 @@
 use async_trait::async_trait;
 use bytes::Bytes;
 use insula_capabilities::Capabilities;
+use insula_channel::{
+    Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, FetchError,
+    Happening, Identity, Inbox, Message, MessageId, Outbound, Pacing, Post, PostError, Posted,
+    Press, Quoted, Reach, Sender, Target,
+};
 use insula_domain::{
     AccountId, Address, AgentId, ChatId, ChatType, Platform, RoleId, SessionKey, TopicId, UserId,
 };
-use insula_gateway::{
-    Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, FetchError,
-    Happening, Identity, Inbox, Ingress, Lines, Message, MessageId, Post, PostError, Posted, Press,
-    Quoted, Reach, Relay, Sender, Target,
-};
+use insula_gateway::Intake;
 use insula_models::Transport;
+use insula_owner::LocalOwner;
 use insula_registry::daemon::Purpose;
-use insula_registry::{AgentContext, Daemon, Home};
+use insula_registry::{AgentContext, Daemon, Front, Home};
 use insula_store::{AccountLease, Message as Stored, SessionRef, Window};
 use insula_testkit::upstream::{Seen, Step, Upstream, event_stream};
 use insula_testkit::{Handles, world};
@@ -68,16 +70,31 @@ struct Line {
     all: Arc<Platforms>,
 }
 
-pub struct Accounts(pub Arc<Platforms>);
+pub struct Accounts(pub Arc<Platforms>, pub Arc<Pacing>);
 
-impl Lines for Accounts {
-    fn adapter(&self, _: Platform, account: &AccountId) -> Option<Arc<dyn Adapter>> {
+impl insula_channel::Accounts for Accounts {
+    fn outbound(&self, _: Platform, account: &AccountId) -> Option<Arc<dyn Outbound>> {
         Some(Arc::new(Line { account: account.clone(), all: self.0.clone() }))
+    }
+
+    fn pacing(&self) -> &Arc<Pacing> {
+        &self.1
     }
 }
 
 #[async_trait]
 impl Adapter for Line {
+    async fn identify(&self) -> Result<Identity, Fault> {
+        Ok(Identity { id: "bot".into(), name: "bot".into(), missing: vec![] })
+    }
+
+    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Outbound for Line {
     fn features(&self) -> Features {
         Features {
             text_units: 4_096,
@@ -87,14 +104,6 @@ impl Adapter for Line {
             typing: None,
             silence_max: Duration::from_secs(120),
         }
-    }
-
-    async fn identify(&self) -> Result<Identity, Fault> {
-        Ok(Identity { id: "bot".into(), name: "bot".into(), missing: vec![] })
-    }
-
-    async fn listen(&self, _: &dyn Inbox, _: &CancellationToken) -> Result<(), Fault> {
-        Ok(())
     }
 
     async fn post(&self, post: &Post) -> Result<Posted, PostError> {
@@ -147,7 +156,8 @@ pub struct Fixture {
     pub files: insula_testkit::Home,
     pub house: Arc<Daemon>,
     pub engine: Engine,
-    pub way: Ingress,
+    pub owner: Arc<LocalOwner>,
+    pub way: Intake,
     pub upstream: Upstream,
     pub handles: Handles,
     pub platforms: Arc<Platforms>,
@@ -250,11 +260,11 @@ async fn inside(
     );
     files.write("config.yaml", &config).unwrap();
     let platforms: Arc<Platforms> = Arc::default();
-    let (house, engine, way) = open(&files, &world, tools, &platforms).await;
+    let (house, engine, owner, way) = open(&files, &world, tools, &platforms).await;
     engine.resume().await.unwrap();
     way.resume().await.unwrap();
     let events = AtomicU64::new(0);
-    Fixture { files, house, engine, way, upstream, handles, platforms, events }
+    Fixture { files, house, engine, owner, way, upstream, handles, platforms, events }
 }
 
 async fn open(
@@ -262,7 +272,7 @@ async fn open(
     world: &insula_world::World,
     tools: Tools,
     platforms: &Arc<Platforms>,
-) -> (Arc<Daemon>, Engine, Ingress) {
+) -> (Arc<Daemon>, Engine, Arc<LocalOwner>, Intake) {
     let home = Home::new(files.path());
     home.prepare().unwrap();
     let lock = home.try_lock().unwrap().expect("nobody else is here");
@@ -272,12 +282,11 @@ async fn open(
         .unwrap();
     let house = caps.daemon.clone();
     let engine = Engine::with_tools(caps.clone(), transport, tools);
-    let lines: Arc<dyn Lines> = Arc::new(Accounts(platforms.clone()));
-    let out = Relay::new(house.clone(), engine.clone(), lines.clone());
-    let sending = out.clone();
-    tokio::spawn(async move { sending.run(CancellationToken::new()).await });
-    let way = Ingress::new(house.clone(), engine.clone(), out, lines);
-    (house, engine, way)
+    let accounts = Arc::new(Accounts(platforms.clone(), Arc::default()));
+    let owner = LocalOwner::new(house.clone(), engine.clone(), accounts);
+    tokio::spawn(owner.delivery().clone().run(CancellationToken::new()));
+    let way = Intake::new(Front::of(&house), owner.clone());
+    (house, engine, owner, way)
 }
 
 /// Where something is said, by whom.

@@ -1,7 +1,7 @@
 //! What is taken away while messages wait: they are judged again before they are answered.
 
 use crate::ingress::support::{Fixture, attachment, dm, echo, group, message, with};
-use insula_gateway::{AttachmentKind, Happening, Message};
+use insula_channel::{AttachmentKind, Happening, Message};
 use insula_registry::Actor;
 use insula_testkit::upstream::{Seen, Step};
 use std::sync::Arc;

@@ -1,0 +1,28 @@
+//! What platforms' adapters, the gateway and an agent's owner say to each other.
+//!
+//! Adapters turn a platform's events into [`Envelope`]s and [`Post`]s into its requests. The
+//! gateway, which is the front, gives envelopes to whoever owns the agent ([`Owner`]); the owner
+//! asks the front's accounts to send ([`Accounts`], [`Outbound`]). Nothing here decides anything.
+
+mod accounts;
+mod adapter;
+mod envelope;
+mod owner;
+mod pacing;
+mod post;
+mod settings;
+mod tenant;
+
+pub use accounts::{AccountKey, Accounts, OnUncertain};
+pub use adapter::{
+    Adapter, Cursor, Fault, Features, Identity, Inbox, NotTaken, Outbound, WebAnswer, WebRequest,
+};
+pub use envelope::{
+    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
+    Sender,
+};
+pub use owner::{Arrival, EventKey, Ledger, Owner, Path, Sent, Taken};
+pub use pacing::{Pacing, Slot, SlotGuard, Whom};
+pub use post::{Body, Button, FetchError, File, Post, PostError, Posted, Reach, Target};
+pub use settings::{AccountSettings, Workshop};
+pub use tenant::Tenant;

@@ -1,0 +1,123 @@
+//! The line between the front and an agent's owner.
+//!
+//! The front has the accounts, the routes and the ledger of events, and no agent's store. Whoever
+//! owns an agent judges and keeps what reaches it. What passes between them is owned data, so
+//! that an owner may be another process.
+
+use crate::adapter::NotTaken;
+use crate::envelope::{Envelope, EventId};
+use async_trait::async_trait;
+use insula_domain::{AccountId, AgentId, Platform};
+
+/// Owns agents: takes what reaches them.
+#[async_trait]
+pub trait Owner: Send + Sync {
+    /// Takes an event for an agent. When it returns, what is to be kept of it is durable.
+    async fn take(
+        &self,
+        agent: &AgentId,
+        event: Arrival,
+        ledger: &dyn Ledger,
+    ) -> Result<Taken, NotTaken>;
+
+    /// Whether an agent has dealt with an event. One that was only reserved for it when a crash
+    /// came was not.
+    async fn has_taken(&self, agent: &AgentId, event: &EventKey) -> Result<bool, NotTaken>;
+
+    /// Takes an event for an agent that does not serve; whether it was an admin's word that it
+    /// may go on. Who may talk to one that is paused is told so.
+    async fn take_unserved(&self, agent: &AgentId, envelope: Envelope) -> Result<bool, NotTaken>;
+
+    /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken.
+    async fn resume(&self) -> Result<(), NotTaken>;
+
+    /// An account may be another than before: what waits for it goes on.
+    fn account_is_back(&self, platform: Platform, account: &AccountId);
+
+    /// The commands that people may type, and what they do, for the menus of platforms.
+    fn commands(&self) -> &'static [(&'static str, &'static str)];
+}
+
+/// The name of an event, with the account that heard it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct EventKey {
+    /// The platform.
+    pub platform: Platform,
+    /// Our account on it.
+    pub account: AccountId,
+    /// The platform's name for the event.
+    pub event: EventId,
+}
+
+impl EventKey {
+    /// The name of an envelope's event.
+    pub fn of(envelope: &Envelope) -> Self {
+        let address = &envelope.address;
+        Self {
+            platform: address.platform,
+            account: address.account.clone(),
+            event: envelope.event.clone(),
+        }
+    }
+}
+
+/// The ledger of one account: which agent each of its events belongs to.
+#[async_trait]
+pub trait Ledger: Send + Sync {
+    /// The agent that an event belongs to, if it was delivered before.
+    async fn owner_of(&self, event: &EventId) -> Result<Option<AgentId>, NotTaken>;
+
+    /// Gives an event to an agent unless it belongs to one; the other one then.
+    async fn reserve(&self, event: &EventId, agent: &AgentId) -> Result<Option<AgentId>, NotTaken>;
+
+    /// Gives an event that belongs to one agent to another.
+    async fn give(&self, event: &EventId, agent: &AgentId) -> Result<(), NotTaken>;
+}
+
+/// An event that reached an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Arrival {
+    /// The event.
+    pub envelope: Envelope,
+    /// How it came to this agent.
+    pub path: Path,
+}
+
+/// How an event came to an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Path {
+    /// By a route.
+    Routed,
+    /// It belonged to this agent before: this is a repetition.
+    Again,
+    /// A hook of another agent, or its own, sent it here.
+    Sent(Sent),
+}
+
+/// What became of an event on its way through hooks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The agent that the ledger has it down for.
+    pub reserved: AgentId,
+    /// The agent whose hooks were asked last.
+    pub by: AgentId,
+    /// The next hooks to ask, counted from the first.
+    pub station: usize,
+    /// How often it was sent from one agent to another.
+    pub moved: usize,
+    /// What it says by now.
+    pub text: String,
+}
+
+/// What an owner did about an event.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// All there was to do.
+    Done,
+    /// Nothing: the ledger says that it belongs to another agent.
+    Belongs(AgentId, Box<Envelope>),
+    /// Nothing: the agent does not serve now.
+    NotServing(Box<Envelope>),
+    /// A hook sends it to the agent of this name, if a route leads there.
+    Send(Box<str>, Box<Arrival>),
+}

@@ -1,0 +1,127 @@
+//! What goes out to a platform.
+
+use crate::envelope::MessageId;
+use crate::tenant::Tenant;
+use bytes::Bytes;
+use insula_domain::{ChatId, ChatType, TopicId};
+use std::time::Duration;
+
+/// A place of one account's to send to, and whose conversation it is there.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Target {
+    /// Whose words these are. Who keeps something of a chat keeps it by this.
+    pub tenant: Tenant,
+    /// The chat.
+    pub chat: ChatId,
+    /// What kind of chat.
+    pub chat_type: ChatType,
+    /// The topic in it.
+    pub topic: Option<TopicId>,
+}
+
+/// One message of ours.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Post {
+    /// Where to.
+    pub target: Target,
+    /// What it answers, to be shown as a reply where the platform can.
+    pub reply_to: Option<MessageId>,
+    /// The same whenever this message is sent again; for platforms that recognise it.
+    pub idempotency: Box<str>,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What a message says. The text is at most [`Features::text_units`](crate::Features).
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Body {
+    /// Markdown, as models write it. The adapter converts; what it can't convert, or the
+    /// platform refuses, it sends as plain text.
+    pub markdown: String,
+    /// Buttons, in rows; left out where the platform has none, since the text says it too.
+    pub buttons: Vec<Vec<Button>>,
+    /// Files to go along.
+    pub files: Vec<File>,
+}
+
+/// A button under a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Button {
+    /// What it says.
+    pub label: Box<str>,
+    /// What comes back when it is pressed; at most 64 bytes.
+    pub data: Box<str>,
+}
+
+/// A file on its way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its name.
+    pub name: Box<str>,
+    /// What its content is.
+    pub media_type: Box<str>,
+    /// The content.
+    pub content: Bytes,
+}
+
+/// A message that the platform took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Posted {
+    /// The platform's name for it.
+    pub message: MessageId,
+}
+
+/// Why a message did not go out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PostError {
+    /// The platform did not take it and says, or it is plain, that later is worth a try.
+    #[error("{why}")]
+    Later {
+        /// What it said.
+        why: Box<str>,
+        /// How long it asks us to wait.
+        wait: Option<Duration>,
+        /// What has to wait that long.
+        reach: Reach,
+    },
+    /// The request may or may not have arrived. Sending again could say it twice, except where
+    /// [`Features::is_idempotent`](crate::Features).
+    #[error("it is not known whether it arrived: {why}")]
+    Uncertain {
+        /// What happened.
+        why: Box<str>,
+    },
+    /// The platform will never take it: the chat is gone, we were thrown out, it is too long.
+    #[error("{why}")]
+    Never {
+        /// What it said.
+        why: Box<str>,
+    },
+    /// The account as a whole can't send: its token was refused.
+    #[error("{why}")]
+    Account {
+        /// What it said.
+        why: Box<str>,
+    },
+}
+
+/// What a platform means when it asks us to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// The chat that was sent to, as far as can be told: platforms that limit both chats and
+    /// accounts may say it in the same words.
+    Chat,
+    /// All that the account sends.
+    Account,
+}
+
+/// Why the content of an attachment can't be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// It is larger than may be taken, whatever was announced.
+    #[error("it is larger than allowed")]
+    TooLarge,
+    /// Anything else.
+    #[error(transparent)]
+    Failed(#[from] PostError),
+}

@@ -1,0 +1,439 @@
+//! What a chat sees of a turn while it runs: that something is being written, what there is of
+//! it, what it asks, and what became of that.
+//!
+//! None of it is the reply. What is shown of a reply is journalled by the name the platform
+//! gave it, so that the reply itself, from the outbox, takes its place.
+
+use super::buttons::Question;
+use super::lane::{SILENT, idempotency};
+use super::place::Place;
+use super::{LOOK_AGAIN, Relay, split};
+use insula_channel::MessageId;
+use insula_channel::Outbound;
+use insula_channel::{Body, Post, PostError};
+use insula_registry::AgentContext;
+use insula_store::{AgentCommand, OutboxCommand, Provisional, StoreError, TurnId};
+use insula_turns::{TurnEvent, TurnHandle};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How much is written before it is shown for the first time.
+const SHOWN_AFTER: Duration = Duration::from_millis(1_500);
+/// How long a turn takes before the chat shows that something is being written, beyond the time
+/// in which its sender may say more. A reply that is there sooner needs no announcement, and a
+/// request that its reply overtakes costs a connection.
+const TYPING_AFTER: Duration = Duration::from_millis(300);
+/// The shortest time between two edits, whatever a platform allows.
+const EDIT_EVERY_MIN: Duration = Duration::from_millis(500);
+/// The longest text that is kept to be shown, in bytes. A platform shows less.
+const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// How long a platform may take to show that something was read.
+const READ_WITHIN: Duration = Duration::from_secs(10);
+/// Stands below what is not complete.
+const GOES_ON: &str = "\n…";
+
+type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type Showing = Running<Shown>;
+
+/// How showing something ended.
+enum Shown {
+    /// In this message.
+    In(MessageId),
+    /// Not now; again after this long.
+    Later(Duration),
+    /// Not at all in this turn.
+    Never,
+}
+
+/// What is shown of one turn.
+struct View {
+    delivery: Arc<Relay>,
+    agent: Arc<AgentContext>,
+    place: Place,
+    reply_to: Option<MessageId>,
+    turn: TurnId,
+    /// What there is of the reply.
+    text: String,
+    /// What of it is on its way, or was shown last.
+    last: String,
+    message: Option<MessageId>,
+    /// Not before this moment, on the clock that never goes back; `None` while nothing is there.
+    next_at: Option<Duration>,
+    is_over: bool,
+}
+
+impl Relay {
+    /// Shows a turn in its chat while it runs. What it says at last leaves by the outbox, also
+    /// where nobody follows.
+    pub fn follow(
+        self: &Arc<Self>,
+        agent: Arc<AgentContext>,
+        place: Place,
+        reply_to: Option<MessageId>,
+        turn: TurnHandle,
+    ) {
+        if let Some(message) = &reply_to {
+            self.mark_read(&agent, &place, message.clone());
+        }
+        self.begin(agent, place, reply_to, turn, Since::Now);
+    }
+
+    /// Shows that what was said was heard, where the platform shows that. Nobody waits for it.
+    fn mark_read(&self, agent: &AgentContext, place: &Place, message: MessageId) {
+        let Some(adapter) = self.accounts.outbound(place.platform, &place.account) else { return };
+        let (target, stop) = (place.target(self.tenant(agent)), self.stop.clone());
+        let clock = self.house.world.clock.clone();
+        self.tasks.spawn(async move {
+            tokio::select! {
+                biased;
+                () = adapter.read(&target, &message) => {}
+                () = stop.cancelled() => {}
+                () = clock.sleep(READ_WITHIN) => {}
+            }
+        });
+    }
+
+    /// Shows a turn that an earlier run had begun.
+    pub(super) fn follow_again(
+        self: &Arc<Self>,
+        agent: Arc<AgentContext>,
+        place: Place,
+        reply_to: Option<MessageId>,
+        turn: TurnHandle,
+    ) {
+        self.begin(agent, place, reply_to, turn, Since::Before);
+    }
+
+    fn begin(
+        self: &Arc<Self>,
+        agent: Arc<AgentContext>,
+        place: Place,
+        reply_to: Option<MessageId>,
+        turn: TurnHandle,
+        since: Since,
+    ) {
+        let followed = (agent.id.clone(), turn.turn);
+        // A message that joined a turn is answered with it.
+        if !self.desk().followed.insert(followed.clone()) {
+            return;
+        }
+        let (this, lane) = (self.clone(), place.lane());
+        self.tasks.spawn(async move {
+            let leave = Leave { delivery: this.clone(), followed };
+            let view = View {
+                delivery: this,
+                agent,
+                place,
+                reply_to,
+                turn: turn.turn,
+                text: String::new(),
+                last: String::new(),
+                message: None,
+                next_at: None,
+                is_over: false,
+            };
+            view.go(turn, since).await;
+            let Leave { delivery, followed: (id, _) } = &leave;
+            let (delivery, id) = (delivery.clone(), id.clone());
+            drop(leave);
+            delivery.wake(&id, lane);
+        });
+    }
+
+    /// Puts what was shown of a turn's reply down.
+    async fn note_shown(
+        &self,
+        agent: &AgentContext,
+        turn: TurnId,
+        message: Option<&MessageId>,
+    ) -> Result<(), StoreError> {
+        let message = message.map(|message| message.0.clone());
+        let shown = OutboxCommand::ProvisionalShown { turn, message };
+        self.change(agent, vec![AgentCommand::Outbox(shown)]).await
+    }
+}
+
+/// Since when there is something to be seen of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Since {
+    Now,
+    Before,
+}
+
+/// Says that a turn is followed no more, whatever ended it.
+struct Leave {
+    delivery: Arc<Relay>,
+    followed: (insula_domain::AgentId, TurnId),
+}
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.delivery.desk().followed.remove(&self.followed);
+    }
+}
+
+impl View {
+    fn adapter(&self) -> Option<Arc<dyn Outbound>> {
+        self.delivery.accounts.outbound(self.place.platform, &self.place.account)
+    }
+
+    async fn go(mut self, mut handle: TurnHandle, since: Since) {
+        let delivery = self.delivery.clone();
+        let clock = delivery.house.world.clock.clone();
+        if since == Since::Before
+            && let Err(error) = self.take_up().await
+        {
+            tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "what was shown of a turn can't be read");
+        }
+        let mut typing_at = clock.elapsed() + self.agent.door.quiet + TYPING_AFTER;
+        let mut typing: Option<Running<()>> = None;
+        let mut showing: Option<Showing> = None;
+        loop {
+            let now = clock.elapsed();
+            if showing.is_none() && self.is_due(now) {
+                showing = self.show(now);
+            }
+            let show_wait = self.next_at.filter(|_| showing.is_none() && self.has_news());
+            let wait = show_wait.into_iter().chain(typing.is_none().then_some(typing_at)).min();
+            let pause = clock.sleep(wait.unwrap_or(now).saturating_sub(now));
+            tokio::select! {
+                biased;
+                () = delivery.stop.cancelled() => break,
+                event = handle.events.recv() => match event {
+                    None | Some(TurnEvent::Ended(_)) => break,
+                    Some(event) => self.hear(event).await,
+                },
+                shown = ready(&mut showing) => {
+                    showing = None;
+                    self.was_shown(shown, clock.elapsed());
+                }
+                () = ready(&mut typing) => typing = None,
+                () = pause, if wait.is_some() => {
+                    if typing.is_none() && clock.elapsed() >= typing_at {
+                        let (next, again) = self.typing();
+                        typing = next;
+                        typing_at = clock.elapsed() + again;
+                    }
+                }
+            }
+        }
+        // What is on its way is settled before the reply takes its place.
+        if let Some(showing) = showing {
+            showing.await;
+        }
+    }
+
+    /// Goes on from what an earlier run showed of the turn.
+    async fn take_up(&mut self) -> Result<(), StoreError> {
+        let before = TurnId(self.turn.0 - 1);
+        let origin = self.agent.store.origins(before, 1).await?.pop();
+        let Some(origin) = origin.filter(|origin| origin.turn == self.turn) else {
+            return Ok(());
+        };
+        match origin.provisional {
+            Provisional::None => {}
+            Provisional::Shown(message) => self.message = Some(MessageId(message)),
+            // The reply will be a message of its own.
+            Provisional::Begun => self.is_over = true,
+        }
+        // What it asked before somebody listened again.
+        let waiting = self.delivery.engine.approvals().list(&self.agent).await?;
+        for approval in waiting.into_iter().filter(|it| it.turn == self.turn) {
+            self.ask(&approval.into()).await?;
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, question: &Question) -> Result<(), StoreError> {
+        let Some(turn) = self.agent.store.turn(self.turn).await? else { return Ok(()) };
+        let of = (turn.id, turn.session);
+        let named = (Question::name(&question.id), question);
+        self.delivery.ask(&self.agent, &self.place, of, named).await
+    }
+
+    async fn hear(&mut self, event: TurnEvent) {
+        match event {
+            TurnEvent::Text(text) => {
+                if self.text.is_empty() && self.next_at.is_none() {
+                    let now = self.delivery.now();
+                    self.next_at = Some(now + SHOWN_AFTER);
+                }
+                if self.text.len() + text.len() <= TEXT_BYTES_MAX {
+                    self.text.push_str(&text);
+                }
+            }
+            // What was said before a call, or before more was asked, is not the reply.
+            TurnEvent::Void | TurnEvent::ToolCall { .. } => self.text.clear(),
+            TurnEvent::Approval { id, tool, what, rule } => {
+                let question = Question { id, tool, what, rule };
+                if let Err(error) = self.ask(&question).await {
+                    tracing::error!(agent = %self.agent.id, turn = %self.turn, %error, "a question can't be asked in its chat");
+                }
+            }
+            TurnEvent::ApprovalDone { id, outcome, by, .. } => {
+                let (delivery, agent) = (self.delivery.clone(), self.agent.clone());
+                // Nobody waits for it.
+                self.delivery
+                    .tasks
+                    .spawn(async move { delivery.settled(&agent, &id, outcome, by).await });
+            }
+            _ => {}
+        }
+    }
+
+    /// Shows that something is being written; when to do so again.
+    fn typing(&self) -> (Option<Running<()>>, Duration) {
+        let lasts = self.adapter().and_then(|it| it.features().typing.map(|lasts| (it, lasts)));
+        let Some((adapter, lasts)) = lasts else { return (None, Duration::from_secs(5)) };
+        let delivery = self.delivery.clone();
+        let target = self.place.target(delivery.tenant(&self.agent));
+        let typing = async move {
+            let typing = async {
+                adapter.typing(&target).await;
+                Ok(())
+            };
+            let _ = delivery.bounded(typing).await;
+        };
+        (Some(Box::pin(typing)), lasts.mul_f64(0.8).max(Duration::from_secs(1)))
+    }
+
+    fn has_news(&self) -> bool {
+        let text = self.text.trim();
+        !self.is_over && !text.is_empty() && self.text != self.last && !SILENT.starts_with(text)
+    }
+
+    fn is_due(&self, now: Duration) -> bool {
+        self.has_news() && self.next_at.is_some_and(|at| at <= now)
+    }
+
+    fn was_shown(&mut self, shown: Shown, now: Duration) {
+        let every = self.adapter().and_then(|it| it.features().can_edit).unwrap_or_default();
+        match shown {
+            Shown::In(message) => {
+                self.message = Some(message);
+                self.next_at = Some(now + every.max(EDIT_EVERY_MIN));
+            }
+            Shown::Later(wait) => {
+                self.last.clear();
+                self.next_at = Some(now + wait.max(every).max(EDIT_EVERY_MIN));
+            }
+            Shown::Never => self.is_over = true,
+        }
+    }
+
+    /// Shows what there is of the reply, where the platform lets it be changed later.
+    fn show(&mut self, now: Duration) -> Option<Showing> {
+        // Whatever the reason that nothing is shown now, it is looked at again, not at once.
+        self.next_at = Some(now + LOOK_AGAIN);
+        let adapter = self.adapter()?;
+        let features = adapter.features();
+        if features.can_edit.is_none() {
+            self.is_over = true;
+            return None;
+        }
+        let key = (self.place.platform, self.place.account.clone());
+        if let Some(until) = self.delivery.pacing().rests(&key, self.place.chat.as_str(), now) {
+            self.next_at = Some(until);
+            return None;
+        }
+        let room = features.text_units.saturating_sub(split::units(GOES_ON));
+        let piece = split::next(&self.text, 0, room)?;
+        self.last.clone_from(&self.text);
+        let body = Body { markdown: piece.text + GOES_ON, ..Body::default() };
+        let shown = Show {
+            delivery: self.delivery.clone(),
+            agent: self.agent.clone(),
+            place: self.place.clone(),
+            reply_to: self.reply_to.clone(),
+            turn: self.turn,
+            adapter,
+            body,
+        };
+        Some(match self.message.clone() {
+            Some(message) => Box::pin(async move { shown.again(message).await }),
+            None => Box::pin(async move { shown.first().await }),
+        })
+    }
+}
+
+/// One act of showing.
+struct Show {
+    delivery: Arc<Relay>,
+    agent: Arc<AgentContext>,
+    place: Place,
+    reply_to: Option<MessageId>,
+    turn: TurnId,
+    adapter: Arc<dyn Outbound>,
+    body: Body,
+}
+
+impl Show {
+    async fn first(self) -> Shown {
+        match self.try_first().await {
+            Ok(shown) => shown,
+            // Over by now, or not to be written down: then it is not shown.
+            Err(_) => Shown::Never,
+        }
+    }
+
+    async fn try_first(self) -> Result<Shown, StoreError> {
+        let Self { delivery, agent, place, reply_to, turn, adapter, body } = self;
+        let before = TurnId(turn.0 - 1);
+        let origin = agent.store.origins(before, 1).await?.pop();
+        let Some(origin) = origin.filter(|origin| origin.turn == turn) else {
+            return Ok(Shown::Never);
+        };
+        let begun = OutboxCommand::ProvisionalBegun { turn };
+        delivery.change(&agent, vec![AgentCommand::Outbox(begun)]).await?;
+        let post = Post {
+            target: place.target(delivery.tenant(&agent)),
+            reply_to,
+            idempotency: idempotency(origin.delivery_key, 1),
+            body,
+        };
+        match delivery.bounded(adapter.post(&post)).await {
+            Ok(posted) => {
+                delivery.note_shown(&agent, turn, Some(&posted.message)).await?;
+                Ok(Shown::In(posted.message))
+            }
+            Err(PostError::Uncertain { .. }) => Ok(Shown::Never),
+            Err(error) => {
+                delivery.note_shown(&agent, turn, None).await?;
+                Ok(later(&delivery, &place, error))
+            }
+        }
+    }
+
+    async fn again(self, message: MessageId) -> Shown {
+        let Self { delivery, agent, place, adapter, body, .. } = self;
+        let target = place.target(delivery.tenant(&agent));
+        match delivery.bounded(adapter.edit(&target, &message, &body)).await {
+            Ok(()) => Shown::In(message),
+            Err(error) => later(&delivery, &place, error),
+        }
+    }
+}
+
+/// When to show something again that could not be.
+fn later(delivery: &Relay, place: &Place, error: PostError) -> Shown {
+    match error {
+        PostError::Later { wait: Some(wait), reach, .. } => {
+            let key = (place.platform, place.account.clone());
+            let (chat, now) = (place.chat.as_str(), delivery.now());
+            Shown::Later(delivery.pacing().hold(&key, chat, (reach, wait), now))
+        }
+        PostError::Later { wait: None, .. } => Shown::Later(Duration::from_secs(2)),
+        PostError::Uncertain { .. } => Shown::Later(Duration::from_secs(2)),
+        PostError::Never { .. } | PostError::Account { .. } => Shown::Never,
+    }
+}
+
+/// Waits for something that may be there; forever where it is not.
+async fn ready<T>(running: &mut Option<Running<T>>) -> T {
+    match running {
+        Some(running) => running.as_mut().await,
+        None => std::future::pending().await,
+    }
+}

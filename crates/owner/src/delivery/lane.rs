@@ -1,0 +1,492 @@
+//! One chat's deliveries, one after the other: what is said, how it is sent, what becomes of it.
+
+use super::buttons::HOW_TO_ANSWER;
+use super::place::Place;
+use super::{Called, LOOK_AGAIN, Relay, split};
+use insula_channel::MessageId;
+use insula_channel::OnUncertain;
+use insula_channel::{AccountKey, SlotGuard, Whom};
+use insula_channel::{Body, Button, Post, PostError, Reach};
+use insula_channel::{Features, Outbound};
+use insula_domain::AgentId;
+use insula_registry::AgentContext;
+use insula_registry::outbox::Became;
+use insula_store::{
+    AgentCommand, Content, Delivery, DeliveryState, Doubt, Lane, NewButton, OutboxCommand,
+    Provisional, Rest, SentPart, StoreError,
+};
+use insula_world::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The reply of an agent that has nothing to say.
+pub const SILENT: &str = "[SILENT]";
+/// Stands before what may have been sent before.
+const REPETITION: &str =
+    "(This may be a repetition: the connection broke off while it was being sent.)\n\n";
+/// Messages of one chat in a row, while others wait for a place at the account.
+const IN_A_ROW: usize = 8;
+/// The first wait after a failure; it doubles.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+/// The longest wait between two tries.
+const WAIT_MAX: Duration = Duration::from_secs(300);
+/// How long an account rests that may not send at all.
+const REFUSED_WAIT: Duration = Duration::from_secs(300);
+/// How often it is tried to send something: for about a day. Whoever waited has gone by then.
+const TRIES_MAX: u32 = 300;
+/// How long what is over stays known.
+const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// How often it is looked for what has been over for longer.
+const PRUNED_EVERY: Duration = Duration::from_secs(6 * 3_600);
+/// Longest reason that is kept, in characters.
+const WHY_CHARS_MAX: usize = 500;
+/// How many buttons stand beside each other.
+const BUTTONS_IN_A_ROW: usize = 2;
+
+/// Whether a chat goes on.
+enum Then {
+    /// With its next message.
+    On,
+    /// Not now.
+    Leave,
+}
+
+/// What came of sending something.
+enum Attempt {
+    /// Nothing was sent: the delivery is gone, or has to be looked at again.
+    Void,
+    /// The platform answered.
+    Made(Result<MessageId, PostError>),
+}
+
+/// What is sent, and by what.
+struct Sending<'s> {
+    agent: &'s AgentContext,
+    delivery: &'s Delivery,
+    place: &'s Place,
+    adapter: &'s dyn Outbound,
+    features: Features,
+}
+
+/// The key under which a part of a delivery is sent, however often.
+pub(super) fn idempotency(key: [u8; 16], part: usize) -> Box<str> {
+    format!("{:032x}-{part}", u128::from_be_bytes(key)).into()
+}
+
+impl Relay {
+    /// Sends what is due in one chat, until nothing is.
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        id: AgentId,
+        lane: Lane,
+        key: AccountKey,
+        slot: SlotGuard,
+    ) {
+        let mut in_a_row = 0;
+        loop {
+            let then = match self.serve_head(&id, &lane, &key).await {
+                Ok(then) => then,
+                Err(StoreError::Retired { .. } | StoreError::Closed) => Then::Leave,
+                Err(error) => {
+                    tracing::error!(agent = %id, %error, "an outbox can't be used");
+                    self.look_at(&id, self.now() + LOOK_AGAIN);
+                    Then::Leave
+                }
+            };
+            in_a_row += 1;
+            let is_long = in_a_row >= IN_A_ROW && self.pacing().is_waited_for(&key);
+            let goes_on = matches!(then, Then::On) && !is_long && !self.stop.is_cancelled();
+            if goes_on {
+                continue;
+            }
+            let mut desk = self.desk();
+            let place = (id.clone(), lane.clone());
+            if let (false, Some(called @ Called::Again)) = (is_long, desk.lanes.get_mut(&place)) {
+                *called = Called::No;
+                continue;
+            }
+            desk.lanes.remove(&place);
+            drop(desk);
+            drop(slot);
+            match is_long {
+                true => {
+                    self.call(&key, Whom::Everybody);
+                    self.look(id);
+                }
+                false => self.call(&key, Whom::IfFree),
+            }
+            return;
+        }
+    }
+
+    /// Fails what goes to a place that can't be.
+    pub(super) async fn refuse(&self, id: &AgentId, lane: Lane) {
+        let Some(agent) = self.serving(id) else { return };
+        while let Ok(Some(head)) = agent.store.delivery_head(lane.clone()).await {
+            let why = "this version does not know where that is";
+            if self.fail(&agent, &head, why).await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn serve_head(
+        &self,
+        id: &AgentId,
+        lane: &Lane,
+        key: &AccountKey,
+    ) -> Result<Then, StoreError> {
+        let Some(agent) = self.serving(id) else {
+            self.look_at(id, self.now() + LOOK_AGAIN);
+            return Ok(Then::Leave);
+        };
+        let Some(delivery) = agent.store.delivery_head(lane.clone()).await? else {
+            self.prune(&agent).await?;
+            return Ok(Then::Leave);
+        };
+        // Whoever follows the turn calls when what was shown of it is settled.
+        if let (Some(turn), None) = (delivery.turn, &delivery.name)
+            && self.desk().followed.contains(&(id.clone(), turn))
+        {
+            return Ok(Then::Leave);
+        }
+        let now = self.house.world.clock.now();
+        if let Some(wait) = between(now, delivery.next_at) {
+            self.look_at(id, self.now() + wait);
+            return Ok(Then::Leave);
+        }
+        let account = &key.1;
+        let Some(adapter) = self.accounts.outbound(key.0, account) else {
+            if delivery.why.is_none() {
+                let why = format!("account `{}.{}` is not connected", key.0, key.1);
+                let away = OutboxCommand::Waits { id: delivery.id, why, at: now };
+                self.change(&agent, vec![AgentCommand::Outbox(away)]).await?;
+            }
+            self.await_account(id, key.clone());
+            return Ok(Then::Leave);
+        };
+        if let Some(until) = self.pacing().rests(key, &lane.chat, self.now()) {
+            self.look_at(id, until);
+            return Ok(Then::Leave);
+        }
+        let Some(place) = Place::restored(&delivery.to) else {
+            self.fail(&agent, &delivery, "this version does not know where that is").await?;
+            return Ok(Then::On);
+        };
+        let sending = Sending {
+            agent: &agent,
+            delivery: &delivery,
+            place: &place,
+            features: adapter.features(),
+            adapter: &*adapter,
+        };
+        self.send(&sending, key).await
+    }
+
+    /// Sends the next part of a delivery.
+    async fn send(&self, sending: &Sending<'_>, key: &AccountKey) -> Result<Then, StoreError> {
+        let Sending { agent, delivery, features, .. } = *sending;
+        if delivery.state == DeliveryState::Sending && !features.is_idempotent {
+            let why = "it was being sent when the daemon ended";
+            return self.doubt(sending, why).await;
+        }
+        let Some(mut words) = self.engine.words_of(agent, delivery).await? else {
+            self.fail(agent, delivery, "what it says is gone").await?;
+            return Ok(Then::On);
+        };
+        let is_reply = !matches!(delivery.content, Content::Text(_));
+        let is_silent = is_reply && words.text.trim() == SILENT;
+        if is_silent && matches!(delivery.provisional, Provisional::Shown(_)) {
+            // Something was shown that can't be taken back, only said otherwise.
+            words.text = "(no reply)".to_owned();
+        } else if is_silent {
+            words.text.clear();
+        }
+        if !words.choices.is_empty() {
+            words.text.push_str(HOW_TO_ANSWER);
+        }
+        let sent = delivery.sent.last().map_or(0, |part| part.upto);
+        let from = usize::try_from(sent).unwrap_or(usize::MAX);
+        let room = room(&features);
+        let Some(piece) = split::next(&words.text, from, room) else {
+            let became = if delivery.sent.is_empty() { Became::Silent } else { Became::Sent };
+            self.done(sending, None, Rest::Nothing, became).await?;
+            return Ok(Then::On);
+        };
+        let buttons = match (piece.is_last, features.has_buttons) {
+            (true, true) => self.offer(agent, delivery, &words.choices).await?,
+            _ => Vec::new(),
+        };
+        let markdown = match delivery.doubts {
+            0 => piece.text,
+            _ => format!("{REPETITION}{}", piece.text),
+        };
+        let body = Body { markdown, buttons: rows(buttons), files: Vec::new() };
+        let sent = if delivery.sent.is_empty() {
+            self.finish_shown(sending, &body).await?
+        } else {
+            self.post(sending, &body).await?
+        };
+        match sent {
+            Attempt::Void => Ok(Then::On),
+            Attempt::Made(Ok(message)) => {
+                let part = SentPart { message: message.0, upto: piece.upto as u64 };
+                let rest = if piece.is_last { Rest::Nothing } else { Rest::More };
+                self.done(sending, Some(part), rest, Became::Sent).await?;
+                Ok(Then::On)
+            }
+            Attempt::Made(Err(error)) => self.not_sent(sending, key, error).await,
+        }
+    }
+
+    /// The first part: as an edit of what was shown before, or a new message.
+    async fn finish_shown(
+        &self,
+        sending: &Sending<'_>,
+        body: &Body,
+    ) -> Result<Attempt, StoreError> {
+        let Sending { agent, delivery, place, adapter, features } = *sending;
+        let lost = || {
+            let lost = OutboxCommand::ProvisionalLost { id: delivery.id };
+            vec![AgentCommand::Outbox(lost)]
+        };
+        match (&delivery.provisional, features.can_edit) {
+            (Provisional::None, _) => self.post(sending, body).await,
+            (Provisional::Shown(shown), Some(_)) => {
+                let shown = MessageId(shown.clone());
+                let target = place.target(self.tenant(agent));
+                match self.bounded(adapter.edit(&target, &shown, body)).await {
+                    Err(PostError::Never { .. }) => {
+                        self.change(agent, lost()).await?;
+                        Ok(Attempt::Void)
+                    }
+                    // An edit that came twice says the same once.
+                    Err(PostError::Uncertain { why }) => Ok(Attempt::Made(Err(PostError::Later {
+                        why,
+                        wait: None,
+                        reach: Reach::Chat,
+                    }))),
+                    edited => Ok(Attempt::Made(edited.map(|()| shown))),
+                }
+            }
+            // Asked for again under the same key, it tells the name of the message, which still
+            // says what there was.
+            (Provisional::Begun, Some(_)) if features.is_idempotent => {
+                let message = match self.post(sending, body).await? {
+                    Attempt::Made(Ok(message)) => message,
+                    other => return Ok(other),
+                };
+                let target = place.target(self.tenant(agent));
+                let edited = self.bounded(adapter.edit(&target, &message, body)).await;
+                Ok(Attempt::Made(edited.map(|()| message)))
+            }
+            _ => {
+                let mut batch = lost();
+                if delivery.provisional == Provisional::Begun {
+                    let why = "a part of the reply may have been shown before";
+                    batch.push(self.house.delivery_record(
+                        agent,
+                        delivery,
+                        "delivery.uncertain",
+                        why,
+                    ));
+                }
+                self.change(agent, batch).await?;
+                Ok(Attempt::Void)
+            }
+        }
+    }
+
+    /// Sends a new message.
+    async fn post(&self, sending: &Sending<'_>, body: &Body) -> Result<Attempt, StoreError> {
+        let Sending { agent, delivery, place, adapter, features } = *sending;
+        if !features.is_idempotent {
+            let at = self.house.world.clock.now();
+            let begun = OutboxCommand::Begun { id: delivery.id, at };
+            match self.change(agent, vec![AgentCommand::Outbox(begun)]).await {
+                Err(StoreError::NoDelivery { .. }) => return Ok(Attempt::Void),
+                other => other?,
+            }
+        }
+        let number = delivery.sent.len() + 1;
+        let reply_to = delivery.to.reply_to.clone().filter(|_| number == 1).map(MessageId);
+        let post = Post {
+            target: place.target(self.tenant(agent)),
+            reply_to,
+            idempotency: idempotency(delivery.key, number),
+            body: body.clone(),
+        };
+        let posted = self.bounded(adapter.post(&post)).await;
+        Ok(Attempt::Made(posted.map(|posted| posted.message)))
+    }
+
+    async fn done(
+        &self,
+        sending: &Sending<'_>,
+        part: Option<SentPart>,
+        rest: Rest,
+        became: Became,
+    ) -> Result<(), StoreError> {
+        let at = self.house.world.clock.now();
+        let sent = OutboxCommand::Sent { id: sending.delivery.id, part, rest, at };
+        self.change(sending.agent, vec![AgentCommand::Outbox(sent)]).await?;
+        if rest == Rest::Nothing {
+            self.house.outbox.count(became);
+        }
+        Ok(())
+    }
+
+    /// What follows from a failure.
+    async fn not_sent(
+        &self,
+        sending: &Sending<'_>,
+        key: &AccountKey,
+        error: PostError,
+    ) -> Result<Then, StoreError> {
+        let Sending { agent, delivery, features, .. } = *sending;
+        match error {
+            PostError::Later { why, wait, reach } => {
+                let (chat, now) = (&delivery.to.lane.chat, self.now());
+                let asked = wait.map(|wait| self.pacing().hold(key, chat, (reach, wait), now));
+                self.put_off(agent, delivery, &why, asked.unwrap_or_default()).await?;
+                Ok(Then::On)
+            }
+            PostError::Uncertain { why } if features.is_idempotent => {
+                self.put_off(agent, delivery, &why, Duration::ZERO).await?;
+                Ok(Then::On)
+            }
+            PostError::Uncertain { why } => self.doubt(sending, &why).await,
+            PostError::Never { why } => {
+                self.fail(agent, delivery, &why).await?;
+                Ok(Then::On)
+            }
+            PostError::Account { why } => {
+                // It rests, not what it has to send: that goes on when the account does.
+                self.pacing().refuse(key, self.now() + REFUSED_WAIT);
+                let why = format!("account `{}.{}` can't send: {why}", key.0, key.1);
+                self.put_off(agent, delivery, &why, Duration::ZERO).await?;
+                Ok(Then::On)
+            }
+        }
+    }
+
+    /// A request may have arrived, on a platform that does not notice a repetition.
+    async fn doubt(&self, sending: &Sending<'_>, why: &str) -> Result<Then, StoreError> {
+        let Sending { agent, delivery, place, .. } = *sending;
+        let (then, became, kind) = match self.accounts.on_uncertain(place.platform, &place.account)
+        {
+            OnUncertain::Resend => (Doubt::Resend, Became::Repeated, "delivery.uncertain"),
+            OnUncertain::Hold => (Doubt::Hold, Became::Held, "delivery.held"),
+        };
+        let at = self.house.world.clock.now();
+        let why = cut(why);
+        let record = self.house.delivery_record(agent, delivery, kind, &why);
+        let doubt = OutboxCommand::InDoubt { id: delivery.id, then, why, at };
+        self.change(agent, vec![AgentCommand::Outbox(doubt), record]).await?;
+        self.house.outbox.count(became);
+        // Not in a circle with a platform that answers nothing.
+        if then == Doubt::Resend && delivery.doubts > 0 {
+            let why = "the platform did not say whether it arrived";
+            let doubted = Delivery { attempts: delivery.doubts, ..delivery.clone() };
+            self.put_off(agent, &doubted, why, Duration::ZERO).await?;
+        }
+        Ok(Then::On)
+    }
+
+    async fn fail(
+        &self,
+        agent: &AgentContext,
+        delivery: &Delivery,
+        why: &str,
+    ) -> Result<(), StoreError> {
+        let (at, why) = (self.house.world.clock.now(), cut(why));
+        tracing::warn!(agent = %agent.id, delivery = %delivery.id, why, "something is not delivered");
+        let record = self.house.delivery_record(agent, delivery, "delivery.failed", &why);
+        let failed = OutboxCommand::Failed { id: delivery.id, why, at };
+        self.change(agent, vec![AgentCommand::Outbox(failed), record]).await?;
+        self.house.outbox.count(Became::Failed);
+        Ok(())
+    }
+
+    async fn put_off(
+        &self,
+        agent: &AgentContext,
+        delivery: &Delivery,
+        why: &str,
+        at_least: Duration,
+    ) -> Result<(), StoreError> {
+        let at = self.house.world.clock.now();
+        if delivery.attempts >= TRIES_MAX {
+            let why = format!("given up after {TRIES_MAX} tries; last: {why}");
+            return self.fail(agent, delivery, &why).await;
+        }
+        let doubled = FIRST_WAIT.saturating_mul(1 << delivery.attempts.min(16)).min(WAIT_MAX);
+        let (id, attempt) = (delivery.id.to_string(), delivery.attempts.to_string());
+        let purpose = ["delivery", agent.id.as_str(), &id, &attempt];
+        let chance = u32::from_le_bytes(self.house.world.random.stream(&purpose).bytes());
+        // Between half of it and all of it, so that many do not come back at once.
+        let chosen = doubled.mul_f64(0.5 + f64::from(chance) / f64::from(u32::MAX) / 2.0);
+        let wait = chosen.max(at_least);
+        let until = at.as_millis().saturating_add(millis(wait));
+        let why = cut(why);
+        let off = OutboxCommand::PutOff {
+            id: delivery.id,
+            until: Timestamp::from_millis(until),
+            why,
+            at,
+        };
+        self.change(agent, vec![AgentCommand::Outbox(off)]).await?;
+        self.house.outbox.count(Became::PutOff);
+        Ok(())
+    }
+
+    /// Takes out of the outbox what has been over for long.
+    async fn prune(&self, agent: &AgentContext) -> Result<(), StoreError> {
+        let now = self.now();
+        {
+            let mut desk = self.desk();
+            let last = desk.pruned.get(&agent.id);
+            if last.is_some_and(|last| now.saturating_sub(*last) < PRUNED_EVERY) {
+                return Ok(());
+            }
+            desk.pruned.insert(agent.id.clone(), now);
+        }
+        let before = self.house.world.clock.now().as_millis().saturating_sub(millis(KEPT_FOR));
+        let prune = OutboxCommand::Prune { before: Timestamp::from_millis(before) };
+        self.change(agent, vec![AgentCommand::Outbox(prune)]).await
+    }
+}
+
+/// How long a message may be. Where it may have to be said that it is a repetition there is room
+/// for that in any case, so that what is repeated is exactly what may have been said.
+pub(super) fn room(features: &Features) -> usize {
+    match features.is_idempotent {
+        true => features.text_units,
+        false => features.text_units.saturating_sub(split::units(REPETITION)),
+    }
+}
+
+fn rows(buttons: Vec<NewButton>) -> Vec<Vec<Button>> {
+    let buttons: Vec<Button> =
+        buttons.into_iter().map(|NewButton { data, label, .. }| Button { label, data }).collect();
+    buttons.chunks(BUTTONS_IN_A_ROW).map(<[Button]>::to_vec).collect()
+}
+
+fn millis(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// How long it is from one time to a later one.
+fn since(from: Timestamp, to: Timestamp) -> Duration {
+    let ms = to.as_millis().saturating_sub(from.as_millis());
+    Duration::from_millis(u64::try_from(ms).unwrap_or(0))
+}
+
+/// How long it is until a time, if it is not there yet.
+pub(super) fn between(now: Timestamp, then: Timestamp) -> Option<Duration> {
+    Some(since(now, then)).filter(|wait| !wait.is_zero())
+}
+
+fn cut(why: &str) -> String {
+    why.chars().take(WHY_CHARS_MAX).collect()
+}

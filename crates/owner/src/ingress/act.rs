@@ -1,0 +1,319 @@
+//! Carries out commands. Who may is asked once, for all of them, where it is asked for buttons,
+//! plain words and the API as well.
+
+use super::answering::{Meant, which};
+use super::commands::{self, Command, For, Typed};
+use super::{Ingress, Visitor};
+use insula_capabilities::memory::{Asking, Forgot, Remembered};
+use insula_domain::Actor;
+use insula_domain::{Address, Asker, ChatId, TopicId};
+use insula_registry::AgentContext;
+use insula_registry::access::may_answer;
+use insula_store::Target as List;
+use insula_turns::approvals::{Answer, Reach};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Entries of memory that one answer shows.
+const SHOWN_MAX: usize = 50;
+/// Characters of one of them.
+const ENTRY_CHARS_MAX: usize = 300;
+
+impl Ingress {
+    /// Carries out a command; what is said to whoever typed it.
+    pub(super) async fn act(
+        &self,
+        visitor: &Visitor<'_>,
+        command: Command,
+        argument: &str,
+    ) -> String {
+        let Visitor { agent, guest, .. } = visitor;
+        if command.whose() == For::Admins && !may_answer(&self.house, agent, &guest.actor()) {
+            return format!("only an admin may use /{}", command.name());
+        }
+        match command {
+            Command::Start => {
+                let name = &agent.identity.name;
+                format!("hello, I am {name}; write to me, and /help lists what else you can do")
+            }
+            Command::Help => commands::help(guest.is_admin()),
+            Command::Whoami => whoami(visitor),
+            Command::Agents => self.agents(visitor).await,
+            Command::New => self.new_session(visitor).await,
+            Command::Stop => self.stop(visitor),
+            Command::Status => self.status(visitor).await,
+            Command::Memory => self.memory(visitor).await,
+            Command::Forget => self.forget(visitor, argument).await,
+            Command::Approve => self.approve(visitor, argument).await,
+            Command::Deny => self.deny(visitor, argument).await,
+            Command::Pair => self.pair(visitor, argument).await,
+            Command::Reload => match self.house.reload(Some(&agent.id), &guest.actor()).await {
+                Ok(_) => "read again, and applied".to_owned(),
+                Err(error) => format!("not applied: {}", error.reason()),
+            },
+            Command::Pause => {
+                match self.engine.capabilities().pause(&agent.id, &guest.actor()).await {
+                    Ok(()) => "paused; /resume lets me go on".to_owned(),
+                    Err(error) => error.reason(),
+                }
+            }
+            Command::Resume => "I am serving already".to_owned(),
+        }
+    }
+
+    /// What somebody hears from an agent that is paused: its admins can let it go on. Whether this
+    /// did.
+    pub(super) async fn while_paused(&self, visitor: &Visitor<'_>, text: &str) -> bool {
+        let Visitor { agent, guest, .. } = visitor;
+        let wants = matches!(commands::read(text), Typed::Command(Command::Resume, _));
+        let (goes_on, told) = if wants && may_answer(&self.house, agent, &guest.actor()) {
+            match self.engine.capabilities().resume(&agent.id, &guest.actor()).await {
+                Ok(()) => (true, "going on".to_owned()),
+                Err(error) => (false, error.reason()),
+            }
+        } else {
+            (false, "I am paused at the moment".to_owned())
+        };
+        self.whisper(visitor.agent.clone(), visitor.place(), told).await;
+        goes_on
+    }
+
+    async fn new_session(&self, visitor: &Visitor<'_>) -> String {
+        let key = &visitor.session;
+        match self.engine.begin_anew(visitor.agent, key).await {
+            Ok(()) => "we begin anew".to_owned(),
+            Err(error) => told(visitor.agent, "a conversation could not be ended", &error),
+        }
+    }
+
+    fn stop(&self, visitor: &Visitor<'_>) -> String {
+        let key = &visitor.session;
+        // What others began in a shared conversation is theirs to stop, and an admin's.
+        let stopped = match visitor.guest.is_admin() {
+            true => self.engine.stop(key),
+            false => self.engine.stop_own(key, &visitor.guest.actor()),
+        };
+        match stopped {
+            0 => "nothing of yours is running here".to_owned(),
+            _ => "stopped".to_owned(),
+        }
+    }
+
+    async fn status(&self, visitor: &Visitor<'_>) -> String {
+        let agent = visitor.agent;
+        let key = &visitor.session;
+        let running = match self.engine.under_way(key) {
+            0 => "nothing is running".to_owned(),
+            1 => "one turn is running".to_owned(),
+            more => format!("one turn is running and {} wait", more - 1),
+        };
+        let waiting = self.waiting_here(visitor).await.map_or(0, |waiting| waiting.len());
+        let asks = match waiting {
+            0 => String::new(),
+            1 => "; one call waits for approval".to_owned(),
+            more => format!("; {more} calls wait for approval"),
+        };
+        let memory = if agent.memory.is_some() { "I remember" } else { "I don't remember" };
+        format!("{}: {running}{asks}; {memory}", agent.identity.name)
+    }
+
+    /// The agents that this person may reach in this chat: its own topics included, and
+    /// nothing that lies elsewhere.
+    async fn agents(&self, visitor: &Visitor<'_>) -> String {
+        let snapshot = self.house.snapshot();
+        let here = &visitor.envelope.address;
+        let is_here = |chat: &ChatId| *chat == here.chat || Some(chat) == here.parent.as_ref();
+        let mut topics: BTreeSet<Option<TopicId>> = BTreeSet::from([here.topic.clone()]);
+        for binding in snapshot.router.bindings() {
+            let rule = &binding.matches;
+            let same = rule.platform == here.platform && rule.chat.as_ref().is_some_and(is_here);
+            if same {
+                topics.insert(rule.topic.clone());
+            }
+        }
+        let mut lines: Vec<String> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let sender = &visitor.envelope.sender;
+        // This place first.
+        let others = topics.iter().filter(|topic| **topic != here.topic);
+        for topic in std::iter::once(&here.topic).chain(others) {
+            let address = Address { topic: topic.clone(), ..here.clone() };
+            let Ok(answering) = snapshot.route(&address) else { continue };
+            let agent = answering.context;
+            if !seen.insert((agent.id.clone(), topic.clone())) {
+                continue;
+            }
+            let asker = Asker { address: &address, also: &sender.also, is_bot: sender.is_bot };
+            if !matches!(self.house.admit(&agent, asker).await, Ok(Some(_))) {
+                continue;
+            }
+            let place = match topic {
+                _ if *topic == here.topic => "here".to_owned(),
+                Some(topic) => format!("in topic {topic}"),
+                None => "outside of topics".to_owned(),
+            };
+            let about = agent.identity.description.as_deref().unwrap_or_default();
+            let about = if about.is_empty() { String::new() } else { format!(": {about}") };
+            lines.push(format!("{} ({place}){about}", agent.identity.name));
+        }
+        lines.join("\n")
+    }
+
+    async fn memory(&self, visitor: &Visitor<'_>) -> String {
+        let (session, at, principal) = parts(visitor);
+        let asking =
+            Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
+        let (lists, held_back) = match self.engine.capabilities().remembered(&asking).await {
+            Ok(Remembered::Off) => return "I don't remember anything beyond this chat".to_owned(),
+            Ok(Remembered::Lists { lists, held_back }) => (lists, held_back),
+            Err(error) => return told(visitor.agent, "memory could not be read", &error),
+        };
+        let mut lines = Vec::new();
+        let mut number = 0;
+        for list in lists {
+            for fragment in list.fragments {
+                number += 1;
+                let text: String = fragment.text.chars().take(ENTRY_CHARS_MAX).collect();
+                let of = if list.target == List::User { " (about you)" } else { "" };
+                lines.push(format!("{number}. {text}{of}"));
+            }
+        }
+        let elsewhere = (held_back > 0).then(|| {
+            let (entries, were) =
+                if held_back == 1 { ("entry", "was") } else { ("entries", "were") };
+            format!(
+                "{held_back} {entries} {were} said where not everyone here can read; ask me there, or in a chat of your own"
+            )
+        });
+        if lines.is_empty() {
+            return elsewhere.unwrap_or_else(|| "I remember nothing here".to_owned());
+        }
+        let more = lines.len().saturating_sub(SHOWN_MAX);
+        lines.truncate(SHOWN_MAX);
+        if more > 0 {
+            lines.push(format!("… and {more} more"));
+        }
+        lines.extend(elsewhere);
+        lines.push("/forget NUMBER forgets one of them".to_owned());
+        lines.join("\n")
+    }
+
+    async fn forget(&self, visitor: &Visitor<'_>, what: &str) -> String {
+        if what.is_empty() {
+            return "say what: a number of /memory, some words of the entry, or `all`".to_owned();
+        }
+        let (session, at, principal) = parts(visitor);
+        let asking =
+            Asking { agent: visitor.agent, session: &session, at: &at, principal: &principal };
+        match self.engine.capabilities().forget_here(&asking, what).await {
+            Ok(Forgot::Off) => "I don't remember anything beyond this chat".to_owned(),
+            Ok(Forgot::Entries(0)) if what == "all" => "there was nothing to forget".to_owned(),
+            Ok(Forgot::Entries(0)) => "nothing here is like that".to_owned(),
+            Ok(Forgot::Entries(1)) => "forgotten".to_owned(),
+            Ok(Forgot::Entries(count)) => format!("forgotten: {count} entries"),
+            Ok(Forgot::Partly(_)) => {
+                "forgotten; a file may still have the words, which an operator has to put right"
+                    .to_owned()
+            }
+            Ok(Forgot::Unclear(texts)) => {
+                let texts = texts.iter().map(|text| format!("- {text}"));
+                format!("several entries are like that:\n{}", texts.collect::<Vec<_>>().join("\n"))
+            }
+            Err(error) => told(visitor.agent, "memory could not be changed", &error),
+        }
+    }
+
+    /// What an answer is about: the call of this id, or the only one that waits here.
+    async fn meant<'t>(
+        &self,
+        visitor: &Visitor<'_>,
+        argument: &'t str,
+    ) -> Result<(Box<str>, &'t str), String> {
+        let here = self.answerable_here(visitor).await;
+        let here = here.map_err(|error| told(visitor.agent, "approvals can't be read", &error))?;
+        let (word, rest) = argument.split_once(char::is_whitespace).unwrap_or((argument, ""));
+        let all = self.engine.approvals().list(visitor.agent).await.unwrap_or_default();
+        // From anywhere by its name; whether a yes to it counts is seen where it is answered.
+        if let Some(named) = all.iter().find(|it| *it.id == *word) {
+            return Ok((named.id.clone(), rest.trim()));
+        }
+        if here.is_empty() {
+            return Err("nothing waits for approval here".to_owned());
+        }
+        let meant = self.meant_here(visitor, &here).await;
+        match meant.map_err(|error| told(visitor.agent, "approvals can't be read", &error))? {
+            Meant::One(id) => Ok((id, argument)),
+            Meant::Several => Err(which(&here)),
+            Meant::None => {
+                Err("what waits was not shown here before you said that; say the id too, as it \
+                 stands in the question"
+                    .to_owned())
+            }
+        }
+    }
+
+    async fn approve(&self, visitor: &Visitor<'_>, argument: &str) -> String {
+        let (id, rest) = match self.meant(visitor, argument).await {
+            Ok(meant) => meant,
+            Err(told) => return told,
+        };
+        let reach = if rest.is_empty() { Some(Reach::Once) } else { Reach::parse(rest) };
+        match reach {
+            Some(reach) => self.answer_seen(visitor, &id, Answer::Approve(reach)).await,
+            None => "say `/approve ID`, and behind it `session` or `always` if you like".to_owned(),
+        }
+    }
+
+    async fn deny(&self, visitor: &Visitor<'_>, argument: &str) -> String {
+        match self.meant(visitor, argument).await {
+            Ok((id, reason)) => {
+                let reason = (!reason.is_empty()).then(|| reason.to_owned());
+                self.answer(visitor, &id, Answer::Deny(reason)).await
+            }
+            Err(told) => told,
+        }
+    }
+
+    async fn pair(&self, visitor: &Visitor<'_>, code: &str) -> String {
+        if code.is_empty() {
+            return "say the code too, as the one who asks was told it".to_owned();
+        }
+        let Visitor { agent, guest, envelope, .. } = visitor;
+        let on = Some(envelope.address.platform);
+        match self.house.approve_pairing(agent, code, on, &guest.actor()).await {
+            Ok(request) => {
+                let name = if request.name.is_empty() { &*request.who.user } else { &request.name };
+                format!("{name} may talk to me now")
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+}
+
+fn whoami(visitor: &Visitor<'_>) -> String {
+    let guest = &visitor.guest;
+    let person = guest.principal.person.as_ref();
+    let person = person.map(|person| format!(", known as {person}")).unwrap_or_default();
+    let standing = if guest.is_admin() { "; you are an admin" } else { "" };
+    format!(
+        "you are {}{person}, talking to {}{standing}",
+        guest.actor(),
+        visitor.agent.identity.name
+    )
+}
+
+/// Where somebody speaks, for what is remembered there.
+fn parts(
+    visitor: &Visitor<'_>,
+) -> (insula_domain::SessionKey, insula_registry::context::Whereabouts, Actor) {
+    let address = &visitor.envelope.address;
+    let user = Some(visitor.guest.principal.user.clone());
+    let known = Address { user, ..address.clone() };
+    (visitor.session.clone(), visitor.agent.scope(&known), visitor.guest.actor())
+}
+
+/// What people are told of a fault: that there is one. The rest is the operator's.
+fn told(agent: &Arc<AgentContext>, what: &str, error: &dyn std::fmt::Display) -> String {
+    tracing::error!(agent = %agent.id, %error, "{what}");
+    format!("{what}; the operator finds the reason in the log")
+}

@@ -1,0 +1,133 @@
+//! Who caused an event, and whether it concerns the agent it reached.
+
+use super::{Ingress, answering, happenings, stranger};
+use crate::delivery::Place;
+use crate::ingress::queue::Spot;
+use crate::ingress::stranger::Reply;
+use crate::tenant;
+use insula_channel::{AttachmentKind, Envelope, Happening, Message};
+use insula_domain::{Address, Asker, Heed};
+use insula_registry::AgentContext;
+use insula_registry::access::{Guest, Visit};
+use insula_store::StoreError;
+use std::sync::Arc;
+
+/// Somebody who may talk to an agent.
+pub(super) struct Admitted {
+    pub(super) guest: Guest,
+    /// What becomes of what they said. What is not said always counts.
+    pub(super) heed: Heed,
+}
+
+/// Whether something concerns an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Concern {
+    /// It does.
+    Ours,
+    /// It was said to others.
+    Others,
+    /// Whoever said it may not talk to it.
+    Stranger,
+}
+
+/// What becomes of a message of somebody who may talk: whether the agent was addressed decides,
+/// and speaking to a bot's chat is addressing it.
+pub(super) fn heed(agent: &AgentContext, address: &Address, message: &Message) -> Heed {
+    let is_voice = message.attachments.iter().any(|it| it.kind == AttachmentKind::Voice);
+    agent.door.group.heed(address.chat_type, message.mentions_us || is_voice)
+}
+
+/// Whether an event concerns an agent at all.
+pub(super) fn concern(admitted: Option<&Admitted>, envelope: &Envelope) -> Concern {
+    let Some(Admitted { guest, heed }) = admitted else { return Concern::Stranger };
+    let Happening::Said(message) = &envelope.what else { return Concern::Ours };
+    match heed {
+        _ if message.is_for_another => Concern::Others,
+        // An admin's yes that names what it answers needs to be addressed to nobody.
+        Heed::Pass if guest.is_admin() && answering::names_one(message) => Concern::Ours,
+        Heed::Pass => Concern::Others,
+        Heed::Answer | Heed::Observe => Concern::Ours,
+    }
+}
+
+impl Ingress {
+    /// Who caused an event; `None` where they may not talk to the agent.
+    pub(super) async fn admit(
+        &self,
+        agent: &AgentContext,
+        envelope: &Envelope,
+    ) -> Result<Option<Admitted>, StoreError> {
+        let Envelope { address, sender, what, .. } = envelope;
+        let heed = match what {
+            Happening::Said(message) => heed(agent, address, message),
+            _ => Heed::Answer,
+        };
+        // What happens to our account, or to a chat as a whole, is the platform's word.
+        let guest = match what {
+            Happening::Removed | Happening::Moved(_) | Happening::Deleted(_) => {
+                happenings::platform(agent, address)
+            }
+            _ => {
+                let asker = Asker { address, also: &sender.also, is_bot: sender.is_bot };
+                self.house.admit(agent, asker).await?
+            }
+        };
+        Ok(guest.map(|guest| Admitted { guest, heed }))
+    }
+
+    /// Leaves something alone that does not concern an agent.
+    pub(super) async fn leave(
+        &self,
+        concern: Concern,
+        agent: &Arc<AgentContext>,
+        envelope: &Envelope,
+    ) -> Result<(), StoreError> {
+        if concern != Concern::Stranger {
+            self.house.visits.count(Visit::Passed);
+            return Ok(());
+        }
+        let Some(reply) = stranger::turn_away(&self.house, agent, envelope).await? else {
+            return Ok(());
+        };
+        let Some(told) = self.to_stranger(agent, reply, envelope) else { return Ok(()) };
+        if matches!(envelope.what, Happening::Added) && !self.enter(agent, envelope).await {
+            return Ok(());
+        }
+        // Nothing of a stranger's is kept, and a code is kept as a hash.
+        let place = Place::of(&envelope.address);
+        let tenant = tenant::to_strangers(&self.house, agent);
+        self.whisper_to(tenant, agent.clone(), place, told).await;
+        Ok(())
+    }
+
+    /// What is really said to somebody who is turned away.
+    fn to_stranger(
+        &self,
+        agent: &AgentContext,
+        reply: Reply,
+        envelope: &Envelope,
+    ) -> Option<String> {
+        let (spot, now) = (Spot::of(&envelope.address), self.house.world.clock.elapsed());
+        let who = envelope.address.user.as_ref()?.as_str();
+        match reply {
+            Reply::Code(text) => Some(text),
+            Reply::Full(text) => {
+                self.crowded.may_tell(&agent.id, spot, who, now).then(|| text.to_owned())
+            }
+        }
+    }
+
+    /// Joins a chat to say something there; whether that can be.
+    async fn enter(&self, agent: &AgentContext, envelope: &Envelope) -> bool {
+        let address = &envelope.address;
+        let outbound = self.accounts.outbound(address.platform, &address.account);
+        let Some(outbound) = outbound else { return false };
+        match outbound.join(&Place::of(address).target(self.tenant(agent))).await {
+            Ok(()) => true,
+            Err(error) => {
+                tracing::warn!(agent = %agent.id, platform = %address.platform, %error, "a chat could not be joined");
+                false
+            }
+        }
+    }
+}

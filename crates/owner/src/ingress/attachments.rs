@@ -1,0 +1,207 @@
+//! What comes with messages: fetched within limits, kept by content under names of ours, shown
+//! to the model where it can look at pictures, and named by path otherwise.
+
+use super::Ingress;
+use super::kept::Kept;
+use super::words::{name, note};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use insula_channel::FetchError;
+use insula_channel::Outbound;
+use insula_channel::{Attachment, AttachmentKind};
+use insula_domain::SessionKey;
+use insula_registry::AgentContext;
+use insula_store::{Part, StoreError};
+use insula_turns::Inbound;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Longest wait for the content of one attachment.
+const FETCH_MAX: Duration = Duration::from_secs(60);
+/// How often it is looked whether an account is there.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Pictures of one message that the model is shown.
+const PICTURES_MAX: usize = 8;
+/// Bytes of pictures that one message shows: a message as a whole has a limit, and base64
+/// takes a third more.
+const PICTURE_BYTES_MAX: usize = 600 * 1024;
+
+/// What we call a file of some content. Nothing a sender chose is in it.
+const ENDINGS: &[(&str, &str)] = &[
+    ("image/jpeg", "jpg"),
+    ("image/png", "png"),
+    ("image/gif", "gif"),
+    ("image/webp", "webp"),
+    ("audio/ogg", "ogg"),
+    ("audio/mpeg", "mp3"),
+    ("audio/mp4", "m4a"),
+    ("audio/wav", "wav"),
+    ("video/mp4", "mp4"),
+    ("video/webm", "webm"),
+    ("application/pdf", "pdf"),
+    ("application/json", "json"),
+    ("application/zip", "zip"),
+    ("text/plain", "txt"),
+    ("text/markdown", "md"),
+    ("text/csv", "csv"),
+    ("text/html", "html"),
+];
+
+/// What a picture is, by its first bytes: what is shown to a model is what it says it is.
+fn picture(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
+        [b'G', b'I', b'F', b'8', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        _ => None,
+    }
+}
+
+fn ending(media_type: &str) -> &'static str {
+    let plain = media_type.split(';').next().unwrap_or_default().trim();
+    ENDINGS.iter().find(|(known, _)| plain.eq_ignore_ascii_case(known)).map_or("bin", |it| it.1)
+}
+
+fn kind(kind: AttachmentKind) -> &'static str {
+    match kind {
+        AttachmentKind::Image => "a picture",
+        AttachmentKind::Voice => "a voice memo",
+        AttachmentKind::Audio => "a sound",
+        AttachmentKind::Video => "a video",
+        AttachmentKind::File => "a file",
+    }
+}
+
+/// How large a file is, for people.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} bytes"),
+        1_000..1_000_000 => format!("{} KB", bytes / 1_000),
+        _ => format!("{} MB", bytes / 1_000_000),
+    }
+}
+
+impl Ingress {
+    /// Fetches and keeps what came with messages; the parts that tell the model of it.
+    pub(super) async fn attached(
+        &self,
+        agent: &AgentContext,
+        inbound: &Inbound,
+        messages: &[Kept],
+    ) -> Result<Vec<Part>, StoreError> {
+        let all: Vec<Attachment> =
+            messages.iter().flat_map(|it| &it.attachments).map(|it| it.attachment()).collect();
+        if all.is_empty() {
+            return Ok(Vec::new());
+        }
+        let key = &inbound.session;
+        let session = self.engine.open_session(inbound).await?;
+        let files = agent.workspace.files(key, session, &agent.store.seals(), &self.house.world);
+        let sees = agent.models.see_pictures();
+        let (mut parts, mut shown) = (Vec::new(), (0, 0));
+        for attachment in all {
+            let what = format!("{} named \"{}\"", kind(attachment.kind), name(&attachment.name));
+            let fetched = self.fetch(agent, key, &attachment).await;
+            let content = match fetched {
+                Ok(content) => content,
+                Err(why) => {
+                    parts.push(Part::Beside(note(&format!("sent along: {what}; {why}"))));
+                    continue;
+                }
+            };
+            let is = picture(&content).filter(|_| attachment.kind != AttachmentKind::Video);
+            let media_type = is.unwrap_or(&attachment.media_type);
+            let kept = files.keep_attachment(content.to_vec(), ending(media_type)).await;
+            let told = match kept {
+                Ok((path, _)) => {
+                    let media_type = name(media_type);
+                    let size = size(content.len() as u64);
+                    format!("sent along: {what}, {media_type}, {size}; it is in {path}")
+                }
+                Err(error) => {
+                    tracing::warn!(agent = %agent.id, %error, "an attachment could not be kept");
+                    format!("sent along: {what}; it could not be kept")
+                }
+            };
+            parts.push(Part::Beside(note(&told)));
+            let fits = shown.0 < PICTURES_MAX && shown.1 + content.len() <= PICTURE_BYTES_MAX;
+            if let Some(media_type) = is.filter(|_| sees && fits) {
+                shown = (shown.0 + 1, shown.1 + content.len());
+                let source = format!("data:{media_type};base64,{}", STANDARD.encode(&content));
+                let (source, media_type) = (source.into(), media_type.into());
+                parts.push(Part::Image { source, media_type });
+            }
+        }
+        Ok(parts)
+    }
+
+    /// The adapter by which a conversation takes place, as soon as there is one: just after
+    /// the start none is there yet.
+    async fn line(&self, at: &SessionKey) -> Arc<dyn Outbound> {
+        loop {
+            if let Some(adapter) = self.accounts.outbound(at.platform, &at.account) {
+                return adapter;
+            }
+            self.house.world.clock.sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn fetch(
+        &self,
+        agent: &AgentContext,
+        at: &SessionKey,
+        attachment: &Attachment,
+    ) -> Result<Bytes, String> {
+        let limit = agent.door.attachment_bytes;
+        let too_large = || format!("it was not taken in, since it is larger than {}", size(limit));
+        if attachment.size.is_some_and(|size| size > limit) {
+            return Err(too_large());
+        }
+        let fetching = async {
+            let adapter = self.line(at).await;
+            adapter.fetch(attachment, limit).await
+        };
+        let fetched = tokio::select! {
+            fetched = fetching => fetched.map_err(Some),
+            () = self.house.world.clock.sleep(FETCH_MAX) => Err(None),
+        };
+        match fetched {
+            Ok(content) if content.len() as u64 > limit => Err(too_large()),
+            Ok(content) => Ok(content),
+            Err(Some(FetchError::TooLarge)) => Err(too_large()),
+            Err(failed) => {
+                let late = || "it took too long".to_owned();
+                let why = failed.map_or_else(late, |error| error.to_string());
+                // What a platform says may quote a token.
+                let known = self.house.secrets.known();
+                let why = known.records().redact(&why).into_owned();
+                tracing::warn!(agent = %agent.id, why, "an attachment could not be fetched");
+                Err("it could not be fetched".to_owned())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_called_by_what_we_know_of_it() {
+        assert_eq!(ending("image/PNG"), "png");
+        assert_eq!(ending("text/plain; charset=utf-8"), "txt");
+        for odd in ["", "../../etc", "application/x-sh", "image/png/../x"] {
+            assert_eq!(ending(odd), "bin", "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_picture_is_told_by_its_bytes() {
+        assert_eq!(picture(b"\x89PNG\r\n"), Some("image/png"));
+        assert_eq!(picture(b"RIFF\0\0\0\0WEBPVP8"), Some("image/webp"));
+        assert_eq!(picture(b"<svg onload=alert(1)>"), None);
+        assert_eq!(picture(b""), None);
+    }
+}
