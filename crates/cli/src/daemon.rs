@@ -5,10 +5,11 @@ use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_adapters::Makers;
+use insula_api::{Api, Owner};
 use insula_capabilities::Capabilities;
 use insula_config::starter;
 use insula_gateway::Gateway;
-use insula_http::{AdminToken, Listening, Platforms, Surface};
+use insula_http::{AdminToken, Front, Listening, Platforms};
 use insula_models::Transport;
 use insula_registry::daemon::Purpose;
 use insula_registry::home::Mode;
@@ -99,15 +100,17 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let gateway = Gateway::new(house.clone(), engine.clone(), makers.clone());
     makers.connect(&gateway.lines());
     let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
-    let surface = Surface {
-        caps,
-        house: house.clone(),
+    let api =
+        Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+    let front = Front {
+        daemon: house.clone(),
+        capabilities: caps,
+        owner: Owner::new(api),
         admin,
-        engine: Some(engine.clone()),
         listening: Some(listening),
         platforms,
     };
-    let router = insula_http::router(surface);
+    let router = insula_http::router(front);
     let commands = door.map(|door| {
         let (router, world) = (router.clone(), setting.world.clone());
         tokio::spawn(insula_http::serve_local(door, router, world, stop.clone()))

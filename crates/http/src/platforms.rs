@@ -1,14 +1,14 @@
 //! What the listener knows of platforms: requests of theirs go to the gateway unread, and pages
 //! of web chats are joined to it.
 
-use crate::Surface;
-use crate::error::{ApiError, ErrorBody};
+use crate::Front;
 use crate::limits::read_within;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_adapters::Makers;
+use insula_api::{ApiError, ErrorBody};
 use insula_capabilities::doctor::Finding;
 use insula_gateway::{AccountState, Connection, Gateway, WebAnswer, WebRequest};
 use insula_registry::Daemon;
@@ -28,12 +28,12 @@ pub struct Platforms {
 
 impl Platforms {
     /// How every account stands. Without a gateway, those of the configuration are off.
-    pub fn accounts(&self, house: &Daemon) -> Vec<AccountState> {
+    pub fn accounts(&self, daemon: &Daemon) -> Vec<AccountState> {
         if let Some(gateway) = &self.gateway {
             return gateway.accounts();
         }
-        let since = house.world.clock.now();
-        let accounts = house.snapshot().daemon.clone();
+        let since = daemon.world.clock.now();
+        let accounts = daemon.snapshot().daemon.clone();
         let accounts = accounts.accounts.iter().map(|account| AccountState {
             platform: account.platform,
             account: account.name.clone(),
@@ -47,19 +47,19 @@ impl Platforms {
     }
 
     /// Each state and how many accounts are in it.
-    pub fn by_state(&self, house: &Daemon) -> [(&'static str, usize); 5] {
-        let accounts = self.accounts(house);
+    pub fn by_state(&self, daemon: &Daemon) -> [(&'static str, usize); 5] {
+        let accounts = self.accounts(daemon);
         Connection::ALL.map(|state| {
             (state.as_str(), accounts.iter().filter(|account| account.state == state).count())
         })
     }
 
     /// What `insula doctor` says about accounts.
-    pub async fn examine(&self, house: &Daemon) -> Vec<Finding> {
+    pub async fn examine(&self, daemon: &Daemon) -> Vec<Finding> {
         match &self.makers {
             Some(makers) => {
                 let lines = self.gateway.as_ref().map(|gateway| gateway.lines());
-                insula_gateway::examine(house, &**makers, lines.as_deref()).await
+                insula_gateway::examine(daemon, &**makers, lines.as_deref()).await
             }
             None => Vec::new(),
         }
@@ -76,12 +76,12 @@ impl Platforms {
         (status = 413, body = ErrorBody, description = "the body is too long"),
         (status = 503, body = ErrorBody, description = "not taken; send it again")))]
 pub async fn hook(
-    State(surface): State<Surface>,
+    State(front): State<Front>,
     Path((platform, account)): Path<(String, String)>,
     request: Request,
 ) -> Response {
     let headers = request.headers().clone();
-    let clock = surface.house.world.clock.clone();
+    let clock = front.daemon.world.clock.clone();
     let body = read_within(request, HOOK_LEN_MAX, clock).await;
     let body = match body {
         Ok(body) => body,
@@ -93,7 +93,7 @@ pub async fn hook(
         Some((name.as_str().into(), value.to_str().ok()?.into()))
     });
     let request = WebRequest { headers: headers.collect(), body };
-    let answer = match &surface.platforms.gateway {
+    let answer = match &front.platforms.gateway {
         Some(gateway) => gateway.receive(&platform, &account, request).await,
         None => WebAnswer::refused(),
     };

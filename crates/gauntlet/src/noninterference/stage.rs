@@ -14,10 +14,11 @@ use super::trace::{Other, Plan, Step, Variation};
 use anyhow::{Context as _, Result, anyhow};
 use axum::Router;
 use insula_adapters::Makers;
+use insula_api::{Api, Owner};
 use insula_capabilities::Capabilities;
 use insula_domain::{AccountId, AgentId, Platform};
 use insula_gateway::{AccountSettings, Ingress, Lines, Relay};
-use insula_http::{AdminToken, Platforms, Surface};
+use insula_http::{AdminToken, Front, Platforms};
 use insula_models::Transport;
 use insula_registry::daemon::Purpose;
 use insula_registry::events::AgentEvent;
@@ -221,15 +222,17 @@ impl Stage {
         let (inbox, told) = (ToGateway(way.clone()), stop.clone());
         tokio::spawn(async move { rooms.listen(&inbox, &told).await });
         let admin = AdminToken::generate(&world);
-        let surface = Surface {
-            caps,
-            house: house.clone(),
+        let api =
+            Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+        let front = Front {
+            daemon: house.clone(),
+            capabilities: caps,
+            owner: Owner::new(api),
             admin: admin.clone(),
-            engine: Some(engine.clone()),
             listening: None,
             platforms: Platforms { gateway: None, makers: Some(makers) },
         };
-        let router = insula_http::router(surface);
+        let router = insula_http::router(front);
         let pages = Pages::serve(router.clone());
         Ok(Open { house, engine, way, router, pages, admin, stop })
     }
