@@ -21,7 +21,7 @@ pub use envelope::{
     Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
     Sender,
 };
-pub use owner::{Arrival, EventKey, Ledger, Owner, Path, Sent, Taken};
+pub use owner::{Arrival, EventKey, Hearing, Ledger, Owner, Path, Refusals, Sent, Spoken, Taken};
 pub use pacing::{Pacing, Slot, SlotGuard, Whom};
 pub use post::{Body, Button, FetchError, File, Post, PostError, Posted, Reach, Target};
 pub use settings::{AccountSettings, Workshop};

@@ -6,10 +6,13 @@
 
 use crate::adapter::NotTaken;
 use crate::envelope::{Envelope, EventId};
+use crate::tenant::Tenant;
 use async_trait::async_trait;
-use insula_domain::{AccountId, AgentId, Platform};
+use axum::extract::Request;
+use axum::response::Response;
+use insula_domain::{AccountId, Address, AgentId, Platform};
 
-/// Owns agents: takes what reaches them.
+/// Owns agents: takes what reaches them, and answers what is asked about them.
 #[async_trait]
 pub trait Owner: Send + Sync {
     /// Takes an event for an agent. When it returns, what is to be kept of it is durable.
@@ -27,6 +30,19 @@ pub trait Owner: Send + Sync {
     /// Takes an event for an agent that does not serve; whether it was an admin's word that it
     /// may go on. Who may talk to one that is paused is told so.
     async fn take_unserved(&self, agent: &AgentId, envelope: Envelope) -> Result<bool, NotTaken>;
+
+    /// Answers a request of the API, handed over whole with its token judged: who asks stands
+    /// beside it.
+    async fn request(&self, request: Request) -> Response;
+
+    /// Whom somebody may hear who speaks at an address that leads to an agent.
+    async fn hearing(&self, agent: &AgentId, address: &Address) -> Option<Hearing>;
+
+    /// What was said at an address before, for somebody who may hear it.
+    async fn spoken(&self, address: &Address) -> Vec<Spoken>;
+
+    /// How often budgets refused; `None` where no turns run.
+    fn refusals(&self) -> Option<Vec<Refusals>>;
 
     /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken.
     async fn resume(&self) -> Result<(), NotTaken>;
@@ -107,6 +123,37 @@ pub struct Sent {
     pub moved: usize,
     /// What it says by now.
     pub text: String,
+}
+
+/// Whom somebody may hear.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hearing {
+    /// Whose words.
+    pub tenant: Tenant,
+    /// Whether also what was said before they came.
+    pub past: bool,
+}
+
+/// Something that was said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spoken {
+    /// A name for it, the same whenever it is asked for.
+    pub id: Box<str>,
+    /// Who said it; nobody for the agent.
+    pub user: Option<Box<str>>,
+    /// What.
+    pub text: String,
+}
+
+/// How often budgets of one kind refused something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Refusals {
+    /// Whose they are: the daemon's, agents' or people's.
+    pub level: &'static str,
+    /// What they count.
+    pub what: &'static str,
+    /// How often.
+    pub count: u64,
 }
 
 /// What an owner did about an event.

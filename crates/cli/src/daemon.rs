@@ -5,13 +5,14 @@ use crate::reach::{Occupied, Running, SOCKET, occupied};
 use crate::setting::{Answer, Setting};
 use crate::{logging, output, process};
 use insula_adapters::Makers;
+use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
 use insula_channel::Accounts;
 use insula_config::starter;
 use insula_gateway::{Connections, Gateway};
-use insula_http::{AdminToken, Listening, Platforms, Surface};
+use insula_http::{AdminToken, Listening, Platforms, Server};
 use insula_models::Transport;
-use insula_owner::LocalOwner;
+use insula_owner::Messaging;
 use insula_registry::daemon::Purpose;
 use insula_registry::home::Mode;
 use insula_registry::watch::{ConfigWatch, Method};
@@ -102,18 +103,21 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
     let accounts = Connections::new(front.clone(), makers.clone());
     let outbound: Arc<dyn Accounts> = accounts.clone();
     makers.connect(&outbound);
-    let owner = LocalOwner::new(house.clone(), engine.clone(), outbound);
+    let messaging = Messaging::new(house.clone(), engine.clone(), outbound);
+    let api =
+        Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+    let owner = LocalOwner::new(api, Some(messaging.clone()));
     let gateway = Gateway::new(front, accounts, owner.clone());
     let platforms = Platforms { gateway: Some(gateway.clone()), makers: Some(makers) };
-    let surface = Surface {
-        caps,
-        house: house.clone(),
+    let server = Server {
+        daemon: house.clone(),
+        capabilities: caps,
+        owner,
         admin,
-        engine: Some(engine.clone()),
         listening: Some(listening),
         platforms,
     };
-    let router = insula_http::router(surface);
+    let router = insula_http::router(server);
     let commands = door.map(|door| {
         let (router, world) = (router.clone(), setting.world.clone());
         tokio::spawn(insula_http::serve_local(door, router, world, stop.clone()))
@@ -122,7 +126,7 @@ pub async fn run(setting: Setting, options: Options) -> Result<(), Failure> {
         tokio::spawn(insula_http::serve(listener, router, setting.world.clone(), stop.clone()));
     let talking = {
         let stop = stop.clone();
-        tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), owner.run(stop)) })
+        tokio::spawn(async move { tokio::join!(gateway.run(stop.clone()), messaging.run(stop)) })
     };
     let tidy = tokio::spawn(tidy(house.clone(), stop.clone()));
     let follow = tokio::spawn(follow(house.clone(), watch, stop.clone()));

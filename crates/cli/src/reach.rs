@@ -8,8 +8,9 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, StatusCode, header};
 use insula_adapters::Makers;
+use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
-use insula_http::{AdminToken, Platforms, Surface};
+use insula_http::{AdminToken, Platforms, Server};
 use insula_models::Transport;
 use insula_registry::daemon::Purpose;
 use insula_registry::{Daemon, Home, HomeLock};
@@ -134,15 +135,16 @@ impl Reach {
                 // What the doctor asks platforms by; nothing else here connects to any.
                 let makers = Transport::new(world, &[]).ok();
                 let makers = makers.map(|it| Arc::new(Makers::new(world.clone(), it)));
-                let surface = Surface {
-                    caps,
-                    house: house.clone(),
+                let api = Api { daemon: house.clone(), capabilities: caps.clone(), engine: None };
+                let server = Server {
+                    daemon: house.clone(),
+                    capabilities: caps,
+                    owner: LocalOwner::new(api, None),
                     admin: token.clone(),
-                    engine: None,
                     listening: None,
                     platforms: Platforms { gateway: None, makers },
                 };
-                Ok(Self::Here { router: insula_http::router(surface), house, token })
+                Ok(Self::Here { router: insula_http::router(server), house, token })
             }
         }
     }

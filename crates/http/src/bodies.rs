@@ -5,6 +5,8 @@
 //! large ones; how many there can be of those, the limits on connections say.
 
 use crate::places::Holder;
+use axum::http::StatusCode;
+use insula_api::ApiError;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -43,6 +45,16 @@ pub enum Over {
     /// all bodies are too much
     #[error("requests that are under way hold as much memory as they may; try again later")]
     AtAll,
+}
+
+impl From<Over> for ApiError {
+    fn from(why: Over) -> Self {
+        let status = match why {
+            Over::OfHolder => StatusCode::TOO_MANY_REQUESTS,
+            Over::AtAll => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, "too_many_bodies", why.to_string())
+    }
 }
 
 /// What bodies take up, of one listener.

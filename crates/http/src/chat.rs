@@ -1,8 +1,7 @@
 //! The websocket of web chats: who may open it, and its frames in and out. What the frames say
 //! is the web chat's own.
 
-use crate::Surface;
-use crate::error::{ApiError, ErrorBody, not_found};
+use crate::Server;
 use crate::places::{Holder, Seat};
 use axum::Extension;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -10,15 +9,12 @@ use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{OriginalUri, Query, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use insula_adapters::webchat::{FRAME_BYTES_MAX, Hearing, Hub, May, Past, Said, Spoken, Told};
-use insula_domain::Actor;
-use insula_domain::{Address, AgentId, Asker, ChatType, Platform, Route};
-use insula_owner::{SILENT, without_notes};
+use insula_adapters::webchat::{FRAME_BYTES_MAX, Hub, May, Past, Said, Told};
+use insula_api::{ApiError, ErrorBody, not_found};
+use insula_channel::Owner;
+use insula_domain::{Address, AgentId, Route};
+use insula_registry::Daemon;
 use insula_registry::tokens::{Token, Verb};
-use insula_registry::{Daemon, State as Serving};
-use insula_store::{Counted, Message as Kept, Part, Role, SessionRef, StoreError, Window};
-use insula_turns::Engine;
-use insula_turns::desk::text_of;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,7 +60,7 @@ const CUT: &str = "the chat closed, or this page did not keep up; come back with
         (status = 403, body = ErrorBody, description = "a page of another origin"),
         (status = 404, body = ErrorBody, description = "no such web chat")))]
 pub async fn socket(
-    State(surface): State<Surface>,
+    State(server): State<Server>,
     OriginalUri(uri): OriginalUri,
     Query(query): Query<BTreeMap<String, String>>,
     headers: HeaderMap,
@@ -75,7 +71,7 @@ pub async fn socket(
         Ok(upgrade) => upgrade,
         Err(rejection) => return ApiError::invalid(rejection.to_string()).into_response(),
     };
-    let makers = surface.platforms.makers.as_ref();
+    let makers = server.platforms.makers.as_ref();
     let hub = makers.and_then(|it| it.webchats().find(query.get("account").map(String::as_str)));
     let Some(hub) = hub else {
         return not_found(OriginalUri(uri)).await;
@@ -85,14 +81,14 @@ pub async fn socket(
         let message = "only `account` may stand in the address; show the token as a subprotocol or in the first frame";
         return ApiError::invalid(message).into_response();
     }
-    if !is_welcome(&surface, &hub, &headers) {
+    if !is_welcome(&server, &hub, &headers) {
         let message =
             "this page's origin may not open this chat; list it under `origins` of the account";
         return ApiError::new(StatusCode::FORBIDDEN, "foreign_origin", message).into_response();
     }
-    let (house, engine) = (surface.house.clone(), surface.engine.clone());
+    let (daemon, owner) = (server.daemon.clone(), server.owner.clone());
     let shown = upgrade.requested_protocols().find_map(|protocol| {
-        protocol.to_str().ok()?.trim().strip_prefix(TOKEN).map(|token| house.tokens.find(token))
+        protocol.to_str().ok()?.trim().strip_prefix(TOKEN).map(|token| daemon.tokens.find(token))
     });
     let token = match shown {
         Some(None) => {
@@ -111,16 +107,16 @@ pub async fn socket(
         .max_frame_size(FRAME_BYTES_MAX)
         .max_write_buffer_size(UNSENT_BYTES_MAX)
         .on_upgrade(move |socket| async move {
-            let mut page = Page { socket, house, engine, seat };
+            let mut page = Page { socket, daemon, owner, seat };
             let (code, why) = page.visit(&hub, token).await;
             page.close(code, why).await;
         })
 }
 
 /// Whether the page that opens the socket is the daemon's own, one of the listed, or no page.
-fn is_welcome(surface: &Surface, hub: &Hub, headers: &HeaderMap) -> bool {
+fn is_welcome(server: &Server, hub: &Hub, headers: &HeaderMap) -> bool {
     let ours = |origin: &str| {
-        surface.listening.is_some_and(|listening| listening.is_own_page(origin, headers))
+        server.listening.is_some_and(|listening| listening.is_own_page(origin, headers))
     };
     headers
         .get_all(header::ORIGIN)
@@ -129,109 +125,42 @@ fn is_welcome(surface: &Surface, hub: &Hub, headers: &HeaderMap) -> bool {
 }
 
 /// Whom the bearer of a token may hear at an address: whoever answers there, as things stand when
-/// it is asked. In a room with others the agent also has to let them in: what is said there is
-/// not for strangers' ears. In their own they may ask for that, and hear what is said at the door.
-fn may(house: &Arc<Daemon>, token: &str) -> May {
-    let (house, token): (_, Arc<str>) = (house.clone(), token.into());
+/// it is asked.
+fn may(daemon: &Arc<Daemon>, owner: &Arc<dyn Owner>, token: &str) -> May {
+    let (daemon, owner, token): (_, _, Arc<str>) = (daemon.clone(), owner.clone(), token.into());
     Arc::new(move |address: Address| {
-        let (house, token) = (house.clone(), token.clone());
-        Box::pin(async move { hearing(&house, &token, &address).await })
-    })
-}
-
-async fn hearing(house: &Daemon, token: &str, address: &Address) -> Option<Hearing> {
-    let snapshot = house.snapshot();
-    let agent: &AgentId = match snapshot.router.route(address) {
-        Route::Bound { binding, .. } => &binding.agent,
-        Route::Default(agent) => agent,
-        Route::Nobody => return None,
-    };
-    if !house.tokens.get(token)?.allows(agent, Verb::Chat) {
-        return None;
-    }
-    let (agent, is_serving) = match &snapshot.agents.get(agent)?.state {
-        Serving::Ready(agent) => (agent, true),
-        Serving::Paused(agent) => (agent, false),
-        _ => return None,
-    };
-    let asker = Asker { address, also: &[], is_bot: false };
-    let is_let_in = house.admit(agent, asker).await.is_ok_and(|guest| guest.is_some());
-    let is_own = address.chat_type == ChatType::Dm;
-    match (is_let_in, is_serving) {
-        (true, true) => Some(Hearing { tenant: insula_owner::tenant_of(house, agent), past: true }),
-        // That it is paused is told them in a room of their own.
-        (true, false) if is_own => {
-            Some(Hearing { tenant: insula_owner::tenant_of(house, agent), past: false })
-        }
-        (false, _) if is_own => {
-            Some(Hearing { tenant: insula_owner::tenant_of_strangers(house, agent), past: false })
-        }
-        _ => None,
-    }
-}
-
-/// What of a conversation a page is told that comes after a restart.
-const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
-
-/// What was said at an address before this run, from the records of the agent that answers
-/// there, for somebody whom it lets in.
-fn past(house: &Arc<Daemon>, engine: &Option<Engine>) -> Past {
-    let (house, engine) = (house.clone(), engine.clone());
-    Arc::new(move |address: Address| {
-        let (house, engine) = (house.clone(), engine.clone());
+        let (daemon, owner, token) = (daemon.clone(), owner.clone(), token.clone());
         Box::pin(async move {
-            spoken(&house, engine.as_ref(), &address).await.unwrap_or_else(|error| {
-                tracing::error!(%error, "what was said in a web chat can't be read");
-                Vec::new()
-            })
+            let agent = bound(&daemon, &address)?;
+            let may = daemon.tokens.get(&token)?.allows(&agent, Verb::Chat);
+            if may { owner.hearing(&agent, &address).await } else { None }
         })
     })
 }
 
-async fn spoken(
-    house: &Daemon,
-    engine: Option<&Engine>,
-    address: &Address,
-) -> Result<Vec<Spoken>, StoreError> {
-    let Ok(answering) = house.snapshot().route(address) else { return Ok(Vec::new()) };
-    let agent = answering.context;
-    let asker = Asker { address, also: &[], is_bot: false };
-    if house.admit(&agent, asker).await?.is_none() {
-        return Ok(Vec::new());
+/// The agent that an address leads to, whether it serves or not.
+fn bound(daemon: &Daemon, address: &Address) -> Option<AgentId> {
+    match daemon.snapshot().router.route(address) {
+        Route::Bound { binding, .. } => Some(binding.agent.clone()),
+        Route::Default(agent) => Some(agent.clone()),
+        Route::Nobody => None,
     }
-    let key = agent.session_key(address).to_string();
-    let Some(session) = agent.store.session(SessionRef::Key(key.into())).await? else {
-        return Ok(Vec::new());
-    };
-    let kept = agent.store.messages_tail(session.id, PAST).await?;
-    let session = agent.store.seals().seal(Counted::Session, session.id.0);
-    let spoken = kept.iter().filter_map(|message| {
-        let text = text_of(&message.parts);
-        let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
-        let (user, text) = match message.role {
-            Role::User => (Some(speaker(message)?), without_notes(&text)),
-            Role::Assistant if !message.parts.iter().any(is_call) => (None, text),
-            _ => return None,
-        };
-        let text = engine.map_or_else(|| text.clone(), |engine| engine.told(&agent, text.clone()));
-        let id = format!("{session}-{}", message.seq.0).into();
-        (!text.is_empty() && text.trim() != SILENT).then_some(Spoken { id, user, text })
-    });
-    Ok(spoken.collect())
 }
 
-/// Who of the web chat said something.
-fn speaker(message: &Kept) -> Option<Box<str>> {
-    match &message.principal {
-        Actor::User(who) if who.platform == Platform::WEB => Some(who.user.as_str().into()),
-        _ => None,
-    }
+/// What was said at an address before this run, from the records of the agent that answers
+/// there, for somebody whom it lets in.
+fn past(owner: &Arc<dyn Owner>) -> Past {
+    let owner = owner.clone();
+    Arc::new(move |address: Address| {
+        let owner = owner.clone();
+        Box::pin(async move { owner.spoken(&address).await })
+    })
 }
 
 struct Page {
     socket: WebSocket,
-    house: Arc<Daemon>,
-    engine: Option<Engine>,
+    daemon: Arc<Daemon>,
+    owner: Arc<dyn Owner>,
     /// The place of its connection, for as long as the page is there.
     seat: Option<Seat>,
 }
@@ -261,14 +190,14 @@ impl Page {
         if self.seat.as_ref().is_some_and(|seat| seat.begin(&holder).is_err()) {
             return (AGAIN_LATER, "this token has too many connections; try again later");
         }
-        let mut tokens = self.house.tokens.changes();
-        let mut changes = self.house.registry.changes();
-        let mut forgotten = self.house.forgotten.changes();
-        let rights = (may(&self.house, &token.id), past(&self.house, &self.engine));
+        let mut tokens = self.daemon.tokens.changes();
+        let mut changes = self.daemon.registry.changes();
+        let mut forgotten = self.daemon.forgotten.changes();
+        let rights = (may(&self.daemon, &self.owner, &token.id), past(&self.owner));
         let Some((mut visit, mut told)) = hub.enter(&token.id, rights) else {
             return (AGAIN_LATER, "too many pages are open; try again later");
         };
-        let clock = self.house.world.clock.clone();
+        let clock = self.daemon.world.clock.clone();
         let mut heard = clock.elapsed();
         loop {
             let next = tokio::select! {
@@ -286,7 +215,7 @@ impl Page {
             };
             match next {
                 Next::Changed => {
-                    if self.house.tokens.get(&token.id).is_none_or(|now| now != token) {
+                    if self.daemon.tokens.get(&token.id).is_none_or(|now| now != token) {
                         return (POLICY, "the token was revoked or changed");
                     }
                     visit.recheck().await;
@@ -334,7 +263,7 @@ impl Page {
         let Some(_place) = hub.wait_at_the_door() else {
             return Err((AGAIN_LATER, "too many pages are waiting; try again later"));
         };
-        let clock = self.house.world.clock.clone();
+        let clock = self.daemon.world.clock.clone();
         let first = tokio::select! {
             said = self.socket.recv() => said,
             () = clock.sleep(HELLO_MAX) => return Err((POLICY, "no token was shown")),
@@ -345,7 +274,7 @@ impl Page {
         };
         match said {
             Some(Said::Hello { token }) => {
-                self.house.tokens.find(&token).ok_or((POLICY, "the token is nobody's"))
+                self.daemon.tokens.find(&token).ok_or((POLICY, "the token is nobody's"))
             }
             _ => Err((POLICY, "the first frame is `hello` with a token")),
         }
@@ -353,7 +282,7 @@ impl Page {
 
     /// Sends one frame; whether it went.
     async fn send(&mut self, message: Message) -> bool {
-        let clock = self.house.world.clock.clone();
+        let clock = self.daemon.world.clock.clone();
         tokio::select! {
             sent = self.socket.send(message) => sent.is_ok(),
             () = clock.sleep(SEND_MAX) => false,

@@ -14,6 +14,7 @@ use hyper::body::{Frame, Incoming, SizeHint};
 use hyper::rt::{Sleep, Timer};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
+use insula_api::{BODY_TIME_MAX, Endless, TooSlow};
 use insula_world::{Clock, Stream, World};
 use std::convert::Infallible;
 use std::future::Future;
@@ -29,26 +30,12 @@ use tower_service::Service as _;
 /// a connection open for less than a request can hold it this long.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
 
-/// How long the body of a request may take after its head: enough for the longest at 300 KB a
-/// second.
-const BODY_TIME_MAX: Duration = Duration::from_secs(60);
-
 /// How much of a head is read before the connection is given up. Above what a middleware
 /// refuses with words, so that a reader of errors gets those.
 const HEAD_LEN_MAX: usize = 64 * 1024;
 
 /// How long the last bytes of an answer may take to leave when the daemon stops.
 const FLUSH_TIME: Duration = Duration::from_millis(100);
-
-/// Marks an answer that goes on until somebody ends it, as a stream of events: it does not
-/// hold up the end of the daemon.
-#[derive(Debug, Clone, Copy)]
-pub struct Endless;
-
-/// The body of a request took too long.
-#[derive(Debug, thiserror::Error)]
-#[error("the body took longer than {} s", BODY_TIME_MAX.as_secs())]
-pub struct TooSlow;
 
 /// The place of a connection, and what the bodies of its requests count for.
 pub struct At {

@@ -1,10 +1,7 @@
 //! How much a request may be, said in the shape its caller reads, and taking it in.
 
-use crate::Surface;
-use crate::auth::Caller;
+use crate::Server;
 use crate::bodies::{Bodies, Over, Taken};
-use crate::connection::TooSlow;
-use crate::error::{ApiError, shaped};
 use crate::places::Holder;
 use axum::body::{Body, BodyDataStream, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
@@ -13,12 +10,10 @@ use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::StreamExt as _;
 use http_body_util::Limited;
+use insula_api::{ApiError, BODY_LEN_MAX, TooSlow, shaped};
 use insula_world::Clock;
 use std::sync::Arc;
 use std::time::Duration;
-
-/// The longest body: some images, and more text than any model reads.
-pub const BODY_LEN_MAX: usize = 16 * 1024 * 1024;
 
 /// The longest body of somebody who shows no token. Nothing of theirs is read but what platforms
 /// send, which has a limit of its own.
@@ -75,7 +70,7 @@ pub async fn refuse_too_much(request: Request, next: Next) -> Response {
 
 /// Reads the body of a request, within what all requests may take up together and what whoever
 /// asks may. Its bytes count until nobody needs them any more.
-pub async fn take_in(State(surface): State<Surface>, request: Request, next: Next) -> Response {
+pub async fn take_in(State(server): State<Server>, request: Request, next: Next) -> Response {
     let Some(bodies) = request.extensions().get::<Arc<Bodies>>().cloned() else {
         return next.run(request).await;
     };
@@ -83,16 +78,16 @@ pub async fn take_in(State(surface): State<Surface>, request: Request, next: Nex
     if request.body().is_end_stream() || request.uri().path().starts_with("/hooks/") {
         return next.run(request).await;
     }
-    let Ok(caller) = Caller::of(&surface, request.headers()) else {
+    let Ok(caller) = server.caller(request.headers()) else {
         let limit = |body| Body::new(Limited::new(body, STRANGERS_BODY_LEN_MAX));
         return next.run(request.map(limit)).await;
     };
-    let clock = surface.house.world.clock.clone();
+    let clock = server.daemon.world.clock.clone();
     let asks_first = request.headers().contains_key(header::EXPECT);
     let path = request.uri().path().to_owned();
     let (parts, body) = request.into_parts();
     let mut frames = body.into_data_stream();
-    let mut taken = Taken::new(bodies, caller.holder());
+    let mut taken = Taken::new(bodies, Holder::from(&caller));
     match read(&mut frames, &mut taken, BODY_LEN_MAX, &clock).await {
         Ok(()) if json_values(taken.as_ref()) > JSON_VALUES_MAX => {
             let message = format!("the body has more than {JSON_VALUES_MAX} values");

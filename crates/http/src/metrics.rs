@@ -2,12 +2,11 @@
 //! there is and how much of it happens is nobody's business. A token that may read an agent sees
 //! that agent's figures, the admin sees all.
 
-use crate::Surface;
-use crate::auth::{Caller, Stranger};
-use crate::error::ApiError;
+use crate::Server;
 use crate::system::Counts;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderName, StatusCode, header};
+use insula_api::{ApiError, Caller, Stranger};
 use insula_domain::AgentId;
 use insula_gateway::{AccountState, Connection};
 use insula_registry::Entry;
@@ -69,20 +68,20 @@ const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset
 /// All figures, as of now.
 #[utoipa::path(get, path = "/metrics", responses((status = 200, description = "OpenMetrics text")))]
 pub async fn scrape(
-    State(surface): State<Surface>,
+    State(server): State<Server>,
     headers: HeaderMap,
 ) -> Result<([(HeaderName, &'static str); 1], String), ApiError> {
     let mut registry = Registry::with_prefix("insula");
     let version = vec![("version", env!("CARGO_PKG_VERSION"))];
     registry.register("build", "The running version", Info::new(version));
     registry.register("up", "Whether the daemon lives", ConstGauge::new(1_i64));
-    match Caller::of(&surface, &headers) {
+    match server.caller(&headers) {
         Ok(Caller::Local) => {
-            daemon(&surface, &mut registry);
-            agents(&surface, &mut registry, &|_| true);
-            accounts(&surface, &mut registry);
+            daemon(&server, &mut registry);
+            agents(&server, &mut registry, &|_| true);
+            accounts(&server, &mut registry);
         }
-        Ok(caller) => agents(&surface, &mut registry, &|id| caller.may(id, Verb::Read)),
+        Ok(caller) => agents(&server, &mut registry, &|id| caller.may(id, Verb::Read)),
         Err(Stranger) => {}
     }
     let mut text = String::new();
@@ -92,8 +91,8 @@ pub async fn scrape(
     Ok(([(header::CONTENT_TYPE, CONTENT_TYPE)], text))
 }
 
-fn daemon(surface: &Surface, registry: &mut Registry) {
-    let snapshot = surface.house.snapshot();
+fn daemon(server: &Server, registry: &mut Registry) {
+    let snapshot = server.daemon.snapshot();
     let by_state = Counts::of(&snapshot).by_state();
     let by_state = by_state.map(|(state, count)| (state.to_owned(), as_i64(count)));
     registry.register(
@@ -101,16 +100,16 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
         "Agents by state",
         Gauges { label: "state", values: by_state.into() },
     );
-    let by_state = surface.platforms.by_state(&surface.house);
+    let by_state = server.platforms.by_state(&server.daemon);
     let by_state = by_state.map(|(state, count)| (state.to_owned(), as_i64(count)));
     let accounts = Gauges { label: "state", values: by_state.into() };
     registry.register("accounts", "Accounts on platforms by state", accounts);
     let gauge = |value: usize| ConstGauge::new(as_i64(value));
     let bindings = gauge(snapshot.router.bindings().len());
     registry.register("bindings", "Rules that send messages to agents", bindings);
-    let open = gauge(surface.house.store.open_count());
+    let open = gauge(server.daemon.store.open_count());
     registry.register("databases_open", "Agents' databases that are open", open);
-    let reloads = surface.house.reloads();
+    let reloads = server.daemon.reloads();
     registry.register(
         "config_applied",
         "Reloads that were applied",
@@ -121,18 +120,17 @@ fn daemon(surface: &Surface, registry: &mut Registry) {
         "Reloads that were refused",
         ConstCounter::new(reloads.refused),
     );
-    let deliveries = surface.house.outbox.counts();
+    let deliveries = server.daemon.outbox.counts();
     let deliveries = deliveries.map(|(became, count)| (became.as_str(), count));
     let help = "What became of replies and other things that agents sent";
     registry.register("deliveries", help, Deliveries(deliveries.into()));
-    let heard = surface.house.visits.all().map(|(name, count)| (name.to_owned(), count));
+    let heard = server.daemon.visits.all().map(|(name, count)| (name.to_owned(), count));
     let help = "What became of what platforms told us";
     registry.register("inbound", help, Counters { label: "outcome", values: heard.collect() });
-    if let Some(engine) = &surface.engine {
-        let refusals = engine.budgets().refusals();
-        let refusals = refusals.map(|(level, what, count)| (level.as_str(), what.as_str(), count));
+    if let Some(refusals) = server.owner.refusals() {
         let help = "Turns and calls that a budget did not allow";
-        registry.register("budget_refusals", help, Refusals(refusals.collect()));
+        let named = refusals.into_iter().map(|it| (it.level, it.what, it.count));
+        registry.register("budget_refusals", help, Refusals(named.collect()));
     }
 }
 
@@ -173,8 +171,8 @@ impl EncodeMetric for Refusals {
 }
 
 /// The figures of those agents that the reader may know of.
-fn agents(surface: &Surface, registry: &mut Registry, may_see: &dyn Fn(&AgentId) -> bool) {
-    let snapshot = surface.house.snapshot();
+fn agents(server: &Server, registry: &mut Registry, may_see: &dyn Fn(&AgentId) -> bool) {
+    let snapshot = server.daemon.snapshot();
     let each = |value: &dyn Fn(&Entry) -> i64| {
         let seen = snapshot.agents.iter().filter(|(id, _)| may_see(id));
         let values = seen.map(|(id, entry)| (id.to_string(), value(entry))).collect();
@@ -211,8 +209,8 @@ impl EncodeMetric for EachAccount {
     }
 }
 
-fn accounts(surface: &Surface, registry: &mut Registry) {
-    let accounts = surface.platforms.accounts(&surface.house);
+fn accounts(server: &Server, registry: &mut Registry) {
+    let accounts = server.platforms.accounts(&server.daemon);
     let each = |kind, value: &dyn Fn(&AccountState) -> u64| EachAccount {
         kind,
         values: accounts

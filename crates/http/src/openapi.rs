@@ -1,10 +1,6 @@
 //! The description of the API for programs and their authors.
 
-use crate::{
-    agents, approvals, audit, chat, deliveries, events, grants, mcp, mcp_servers, memory, messages,
-    metrics, pairing, platforms, route, secrets, sessions, skills, system, tokens, tools, usage,
-    v1,
-};
+use crate::{agents, audit, chat, metrics, platforms, route, secrets, system, tokens};
 use axum::Json;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
@@ -26,45 +22,13 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         audit::daemon,
         audit::verify_daemon,
         audit::chains,
-        audit::agent,
-        audit::verify_agent,
         tokens::list,
         tokens::create,
         tokens::revoke,
-        mcp_servers::list,
-        mcp_servers::test,
-        mcp_servers::approve,
         secrets::list_all,
         secrets::list_daemon,
         secrets::set_daemon,
         secrets::remove_daemon,
-        secrets::list,
-        secrets::set,
-        secrets::remove,
-        skills::list,
-        skills::show,
-        skills::install,
-        skills::remove,
-        skills::verify,
-        usage::all,
-        usage::agent,
-        v1::models,
-        v1::model,
-        v1::completions,
-        v1::respond,
-        v1::response,
-        approvals::list_all,
-        approvals::list,
-        approvals::decide,
-        deliveries::list,
-        deliveries::resend,
-        deliveries::discard,
-        pairing::list_all,
-        pairing::list,
-        pairing::approve,
-        pairing::revoke,
-        grants::list,
-        grants::revoke,
         agents::list,
         agents::add,
         agents::show,
@@ -73,29 +37,6 @@ use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
         agents::resume,
         agents::archive,
         agents::reload,
-        agents::context,
-        tools::tools,
-        mcp::message,
-        mcp::end,
-        messages::say,
-        messages::retry,
-        messages::stop,
-        messages::begin_anew,
-        events::follow,
-        memory::list,
-        memory::show,
-        memory::search,
-        memory::share,
-        memory::forget,
-        memory::export,
-        memory::verify,
-        memory::troubles,
-        memory::people::remembered,
-        memory::people::forget_here,
-        sessions::list,
-        sessions::show,
-        sessions::search,
-        sessions::forget,
     ),
     modifiers(&Token)
 )]
@@ -113,5 +54,7 @@ impl utoipa::Modify for Token {
 
 /// The OpenAPI description.
 pub async fn document() -> Json<utoipa::openapi::OpenApi> {
-    Json(Document::openapi())
+    let mut document = Document::openapi();
+    document.merge(insula_api::described());
+    Json(document)
 }

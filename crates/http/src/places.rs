@@ -4,6 +4,8 @@
 //! and while a request is about an agent for that agent too. What holds a place without asking
 //! anything goes first when places get scarce.
 
+use axum::http::StatusCode;
+use insula_api::{ApiError, Caller};
 use insula_domain::AgentId;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -56,6 +58,15 @@ impl Holder {
     }
 }
 
+impl From<&Caller> for Holder {
+    fn from(caller: &Caller) -> Self {
+        match caller {
+            Caller::Local => Self::Admin,
+            Caller::Token(token) => Self::Token((*token.id).into()),
+        }
+    }
+}
+
 /// Why there is no place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlace {
@@ -70,6 +81,16 @@ pub enum NoPlace {
     /// all are taken
     #[error("too many connections are open; try again later")]
     AtAll,
+}
+
+impl From<&NoPlace> for ApiError {
+    fn from(why: &NoPlace) -> Self {
+        let status = match why {
+            NoPlace::OfToken | NoPlace::OfAgent => StatusCode::TOO_MANY_REQUESTS,
+            NoPlace::AtAll => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, "too_many_connections", why.to_string())
+    }
 }
 
 /// The places of one listener.

@@ -1,18 +1,18 @@
 //! What the listener knows of platforms: requests of theirs go to the gateway unread, and pages
 //! of web chats are joined to it.
 
-use crate::Surface;
-use crate::error::{ApiError, ErrorBody};
+use crate::Server;
 use crate::limits::read_within;
 use axum::body::{Body, Bytes};
 use axum::extract::{Path, Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use insula_adapters::Makers;
+use insula_api::{ApiError, ErrorBody};
 use insula_capabilities::doctor::Finding;
 use insula_channel::{WebAnswer, WebRequest};
 use insula_gateway::{AccountState, Connection, Gateway};
-use insula_registry::{Daemon, Front};
+use insula_registry::Daemon;
 use std::sync::Arc;
 
 /// The longest request of a platform. Theirs are some kilobytes; files are fetched.
@@ -29,12 +29,12 @@ pub struct Platforms {
 
 impl Platforms {
     /// How every account stands. Without a gateway, those of the configuration are off.
-    pub fn accounts(&self, house: &Daemon) -> Vec<AccountState> {
+    pub fn accounts(&self, daemon: &Daemon) -> Vec<AccountState> {
         if let Some(gateway) = &self.gateway {
             return gateway.accounts();
         }
-        let since = house.world.clock.now();
-        let accounts = house.snapshot().daemon.clone();
+        let since = daemon.world.clock.now();
+        let accounts = daemon.snapshot().daemon.clone();
         let accounts = accounts.accounts.iter().map(|account| AccountState {
             platform: account.platform,
             account: account.name.clone(),
@@ -48,19 +48,20 @@ impl Platforms {
     }
 
     /// Each state and how many accounts are in it.
-    pub fn by_state(&self, house: &Daemon) -> [(&'static str, usize); 5] {
-        let accounts = self.accounts(house);
+    pub fn by_state(&self, daemon: &Daemon) -> [(&'static str, usize); 5] {
+        let accounts = self.accounts(daemon);
         Connection::ALL.map(|state| {
             (state.as_str(), accounts.iter().filter(|account| account.state == state).count())
         })
     }
 
     /// What `insula doctor` says about accounts.
-    pub async fn examine(&self, house: &Arc<Daemon>) -> Vec<Finding> {
+    pub async fn examine(&self, daemon: &Arc<Daemon>) -> Vec<Finding> {
         match &self.makers {
             Some(makers) => {
                 let running = self.gateway.as_ref().map(|gateway| &**gateway.connections());
-                insula_gateway::examine(&Front::of(house), &**makers, running).await
+                insula_gateway::examine(&insula_registry::Front::of(daemon), &**makers, running)
+                    .await
             }
             None => Vec::new(),
         }
@@ -77,12 +78,12 @@ impl Platforms {
         (status = 413, body = ErrorBody, description = "the body is too long"),
         (status = 503, body = ErrorBody, description = "not taken; send it again")))]
 pub async fn hook(
-    State(surface): State<Surface>,
+    State(server): State<Server>,
     Path((platform, account)): Path<(String, String)>,
     request: Request,
 ) -> Response {
     let headers = request.headers().clone();
-    let clock = surface.house.world.clock.clone();
+    let clock = server.daemon.world.clock.clone();
     let body = read_within(request, HOOK_LEN_MAX, clock).await;
     let body = match body {
         Ok(body) => body,
@@ -94,7 +95,7 @@ pub async fn hook(
         Some((name.as_str().into(), value.to_str().ok()?.into()))
     });
     let request = WebRequest { headers: headers.collect(), body };
-    let answer = match &surface.platforms.gateway {
+    let answer = match &server.platforms.gateway {
         Some(gateway) => gateway.receive(&platform, &account, request).await,
         None => WebAnswer::refused(),
     };

@@ -1,10 +1,10 @@
 //! Which agent a message would reach, and why.
 
-use crate::Surface;
-use crate::error::{ApiError, ErrorBody};
+use crate::Server;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
+use insula_api::{ApiError, ErrorBody};
 use insula_capabilities::Capabilities;
 use insula_config::DaemonConfig;
 use insula_config::suggest::nearest;
@@ -66,13 +66,13 @@ pub struct ConsideredView {
 #[utoipa::path(post, path = "/api/route/explain", request_body = Probe,
     responses((status = 200, body = RouteAnswer), (status = 400, body = ErrorBody)), security(("token" = [])))]
 pub async fn explain(
-    State(surface): State<Surface>,
+    State(server): State<Server>,
     body: Result<Json<Probe>, JsonRejection>,
 ) -> Result<Json<RouteAnswer>, ApiError> {
     let Json(probe) = body?;
-    let snapshot = surface.house.snapshot();
+    let snapshot = server.daemon.snapshot();
     let address = probe.address(&snapshot.daemon).map_err(ApiError::invalid)?;
-    Ok(Json(answer(&surface.caps, &snapshot, &address)))
+    Ok(Json(answer(&server.capabilities, &snapshot, &address)))
 }
 
 fn answer(caps: &Capabilities, snapshot: &Snapshot, address: &Address) -> RouteAnswer {

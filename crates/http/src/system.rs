@@ -1,10 +1,10 @@
 //! The daemon itself: health, status, reload, doctor.
 
-use crate::Surface;
-use crate::error::{ApiError, ErrorBody};
+use crate::Server;
 use axum::Json;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
+use insula_api::{ApiError, ErrorBody, keep_findings_of};
 use insula_capabilities::doctor as examine;
 use insula_config::render;
 use insula_domain::AgentId;
@@ -67,15 +67,15 @@ pub async fn healthz() -> &'static str {
 /// Whether it serves: a configuration is applied. Below that, for the admin, how many accounts are
 /// in which state.
 #[utoipa::path(get, path = "/readyz", responses((status = 200, description = "it serves")))]
-pub async fn readyz(State(surface): State<Surface>, headers: HeaderMap) -> (StatusCode, String) {
-    if surface.listening.is_none() {
+pub async fn readyz(State(server): State<Server>, headers: HeaderMap) -> (StatusCode, String) {
+    if server.listening.is_none() {
         return (StatusCode::SERVICE_UNAVAILABLE, "no daemon runs\n".to_owned());
     }
-    if !surface.admin.is_shown(&headers) {
+    if !server.admin.is_shown(&headers) {
         return (StatusCode::OK, "ready\n".to_owned());
     }
     // One account's trouble is no reason to take the whole daemon out of service.
-    let accounts = surface.platforms.by_state(&surface.house);
+    let accounts = server.platforms.by_state(&server.daemon);
     let lines = accounts.iter().filter(|(_, count)| *count > 0);
     let lines: String =
         lines.map(|(state, count)| format!("accounts {state}: {count}\n")).collect();
@@ -152,9 +152,9 @@ pub struct AccountStatus {
 
 /// How the daemon stands.
 #[utoipa::path(get, path = "/api/status", responses((status = 200, body = Status)), security(("token" = [])))]
-pub async fn status(State(surface): State<Surface>) -> Json<Status> {
-    let snapshot = surface.house.snapshot();
-    let accounts = surface.platforms.accounts(&surface.house);
+pub async fn status(State(server): State<Server>) -> Json<Status> {
+    let snapshot = server.daemon.snapshot();
+    let accounts = server.platforms.accounts(&server.daemon);
     let accounts = accounts.into_iter().map(|account| AccountStatus {
         platform: account.platform.as_str(),
         account: account.account.to_string(),
@@ -166,14 +166,14 @@ pub async fn status(State(surface): State<Surface>) -> Json<Status> {
     });
     Json(Status {
         version: env!("CARGO_PKG_VERSION"),
-        pid: surface.listening.map(|listening| listening.pid),
-        listen: surface.listening.map(|listening| listening.address.to_string()),
-        ready: surface.listening.is_some(),
-        home: surface.house.home.root().display().to_string(),
+        pid: server.listening.map(|listening| listening.pid),
+        listen: server.listening.map(|listening| listening.address.to_string()),
+        ready: server.listening.is_some(),
+        home: server.daemon.home.root().display().to_string(),
         agents: Counts::of(&snapshot),
         accounts: accounts.collect(),
-        databases_open: surface.house.store.open_count(),
-        config_refused: surface.house.refused().map(|reason| reason.to_string()),
+        databases_open: server.daemon.store.open_count(),
+        config_refused: server.daemon.refused().map(|reason| reason.to_string()),
     })
 }
 
@@ -220,25 +220,12 @@ impl ReloadAnswer {
     }
 }
 
-/// Takes out of a report what is not about this agent, and lines, which move with what others
-/// wrote.
-pub fn keep_findings_of(id: &AgentId, report: &mut Value) {
-    for list in report.as_object_mut().into_iter().flat_map(|report| report.values_mut()) {
-        if let Value::Array(findings) = list {
-            findings.retain(|found| found["agent"] == id.as_str());
-            for found in findings.iter_mut().filter_map(Value::as_object_mut) {
-                found.retain(|key, _| key != "line" && key != "column");
-            }
-        }
-    }
-}
-
 /// Reads the configuration again and applies it.
 #[utoipa::path(post, path = "/api/reload",
     responses((status = 200, body = ReloadAnswer), (status = 422, body = ErrorBody, description = "nothing was changed")),
     security(("token" = [])))]
-pub async fn reload(State(surface): State<Surface>) -> Result<Json<ReloadAnswer>, ApiError> {
-    let reloaded = surface.house.reload(None, &Actor::CommandLine).await?;
+pub async fn reload(State(server): State<Server>) -> Result<Json<ReloadAnswer>, ApiError> {
+    let reloaded = server.daemon.reload(None, &Actor::CommandLine).await?;
     Ok(Json(reloaded.into()))
 }
 
@@ -252,9 +239,9 @@ pub struct FindingView {
 
 /// What this machine and this home can do, measured, and what is off.
 #[utoipa::path(get, path = "/api/doctor", responses((status = 200, body = [FindingView])), security(("token" = [])))]
-pub async fn doctor(State(surface): State<Surface>) -> Json<Vec<FindingView>> {
-    let mut findings = examine::examine(&surface.caps).await;
-    findings.extend(surface.platforms.examine(&surface.house).await);
+pub async fn doctor(State(server): State<Server>) -> Json<Vec<FindingView>> {
+    let mut findings = examine::examine(&server.capabilities).await;
+    findings.extend(server.platforms.examine(&server.daemon).await);
     let views = findings.into_iter().map(|found| FindingView {
         name: found.name,
         status: found.status.as_str(),
@@ -265,7 +252,7 @@ pub async fn doctor(State(surface): State<Surface>) -> Json<Vec<FindingView>> {
 
 /// What was last applied, to compare an edit with.
 #[utoipa::path(get, path = "/api/applied", responses((status = 200, body = Object)), security(("token" = [])))]
-pub async fn applied(State(surface): State<Surface>) -> Result<Json<Value>, ApiError> {
-    let text = surface.house.applied().await?.to_json();
+pub async fn applied(State(server): State<Server>) -> Result<Json<Value>, ApiError> {
+    let text = server.daemon.applied().await?.to_json();
     Ok(Json(serde_json::from_str(&text).unwrap_or_default()))
 }

@@ -1,12 +1,11 @@
 //! Tokens of the API: make, list, revoke.
 
-use crate::Surface;
-use crate::error::{ApiError, ErrorBody};
-use crate::id::Id;
+use crate::Server;
 use axum::Json;
 use axum::extract::State;
 use axum::extract::rejection::JsonRejection;
 use axum::http::StatusCode;
+use insula_api::{ApiError, ErrorBody, Id};
 use insula_domain::AgentId;
 use insula_registry::Actor;
 use insula_registry::tokens::{Token, Verb};
@@ -67,7 +66,7 @@ impl TokenView {
     responses((status = 201, body = CreatedToken), (status = 400, body = ErrorBody), (status = 404, body = ErrorBody)),
     security(("token" = [])))]
 pub async fn create(
-    State(surface): State<Surface>,
+    State(server): State<Server>,
     body: Result<Json<CreateToken>, JsonRejection>,
 ) -> Result<(StatusCode, Json<CreatedToken>), ApiError> {
     let Json(asked) = body?;
@@ -89,21 +88,21 @@ pub async fn create(
     let metadata = asked.metadata.into_iter().map(|(key, value)| (key.into(), value.into()));
     let actor = &Actor::CommandLine;
     let made =
-        surface.house.create_token_with(agents?, verbs?, note, metadata.collect(), actor).await;
+        server.daemon.create_token_with(agents?, verbs?, note, metadata.collect(), actor).await;
     let (token, text) = made?;
     Ok((StatusCode::CREATED, Json(CreatedToken { id: token.id.to_string(), token: text })))
 }
 
 /// Every token.
 #[utoipa::path(get, path = "/api/tokens", responses((status = 200, body = [TokenView])), security(("token" = [])))]
-pub async fn list(State(surface): State<Surface>) -> Json<Vec<TokenView>> {
-    Json(surface.house.tokens.list().iter().map(|token| TokenView::of(token)).collect())
+pub async fn list(State(server): State<Server>) -> Json<Vec<TokenView>> {
+    Json(server.daemon.tokens.list().iter().map(|token| TokenView::of(token)).collect())
 }
 
 /// Revokes a token at once.
 #[utoipa::path(delete, path = "/api/tokens/{id}", params(("id" = String, Path)),
     responses((status = 204), (status = 400, body = ErrorBody)), security(("token" = [])))]
-pub async fn revoke(State(surface): State<Surface>, Id(id): Id) -> Result<StatusCode, ApiError> {
-    surface.house.revoke_token(&id, &Actor::CommandLine).await?;
+pub async fn revoke(State(server): State<Server>, Id(id): Id) -> Result<StatusCode, ApiError> {
+    server.daemon.revoke_token(&id, &Actor::CommandLine).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -10,7 +10,7 @@ pub fn of(daemon: &Daemon, agent: &AgentContext) -> Tenant {
 }
 
 /// The mark of what strangers hear from an agent, and nobody else does.
-pub fn to_strangers(daemon: &Daemon, agent: &AgentContext) -> Tenant {
+pub(crate) fn to_strangers(daemon: &Daemon, agent: &AgentContext) -> Tenant {
     Tenant::to_strangers(&agent.id, agent.store.incarnation(), daemon.forgotten.count(agent))
 }
 

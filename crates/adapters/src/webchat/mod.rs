@@ -49,7 +49,7 @@ mod webchat_tests;
 
 pub use frames::{FRAME_BYTES_MAX, Said};
 pub use rooms::Told;
-pub use visit::{Hearing, May, Nonsense, Past, Spoken, Visit};
+pub use visit::{May, Nonsense, Past, Visit};
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;

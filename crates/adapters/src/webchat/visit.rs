@@ -9,8 +9,8 @@ use super::rooms::{MemberId, RoomKey, Since, Told};
 use super::{OURS, Shown, enclosed};
 use futures_util::future::BoxFuture;
 use insula_channel::{
-    Attachment, AttachmentKind, Envelope, EventId, Happening, Message, MessageId, Press, Quoted,
-    Sender, Tenant,
+    Attachment, AttachmentKind, Envelope, EventId, Happening, Hearing, Message, MessageId, Press,
+    Quoted, Sender, Spoken, Tenant,
 };
 use insula_domain::{Address, ChatId, ChatType, TopicId, UserId, Words as Wording};
 use serde_json::Value;
@@ -28,29 +28,9 @@ const NAME_BYTES_MAX: usize = 64;
 /// another.
 pub type May = Arc<dyn Fn(Address) -> BoxFuture<'static, Option<Hearing>> + Send + Sync>;
 
-/// Whom somebody may hear.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hearing {
-    /// Whose words.
-    pub tenant: Tenant,
-    /// Whether also what was said before they came.
-    pub past: bool,
-}
-
 /// What was said at an address in earlier runs, as far as the bearer may see it: the last of it, in
 /// order.
 pub type Past = Arc<dyn Fn(Address) -> BoxFuture<'static, Vec<Spoken>> + Send + Sync>;
-
-/// Something that was said.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spoken {
-    /// A name for it, the same whenever it is asked for.
-    pub id: Box<str>,
-    /// Who said it; nobody for the agent.
-    pub user: Option<Box<str>>,
-    /// What.
-    pub text: String,
-}
 
 /// What a room is to somebody who may not be in it, whether it exists or not.
 const NOBODY: &str = "nobody answers here";

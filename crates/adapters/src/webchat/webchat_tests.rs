@@ -2,6 +2,7 @@
 
 use super::*;
 use insula_channel::{AttachmentKind, Button, Cursor, Happening, Message};
+use insula_channel::{Hearing, Spoken};
 use insula_domain::{Address, ChatId, TopicId};
 use insula_testkit::world;
 use serde_json::{Value, json};

@@ -11,7 +11,9 @@ use insula_testkit::{Daemon, Home};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-const ROUTER: &str = include_str!("../../../http/src/lib.rs");
+/// Where routes are added: the front and the owner of agents.
+const ROUTERS: [&str; 2] =
+    [include_str!("../../../http/src/lib.rs"), include_str!("../../../api/src/lib.rs")];
 
 fn served() -> (Home, Daemon) {
     let home = configured("agents: {main: {default: true}, broken: {tolls: 1}}\n");
@@ -34,18 +36,22 @@ fn documented(daemon: &Daemon) -> BTreeSet<(String, String)> {
     found
 }
 
-/// Method and path of every line of the router that adds one.
+/// Method and path of every line of a router that adds one.
 fn routed() -> BTreeSet<(String, String)> {
-    let (_, body) = ROUTER.split_once("pub fn router").unwrap();
-    let (api, top) = body.split_once("    Router::new()").unwrap();
     let mut found = BTreeSet::new();
-    for (prefix, routes) in [("/api", api), ("", top)] {
+    let parts = ROUTERS.iter().flat_map(|router| {
+        let (_, body) = router.split_once("pub fn router").unwrap();
+        let (api, top) = body.split_once("    Router::new()").unwrap();
+        [("/api", api), ("", top)]
+    });
+    for (prefix, routes) in parts {
         for route in routes.split(".route(\"").skip(1) {
             let (path, handlers) = route.split_once('"').unwrap();
             let handlers = handlers.lines().next().unwrap();
             for method in ["get", "post", "put", "patch", "delete"] {
                 if handlers.contains(&format!("{method}(")) {
-                    found.insert((method.to_uppercase(), format!("{prefix}{path}")));
+                    let route = (method.to_uppercase(), format!("{prefix}{path}"));
+                    assert!(found.insert(route), "twice: {method} {prefix}{path}");
                 }
             }
         }

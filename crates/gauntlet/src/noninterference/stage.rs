@@ -14,13 +14,14 @@ use super::trace::{Other, Plan, Step, Variation};
 use anyhow::{Context as _, Result, anyhow};
 use axum::Router;
 use insula_adapters::Makers;
+use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
 use insula_channel::AccountSettings;
 use insula_domain::{AccountId, AgentId, Platform};
 use insula_gateway::Intake;
-use insula_http::{AdminToken, Platforms, Surface};
+use insula_http::{AdminToken, Platforms, Server};
 use insula_models::Transport;
-use insula_owner::LocalOwner;
+use insula_owner::Messaging;
 use insula_registry::daemon::Purpose;
 use insula_registry::events::AgentEvent;
 use insula_registry::{Actor, Daemon, Front, Home};
@@ -201,23 +202,26 @@ impl Stage {
         let rooms = makers.webchats().make(&site);
         self.accounts.open_web(&rooms);
         let stop = CancellationToken::new();
-        let owner = LocalOwner::new(house.clone(), engine.clone(), self.accounts.clone());
+        let messaging = Messaging::new(house.clone(), engine.clone(), self.accounts.clone());
+        let api =
+            Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+        let owner = LocalOwner::new(api, Some(messaging.clone()));
         let way = Intake::new(Front::of(&house), owner.clone());
         way.resume().await.map_err(|error| anyhow!("{error:?}"))?;
         let told = stop.clone();
-        tokio::spawn(async move { owner.run(told).await });
+        tokio::spawn(async move { messaging.run(told).await });
         let (inbox, told) = (ToGateway(way.clone()), stop.clone());
         tokio::spawn(async move { rooms.listen(&inbox, &told).await });
         let admin = AdminToken::generate(&world);
-        let surface = Surface {
-            caps,
-            house: house.clone(),
+        let server = Server {
+            daemon: house.clone(),
+            capabilities: caps,
+            owner,
             admin: admin.clone(),
-            engine: Some(engine.clone()),
             listening: None,
             platforms: Platforms { gateway: None, makers: Some(makers) },
         };
-        let router = insula_http::router(surface);
+        let router = insula_http::router(server);
         let pages = Pages::serve(router.clone());
         Ok(Open { house, engine, way, router, pages, admin, stop })
     }

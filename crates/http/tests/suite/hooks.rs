@@ -8,8 +8,9 @@
     reason = "tests touch sockets and fail by panicking"
 )]
 
+use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
-use insula_http::{AdminToken, Platforms, Surface};
+use insula_http::{AdminToken, Platforms, Server};
 use insula_registry::Home;
 use insula_registry::daemon::Purpose;
 use insula_world::World;
@@ -30,18 +31,19 @@ async fn serve(files: &insula_testkit::Home) -> SocketAddr {
     let caps = Capabilities::open(home, lock, world.clone(), BTreeMap::new(), Purpose::Serve)
         .await
         .unwrap();
-    let house = caps.daemon.clone();
-    let surface = Surface {
-        caps,
-        house,
+    let daemon = caps.daemon.clone();
+    let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
+    let server = Server {
+        daemon,
+        capabilities: caps,
+        owner: LocalOwner::new(api, None),
         admin: AdminToken::generate(&world),
-        engine: None,
         listening: None,
         platforms: Platforms::default(),
     };
     let listener = world.network.listen(SocketAddr::from(([127, 0, 0, 1], 0))).await.unwrap();
     let address = listener.local_addr().unwrap();
-    let router = insula_http::router(surface);
+    let router = insula_http::router(server);
     tokio::spawn(insula_http::serve(listener, router, world, CancellationToken::new()));
     address
 }

@@ -10,8 +10,9 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, header};
+use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
-use insula_http::{AdminToken, Platforms, Surface};
+use insula_http::{AdminToken, Platforms, Server};
 use insula_registry::daemon::Purpose;
 use insula_registry::{Actor, Home};
 use insula_testkit::world;
@@ -75,15 +76,16 @@ async fn day(folder: &Path, seed: u64, soul: &str) -> Trace {
         .unwrap();
     let house = caps.daemon.clone();
     let admin = AdminToken::generate(&world);
-    let surface = Surface {
-        caps: caps.clone(),
-        house: house.clone(),
+    let api = Api { daemon: house.clone(), capabilities: caps.clone(), engine: None };
+    let server = Server {
+        daemon: house.clone(),
+        capabilities: caps.clone(),
+        owner: LocalOwner::new(api, None),
         admin: admin.clone(),
-        engine: None,
         listening: None,
         platforms: Platforms::default(),
     };
-    let router = insula_http::router(surface);
+    let router = insula_http::router(server);
     let mut answers = vec![admin.reveal().to_owned()];
     for (call, body) in [
         ("GET /api/agents", ""),

@@ -123,7 +123,7 @@ impl From<Trouble> for NotTaken {
     }
 }
 
-pub(crate) fn not_taken(error: &StoreError) -> NotTaken {
+fn not_taken(error: &StoreError) -> NotTaken {
     NotTaken(error.to_string().into())
 }
 
@@ -369,7 +369,13 @@ impl Ingress {
 
     /// Goes on with what waited for a turn when the daemon ended. Before anything new is taken,
     /// and after the engine went on with its turns.
-    pub async fn resume(&self) -> Result<(), StoreError> {
+    pub async fn resume(&self) -> Result<(), NotTaken> {
+        self.take_up_waiting().await.map_err(|error| not_taken(&error))?;
+        self.wake().await;
+        Ok(())
+    }
+
+    async fn take_up_waiting(&self) -> Result<(), StoreError> {
         for id in self.house.owner.daemon().busy().await? {
             let Some(agent) = self.serving(&id) else {
                 self.asleep.add(id);

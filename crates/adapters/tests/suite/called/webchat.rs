@@ -2,7 +2,8 @@
 
 use crate::called::noise::{Dice, GROWTH_MAX, memory};
 use async_trait::async_trait;
-use insula_adapters::webchat::{Hearing, May, Past, Told, Visit, WebChats};
+use insula_adapters::webchat::{May, Past, Told, Visit, WebChats};
+use insula_channel::Hearing;
 use insula_channel::{AccountSettings, Cursor, Envelope, Happening, Inbox, NotTaken, Post, Target};
 use insula_domain::{AccountId, Address, ChatType, Platform};
 use serde_json::{Value, json};

@@ -2,6 +2,7 @@
 
 use async_trait::async_trait;
 use bytes::Bytes;
+use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
 use insula_channel::{
     Adapter, Attachment, AttachmentKind, Body, Envelope, EventId, Fault, Features, FetchError,
@@ -13,7 +14,7 @@ use insula_domain::{
 };
 use insula_gateway::Intake;
 use insula_models::Transport;
-use insula_owner::LocalOwner;
+use insula_owner::Messaging;
 use insula_registry::daemon::Purpose;
 use insula_registry::{AgentContext, Daemon, Front, Home};
 use insula_store::{AccountLease, Message as Stored, SessionRef, Window};
@@ -156,7 +157,7 @@ pub struct Fixture {
     pub files: insula_testkit::Home,
     pub house: Arc<Daemon>,
     pub engine: Engine,
-    pub owner: Arc<LocalOwner>,
+    pub owner: Arc<Messaging>,
     pub way: Intake,
     pub upstream: Upstream,
     pub handles: Handles,
@@ -272,7 +273,7 @@ async fn open(
     world: &insula_world::World,
     tools: Tools,
     platforms: &Arc<Platforms>,
-) -> (Arc<Daemon>, Engine, Arc<LocalOwner>, Intake) {
+) -> (Arc<Daemon>, Engine, Arc<Messaging>, Intake) {
     let home = Home::new(files.path());
     home.prepare().unwrap();
     let lock = home.try_lock().unwrap().expect("nobody else is here");
@@ -283,9 +284,11 @@ async fn open(
     let house = caps.daemon.clone();
     let engine = Engine::with_tools(caps.clone(), transport, tools);
     let accounts = Arc::new(Accounts(platforms.clone(), Arc::default()));
-    let owner = LocalOwner::new(house.clone(), engine.clone(), accounts);
+    let owner = Messaging::new(house.clone(), engine.clone(), accounts);
     tokio::spawn(owner.delivery().clone().run(CancellationToken::new()));
-    let way = Intake::new(Front::of(&house), owner.clone());
+    let api =
+        Api { daemon: house.clone(), capabilities: caps.clone(), engine: Some(engine.clone()) };
+    let way = Intake::new(Front::of(&house), LocalOwner::new(api, Some(owner.clone())));
     (house, engine, owner, way)
 }
 

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// The wire itself.
 const WIRE: &str = concat!(
     include_str!("../../../../registry/src/events/text.rs"),
-    include_str!("../../../../http/src/events.rs")
+    include_str!("../../../../api/src/events.rs")
 );
 
 /// Events that [`provoke`] brings about on an agent's stream.

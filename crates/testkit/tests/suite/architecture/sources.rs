@@ -211,6 +211,32 @@ fn rule_06_only_the_gate_clears_a_call() {
     assert_eq!(files, ["turns/src/gate/mod.rs"]);
 }
 
+/// What would let the front read or write what belongs to one agent.
+const STORES_OF_AGENTS: [&str; 5] =
+    ["AgentStore", "insula_store", "agent.store", "context.store", "store.agent("];
+
+/// What would let the owner of agents judge a token, which the front has done.
+const TEXTS_OF_TOKENS: [&str; 3] = ["AUTHORIZATION", "daemon.tokens", "AdminToken"];
+
+/// An agent may live in another process than the listener: what is an agent's is its owner's, and
+/// what is a token's is the front's.
+#[test]
+fn rule_02_the_front_holds_no_agents_store_and_the_owner_no_token() {
+    let sources = sources();
+    let says = |room: &str, needles: &[&str]| -> Vec<String> {
+        let own = sources.iter().filter(|source| source.path.starts_with(room));
+        own.flat_map(|source| {
+            let said = needles.iter().filter(|needle| source.code.contains(**needle));
+            said.map(|needle| format!("{}: {needle}", source.path))
+        })
+        .collect()
+    };
+    let faults = says("http/", &STORES_OF_AGENTS);
+    assert!(faults.is_empty(), "{faults:?}: ask the owner, by `insula_api::Owner`");
+    let faults = says("api/", &TEXTS_OF_TOKENS);
+    assert!(faults.is_empty(), "{faults:?}: who asks is the `Caller` beside a request");
+}
+
 #[test]
 fn rule_01_an_owner_lifts_the_lint_for_one_file_only() {
     for source in sources().iter().filter(|source| source.code.contains("clippy::disallowed_")) {

@@ -1,0 +1,117 @@
+//! Who asks, as the front has judged it. What a token says is read here and its text never.
+
+use crate::error::ApiError;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use insula_domain::{AccountId, Address, AgentId, ChatId, ChatType, IdError, Platform, UserId};
+use insula_registry::Actor;
+use insula_registry::tokens::{Token, Verb};
+use std::ops::Deref;
+use std::pin::Pin;
+use std::sync::Arc;
+
+/// Who asks.
+#[derive(Clone)]
+pub enum Caller {
+    /// The local command line, admin of all.
+    Local,
+    /// The bearer of a token.
+    Token(Bearer),
+}
+
+/// Comes when a right is lost.
+pub type Lost = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+type Watch = dyn Fn(&AgentId, Verb) -> Lost + Send + Sync;
+
+/// The bearer of a token: what it is for, and how to hear that it no longer is.
+#[derive(Clone)]
+pub struct Bearer {
+    token: Arc<Token>,
+    watch: Arc<Watch>,
+}
+
+impl Bearer {
+    /// The bearer of this token. What `watch` gives comes when the token no longer lets its bearer
+    /// do something with an agent.
+    pub fn new(
+        token: Arc<Token>,
+        watch: impl Fn(&AgentId, Verb) -> Lost + Send + Sync + 'static,
+    ) -> Self {
+        Self { token, watch: Arc::new(watch) }
+    }
+}
+
+impl Deref for Bearer {
+    type Target = Token;
+
+    fn deref(&self) -> &Token {
+        &self.token
+    }
+}
+
+/// Somebody who shows no token of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stranger;
+
+impl Caller {
+    /// Whom the front put beside this request.
+    pub fn of(parts: &Parts) -> Result<Self, Stranger> {
+        parts.extensions.get::<Self>().cloned().ok_or(Stranger)
+    }
+
+    /// Whether it may do `verb` with `agent`.
+    pub fn may(&self, agent: &AgentId, verb: Verb) -> bool {
+        match self {
+            Self::Local => true,
+            Self::Token(token) => token.allows(agent, verb),
+        }
+    }
+
+    /// Waits until it may no longer do `verb` with `agent`. What is streamed ends then.
+    pub fn lost(&self, agent: &AgentId, verb: Verb) -> Lost {
+        match self {
+            Self::Local => Box::pin(std::future::pending()),
+            Self::Token(bearer) => (bearer.watch)(agent, verb),
+        }
+    }
+
+    /// The account its conversations belong to: two tokens never share one.
+    pub fn account(&self) -> &str {
+        match self {
+            Self::Local => "local",
+            Self::Token(token) => &token.id,
+        }
+    }
+
+    /// Where a message of its own in the chat of this name comes from.
+    pub fn address(&self, chat: String) -> Result<Address, IdError> {
+        Ok(Address {
+            platform: if matches!(self, Self::Local) { Platform::CLI } else { Platform::API },
+            account: AccountId::new(self.account())?,
+            chat: ChatId::new(chat)?,
+            chat_type: ChatType::Dm,
+            topic: None,
+            parent: None,
+            community: None,
+            user: Some(UserId::new(self.account())?),
+            roles: Vec::new(),
+        })
+    }
+
+    /// How records name it.
+    pub fn actor(&self) -> Actor {
+        match self {
+            Self::Local => Actor::CommandLine,
+            Self::Token(token) => Actor::token(&token.id),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+        Ok(Self::of(parts)?)
+    }
+}

@@ -1,0 +1,125 @@
+//! The API of the agents that are owned here.
+//!
+//! A request comes with its token judged: who asks stands beside it as a [`Caller`], and each
+//! route looks at what they may do with its agent. Nothing here knows a token's text, a connection
+//! or a platform. Types that go over the wire are defined here and in the front, and nowhere below.
+
+mod approvals;
+pub mod audit;
+mod caller;
+mod context;
+mod deliveries;
+mod error;
+mod events;
+mod front;
+mod grants;
+pub mod handler;
+mod id;
+mod local;
+mod mcp;
+mod mcp_servers;
+mod memory;
+mod messages;
+mod numbers;
+mod openapi;
+mod pairing;
+mod rights;
+pub mod secrets;
+mod sessions;
+mod skills;
+mod submit;
+mod tools;
+mod usage;
+mod v1;
+
+pub use caller::{Bearer, Caller, Lost, Stranger};
+pub use error::{
+    ApiError, ErrorBody, keep_findings_of, not_found, refused_for_good, shaped, wrong_method,
+};
+pub use front::{BODY_LEN_MAX, BODY_TIME_MAX, Endless, Place, TooSlow};
+pub use id::Id;
+pub use local::LocalOwner;
+pub use openapi::described;
+pub use rights::require;
+
+use axum::Router;
+use axum::middleware::from_fn;
+use handler::{delete, get, post, put};
+use insula_capabilities::Capabilities;
+use insula_registry::Daemon;
+use insula_turns::Engine;
+use std::sync::Arc;
+
+/// What every handler works with.
+#[derive(Clone)]
+pub struct Api {
+    /// The agents.
+    pub daemon: Arc<Daemon>,
+    /// What acts for them.
+    pub capabilities: Capabilities,
+    /// What runs turns; `None` for a command without a daemon.
+    pub engine: Option<Engine>,
+}
+
+/// All routes of an owner.
+pub fn router(state: Api) -> Router {
+    let api = Router::new()
+        .route("/approvals", get(approvals::list_all))
+        .route("/agents/{id}/approvals", get(approvals::list))
+        .route("/agents/{id}/approvals/{approval}", post(approvals::decide))
+        .route("/agents/{id}/deliveries", get(deliveries::list))
+        .route("/agents/{id}/deliveries/{delivery}", delete(deliveries::discard))
+        .route("/agents/{id}/deliveries/{delivery}/resend", post(deliveries::resend))
+        .route("/pairing", get(pairing::list_all))
+        .route("/agents/{id}/pairing", get(pairing::list).merge(post(pairing::approve)))
+        .route("/agents/{id}/pairing/{who}", delete(pairing::revoke))
+        .route("/agents/{id}/grants", get(grants::list))
+        .route("/agents/{id}/grants/{grant}", delete(grants::revoke))
+        .route("/agents/{id}/context", get(context::context))
+        .route("/agents/{id}/tools", get(tools::tools))
+        .route("/agents/{id}/mcp", get(mcp_servers::list))
+        .route("/agents/{id}/mcp/{server}/test", post(mcp_servers::test))
+        .route("/agents/{id}/mcp/{server}/approve", post(mcp_servers::approve))
+        .route("/agents/{id}/messages", post(messages::say))
+        .route("/agents/{id}/retry", post(messages::retry))
+        .route("/agents/{id}/stop", post(messages::stop))
+        .route("/agents/{id}/new", post(messages::begin_anew))
+        .route("/agents/{id}/events", get(events::follow))
+        .route("/agents/{id}/sessions", get(sessions::list))
+        .route("/agents/{id}/sessions-search", get(sessions::search))
+        .route("/agents/{id}/sessions/{session}", get(sessions::show))
+        .route("/agents/{id}/sessions/{session}", delete(sessions::forget))
+        .route("/agents/{id}/skills", get(skills::list).merge(post(skills::install)))
+        .route("/agents/{id}/skills/{name}", get(skills::show).merge(delete(skills::remove)))
+        .route("/agents/{id}/skills-verify", get(skills::verify))
+        .route("/agents/{id}/memory", get(memory::list))
+        .route("/agents/{id}/memory/{fragment}", get(memory::show))
+        .route("/agents/{id}/memory-search", get(memory::search))
+        .route("/agents/{id}/memory-share", post(memory::share))
+        .route("/agents/{id}/memory-forget", post(memory::forget))
+        .route("/agents/{id}/memory-export", get(memory::export))
+        .route("/agents/{id}/memory-verify", get(memory::verify))
+        .route("/agents/{id}/memory-troubles", get(memory::troubles))
+        .route("/agents/{id}/remembered", post(memory::people::remembered))
+        .route("/agents/{id}/forget", post(memory::people::forget_here))
+        .route("/agents/{id}/secrets", get(secrets::list))
+        .route("/agents/{id}/secrets/{name}", put(secrets::set).merge(delete(secrets::remove)))
+        .route("/agents/{id}/audit", get(audit::agent))
+        .route("/agents/{id}/audit/verify", get(audit::verify_agent))
+        .route("/agents/{id}/usage", get(usage::agent))
+        .route("/usage", get(usage::all))
+        .method_not_allowed_fallback(wrong_method)
+        .route_layer(from_fn(require));
+    Router::new()
+        .route("/v1/models", get(v1::models))
+        .route("/v1/models/{id}", get(v1::model))
+        .route("/v1/chat/completions", post(v1::completions))
+        .route("/v1/responses", post(v1::respond))
+        .route("/v1/responses/{id}", get(v1::response))
+        .route("/mcp", post(mcp::message).merge(delete(mcp::end)))
+        .method_not_allowed_fallback(wrong_method)
+        .nest("/api", api)
+        .fallback(not_found)
+        .layer(axum::Extension(Arc::new(mcp::Sessions::default())))
+        .with_state(state)
+}

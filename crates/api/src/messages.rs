@@ -1,0 +1,227 @@
+//! Talking to an agent: a message in, what happens in its turn out, as it happens; and the
+//! other things one can do to one's own conversation.
+
+use crate::Api;
+use crate::caller::Caller;
+use crate::error::{ApiError, ErrorBody};
+use crate::events::{Stream, frame, revoked};
+use crate::id::{Id, ready};
+use crate::numbers::Numbers;
+use crate::submit::{apart, fingerprint};
+use axum::Json;
+use axum::extract::State;
+use axum::extract::rejection::JsonRejection;
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use futures_util::stream;
+use insula_domain::{Audience, Label, SessionKey};
+use insula_registry::AgentContext;
+use insula_registry::tokens::Verb;
+use insula_store::{IdempotencyKey, Part};
+use insula_turns::{
+    Acknowledge, Engine, Inbound, Mode, SubmitError, TurnEvent, TurnHandle, one_off,
+};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use utoipa::ToSchema;
+
+/// Makes the same request the same turn.
+const IDEMPOTENCY: &str = "idempotency-key";
+
+/// Something to say.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Say {
+    /// The caller's name for the conversation.
+    session: String,
+    text: String,
+    /// What to do when a turn is under way: `queue` (where nothing is said), `steer` or
+    /// `interrupt`.
+    mode: Option<String>,
+}
+
+/// One of the caller's conversations.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Conversation {
+    /// The caller's name for it.
+    session: String,
+}
+
+/// How much was stopped.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Stopped {
+    /// Turns that ran or waited.
+    stopped: usize,
+}
+
+/// What every request here is about.
+pub(crate) struct Asked {
+    pub(crate) engine: Engine,
+    pub(crate) agent: Arc<AgentContext>,
+    pub(crate) caller: Caller,
+    pub(crate) inbound: Inbound,
+}
+
+impl Asked {
+    /// A request of a caller's to an agent, in the conversation of this name.
+    pub(crate) fn of(
+        api: &Api,
+        caller: Caller,
+        agent: Arc<AgentContext>,
+        session: String,
+    ) -> Result<Self, ApiError> {
+        let engine = api.engine.clone().ok_or_else(ApiError::no_daemon)?;
+        // What begins like that is forgotten after one turn, with all that was said in it.
+        if session.starts_with(one_off::PREFIX) {
+            let message =
+                format!("names of sessions that begin with `{}` are ours", one_off::PREFIX);
+            return Err(ApiError::invalid(message));
+        }
+        if session.is_empty() {
+            return Err(ApiError::invalid("`session` is empty: name the conversation"));
+        }
+        let address =
+            caller.address(session).map_err(|error| ApiError::invalid(error.to_string()))?;
+        let inbound = Inbound {
+            session: agent.session_key(&address),
+            scope: agent.scope(&address),
+            label: Label::of(Audience::of(&address)),
+            principal: caller.actor(),
+            history: Vec::new(),
+            parts: Vec::new(),
+            idempotency: None,
+            agent: agent.clone(),
+            origin: None,
+            acknowledge: Acknowledge::AtOnce,
+        };
+        Ok(Self { engine, agent, caller, inbound })
+    }
+
+    fn key(&self) -> &SessionKey {
+        &self.inbound.session
+    }
+}
+
+/// Says something; answers with an event stream of the turn.
+#[utoipa::path(post, path = "/api/agents/{id}/messages", params(("id" = String, Path)), request_body = Say,
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 400, body = ErrorBody),
+    (status = 404, body = ErrorBody), (status = 429, body = ErrorBody)), security(("token" = [])))]
+pub async fn say(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    headers: HeaderMap,
+    body: Result<Json<Say>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    let agent = ready(&api, &id)?;
+    let Json(said) = body?;
+    let mode = said.mode.as_deref().unwrap_or("queue");
+    let mode = Mode::parse(mode).ok_or_else(|| {
+        ApiError::invalid(format!("`{mode}` is no mode: queue, steer or interrupt"))
+    })?;
+    if said.text.trim().is_empty() {
+        return Err(ApiError::invalid("`text` is empty: say something"));
+    }
+    let mut asked = Asked::of(&api, caller, agent, said.session.clone())?;
+    let key = headers.get(IDEMPOTENCY).and_then(|value| value.to_str().ok());
+    let words = [said.session.as_str(), &said.text, said.mode.as_deref().unwrap_or("queue")];
+    asked.inbound.idempotency = key.map(|key| IdempotencyKey {
+        who: asked.caller.account().into(),
+        key: key.into(),
+        request: fingerprint(&asked.agent.id, "messages", &words),
+    });
+    asked.inbound.parts = vec![Part::Text(said.text)];
+    let Asked { engine, agent, caller, inbound } = asked;
+    let (session, taker) = (inbound.session.clone(), engine.clone());
+    let handle = match apart(async move { taker.submit_as(mode, inbound).await }).await {
+        // The same request is the same turn: listened to again, or told how it ended.
+        Err(SubmitError::Known { turn, status }) => match engine.listen(&session, turn) {
+            Some(handle) => handle,
+            None => engine.ended(&agent, turn).await?.ok_or(SubmitError::Known { turn, status })?,
+        },
+        taken => taken?,
+    };
+    Ok(streamed(&api, &caller, &agent, &session, handle))
+}
+
+/// Says the last message of a conversation again; answers with an event stream of the turn.
+#[utoipa::path(post, path = "/api/agents/{id}/retry", params(("id" = String, Path)), request_body = Conversation,
+    responses((status = 200, body = String, content_type = "text/event-stream"), (status = 404, body = ErrorBody),
+    (status = 409, body = ErrorBody)), security(("token" = [])))]
+pub async fn retry(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    body: Result<Json<Conversation>, JsonRejection>,
+) -> Result<Response, ApiError> {
+    let agent = ready(&api, &id)?;
+    let Json(asked) = body?;
+    let Asked { engine, agent, caller, inbound } = Asked::of(&api, caller, agent, asked.session)?;
+    let session = inbound.session.clone();
+    let handle = apart(async move { engine.retry(inbound).await }).await?.ok_or_else(|| {
+        let message = "there is nothing of yours to say again in this conversation";
+        ApiError::new(StatusCode::NOT_FOUND, "nothing_said", message)
+    })?;
+    Ok(streamed(&api, &caller, &agent, &session, handle))
+}
+
+/// Stops what is under way in a conversation and what waits.
+#[utoipa::path(post, path = "/api/agents/{id}/stop", params(("id" = String, Path)), request_body = Conversation,
+    responses((status = 200, body = Stopped), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn stop(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    body: Result<Json<Conversation>, JsonRejection>,
+) -> Result<Json<Stopped>, ApiError> {
+    let agent = ready(&api, &id)?;
+    let Json(asked) = body?;
+    let asked = Asked::of(&api, caller, agent, asked.session)?;
+    Ok(Json(Stopped { stopped: asked.engine.stop(asked.key()) }))
+}
+
+/// Ends a conversation's session: the next message begins with an empty history.
+#[utoipa::path(post, path = "/api/agents/{id}/new", params(("id" = String, Path)), request_body = Conversation,
+    responses((status = 204), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn begin_anew(
+    State(api): State<Api>,
+    caller: Caller,
+    Id(id): Id,
+    body: Result<Json<Conversation>, JsonRejection>,
+) -> Result<StatusCode, ApiError> {
+    let agent = ready(&api, &id)?;
+    let Json(asked) = body?;
+    let asked = Asked::of(&api, caller, agent, asked.session)?;
+    asked.engine.begin_anew(&asked.agent, asked.key()).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// What happens in a turn, as it happens. Whoever goes away misses the rest; it goes on.
+fn streamed(
+    api: &Api,
+    caller: &Caller,
+    agent: &AgentContext,
+    session: &SessionKey,
+    handle: TurnHandle,
+) -> Response {
+    let lost = caller.lost(&agent.id, Verb::Chat);
+    let turn = Numbers::of(caller, &agent.store).turn(handle.turn);
+    let about = Arc::new((session.to_string(), turn));
+    let state = Some((handle, lost));
+    let events = stream::unfold(state, move |state| {
+        let about = about.clone();
+        async move {
+            let (mut handle, mut lost) = state?;
+            let event = tokio::select! {
+                biased;
+                () = &mut lost => return Some((revoked(), None)),
+                event = handle.events.recv() => event?,
+            };
+            let text = frame(Some((&about.0, &about.1)), &event);
+            let ended = matches!(event, TurnEvent::Ended(_));
+            Some((text, (!ended).then_some((handle, lost))))
+        }
+    });
+    Stream::response(api, events)
+}

@@ -1,0 +1,128 @@
+//! What a caller may ask of which route: each names a verb and an agent, and a token has to cover
+//! both.
+
+use crate::caller::Caller;
+use crate::error::{ApiError, refused_for_good};
+use crate::front::Place;
+use crate::id::Id;
+use axum::extract::{MatchedPath, Request};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use insula_domain::AgentId;
+use insula_registry::tokens::Verb;
+
+/// What a token must let its bearer do with an agent for this request about it; `None` where
+/// only the admin of all will do. Routes that are not listed are the admin's.
+fn verb(method: &Method, path: &str) -> Option<Verb> {
+    let rest = path.strip_prefix("/api/agents/{id}")?;
+    // A part of a longer path, as one session, goes by the first word.
+    let what = rest.trim_start_matches('/').split('/').next()?;
+    let reads = method == Method::GET || method == Method::HEAD;
+    match what {
+        "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "sessions-search" | "usage"
+        | "events" | "skills" | "skills-verify" | "memory" | "memory-search" | "memory-export"
+        | "memory-verify" | "memory-troubles"
+            if reads =>
+        {
+            Some(Verb::Read)
+        }
+        "messages" | "stop" | "retry" | "new" | "remembered" | "forget"
+            if method == Method::POST =>
+        {
+            Some(Verb::Chat)
+        }
+        "approvals" if reads || method == Method::POST => Some(Verb::Approve),
+        "grants" if reads || method == Method::DELETE => Some(Verb::Approve),
+        "pairing" => Some(Verb::Approve),
+        "pause" | "resume" | "reload" if method == Method::POST => Some(Verb::Manage),
+        "deliveries" if reads => Some(Verb::Read),
+        "skills" | "deliveries" => Some(Verb::Manage),
+        _ => None,
+    }
+}
+
+/// Lets the admin through everywhere, and a token where it covers what is asked. To a token,
+/// an agent of somebody else's is one that does not exist, before anything else is looked at.
+pub async fn require(
+    caller: Result<Caller, ApiError>,
+    place: Place,
+    matched: MatchedPath,
+    id: Result<Id, ApiError>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let token = match caller {
+        Ok(Caller::Token(token)) => token,
+        Ok(Caller::Local) => return next.run(request).await,
+        Err(stranger) => return stranger.into_response(),
+    };
+    let Some(verb) = verb(request.method(), matched.as_str()) else {
+        let message =
+            "only the admin of this daemon may; the local token is in run/admin.token of the home";
+        return ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response();
+    };
+    let id = match id {
+        Ok(Id(id)) => id,
+        Err(missing) => return missing.into_response(),
+    };
+    match AgentId::new(&id).ok().filter(|id| token.agents.contains(id)) {
+        None => ApiError::no_agent(&id).into_response(),
+        Some(id) if token.allows(&id, verb) => match place.about(&id) {
+            Ok(()) => next.run(request).await,
+            Err(full) => refused_for_good(request.uri().path(), full),
+        },
+        Some(_) => {
+            let message = format!("this token lacks the verb `{}`", verb.as_str());
+            ApiError::new(StatusCode::FORBIDDEN, "forbidden", message).into_response()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_about_an_agent_needs_the_verb_that_covers_it() {
+        let (get, post, delete) = (Method::GET, Method::POST, Method::DELETE);
+        for (method, path, expected) in [
+            (&get, "/api/agents/{id}", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/context", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/audit/verify", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/sessions/{session}", Some(Verb::Read)),
+            (&Method::HEAD, "/api/agents/{id}/events", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/messages", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/stop", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/remembered", Some(Verb::Chat)),
+            (&post, "/api/agents/{id}/forget", Some(Verb::Chat)),
+            (&get, "/api/agents/{id}/memory/{fragment}", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/memory-forget", None),
+            (&post, "/api/agents/{id}/memory-share", None),
+            (&post, "/api/agents/{id}/pause", Some(Verb::Manage)),
+            (&post, "/api/agents/{id}/reload", Some(Verb::Manage)),
+            (&get, "/api/agents/{id}/approvals", Some(Verb::Approve)),
+            (&post, "/api/agents/{id}/approvals/{approval}", Some(Verb::Approve)),
+            (&delete, "/api/agents/{id}/approvals/{approval}", None),
+            (&get, "/api/approvals", None),
+            (&post, "/api/agents/{id}/pairing", Some(Verb::Approve)),
+            (&delete, "/api/agents/{id}/pairing/{who}", Some(Verb::Approve)),
+            (&get, "/api/pairing", None),
+            (&get, "/api/agents/{id}/grants", Some(Verb::Approve)),
+            (&delete, "/api/agents/{id}/grants/{grant}", Some(Verb::Approve)),
+            (&get, "/api/agents/{id}/deliveries", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/deliveries/{delivery}/resend", Some(Verb::Manage)),
+            (&delete, "/api/agents/{id}/deliveries/{delivery}", Some(Verb::Manage)),
+            (&post, "/api/agents/{id}/grants", None),
+            (&post, "/api/agents/{id}/archive", None),
+            (&delete, "/api/agents/{id}", None),
+            (&delete, "/api/agents/{id}/sessions/{session}", None),
+            (&get, "/api/agents/{id}/secrets", None),
+            (&get, "/api/agents", None),
+            (&get, "/api/tokens/{id}", None),
+            (&post, "/api/reload", None),
+        ] {
+            assert_eq!(verb(method, path), expected, "{method} {path}");
+        }
+    }
+}

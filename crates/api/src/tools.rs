@@ -1,0 +1,90 @@
+//! The tool table of an agent, or of a child it could have, and why each tool is in or out.
+
+use crate::Api;
+use crate::error::{ApiError, ErrorBody};
+use crate::id::Id;
+use crate::id::live;
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use insula_domain::boundary::Boundary;
+use insula_domain::{ChildRequest, Group, Role};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+/// Whose tools.
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields)]
+pub struct Whose {
+    /// Those of a child with this role (`leaf`, `orchestrator`) in place of the agent's own.
+    child: Option<String>,
+}
+
+/// Why a tool is out that the agent may have.
+const NOT_YET: &str = "this version has no such tool yet";
+
+/// One tool, in or out.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ToolRow {
+    name: String,
+    exposed: bool,
+    rule: String,
+    group: &'static str,
+    /// What it may be called with; nothing stands here where anything may.
+    rules: Vec<String>,
+}
+
+/// The tool table, and why each tool is in or out.
+#[utoipa::path(get, path = "/api/agents/{id}/tools", params(("id" = String, Path), Whose),
+    responses((status = 200, body = [ToolRow]), (status = 404, body = ErrorBody)), security(("token" = [])))]
+pub async fn tools(
+    State(api): State<Api>,
+    Id(id): Id,
+    whose: Result<Query<Whose>, QueryRejection>,
+) -> Result<Json<Vec<ToolRow>>, ApiError> {
+    let context = live(&api, &id)?;
+    let Query(Whose { child }) = whose?;
+    let child = child.map(|role| childs(&context.boundary, &id, &role)).transpose()?;
+    let boundary = child.as_ref().unwrap_or(&context.boundary);
+    let bounds = |name: &str| boundary.rules.about(name).map(ToString::to_string).collect();
+    let rows = boundary.tools.entries().map(|(tool, verdict)| {
+        let is_there = !verdict.is_in() || context.runs(tool.name);
+        ToolRow {
+            name: tool.name.to_owned(),
+            exposed: verdict.is_in() && is_there,
+            rule: if is_there { verdict.rule().to_string() } else { NOT_YET.to_owned() },
+            group: tool.group.as_str(),
+            rules: bounds(tool.name),
+        }
+    });
+    let servers = api.capabilities.mcp_servers(&context.id)?;
+    let of_servers = servers.into_iter().flat_map(|server| server.tools).filter_map(|tool| {
+        let name = tool.name?;
+        // What keeps its parent from having it comes first.
+        let (exposed, rule) = match (tool.is_shown, &child) {
+            (true, Some(child)) => {
+                let verdict = child.tools.verdict(&name);
+                (verdict.is_in(), verdict.rule().to_string())
+            }
+            (is_shown, _) => (is_shown, tool.why),
+        };
+        let rules = bounds(&name);
+        Some(ToolRow { name, exposed, rule, group: Group::Mcp.as_str(), rules })
+    });
+    Ok(Json(rows.chain(of_servers).collect()))
+}
+
+/// What a child of this role would have, derived as one that is begun.
+fn childs(parent: &Boundary, id: &str, role: &str) -> Result<Boundary, ApiError> {
+    let role = Role::parse(role).ok_or_else(|| {
+        let role = role.escape_debug();
+        ApiError::invalid(format!("`{role}` is no role; there are `leaf` and `orchestrator`"))
+    })?;
+    let request = ChildRequest { role, ..ChildRequest::default() };
+    parent.child(&request).map_err(|why| {
+        let message = format!("agent `{id}` can have no children: {why}");
+        ApiError::new(StatusCode::CONFLICT, "no_children", message)
+    })
+}

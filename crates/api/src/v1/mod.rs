@@ -1,0 +1,92 @@
+//! The OpenAI-compatible API: the agent is the `model`, the session is a header.
+
+mod chat;
+mod error;
+mod ids;
+mod picture;
+mod request;
+mod responses;
+mod sent;
+mod turn;
+
+pub use chat::{__path_completions, completions};
+pub use error::OpenAiError;
+pub use responses::{__path_respond, __path_response, respond, response};
+
+use crate::Api;
+use crate::caller::Caller;
+use crate::error::ApiError;
+use crate::front::Place;
+use crate::id::Id;
+use axum::Json;
+use axum::extract::{FromRequestParts, State as With};
+use axum::http::request::Parts;
+use insula_domain::AgentId;
+use insula_registry::tokens::Verb;
+use insula_registry::{AgentContext, State};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Who asks, and the place that takes up.
+pub struct Asker(pub Caller, pub Place);
+
+impl FromRequestParts<Api> for Asker {
+    type Rejection = OpenAiError;
+
+    async fn from_request_parts(parts: &mut Parts, api: &Api) -> Result<Self, OpenAiError> {
+        let caller = Caller::of(parts)?;
+        let Ok(place) = Place::from_request_parts(parts, api).await;
+        Ok(Self(caller, place))
+    }
+}
+
+/// The agent a request names. One that is not there, does not serve or is somebody else's:
+/// the same answer.
+fn agent(
+    api: &Api,
+    Asker(caller, place): &Asker,
+    model: &str,
+) -> Result<Arc<AgentContext>, OpenAiError> {
+    let missing = || OpenAiError::no_model(model);
+    let id = AgentId::new(model).map_err(|_| missing())?;
+    if !caller.may(&id, Verb::Chat) {
+        return Err(missing());
+    }
+    let snapshot = api.daemon.snapshot();
+    let entry = snapshot.agents.get(&id).ok_or_else(missing)?;
+    match &entry.state {
+        State::Ready(context) => {
+            place.about(&id)?;
+            Ok(context.clone())
+        }
+        _ => Err(missing()),
+    }
+}
+
+/// The agents this token may talk to.
+#[utoipa::path(get, path = "/v1/models", responses((status = 200, body = Object)), security(("token" = [])))]
+pub async fn models(With(api): With<Api>, Asker(caller, _): Asker) -> Json<Value> {
+    let snapshot = api.daemon.snapshot();
+    let serving = snapshot
+        .agents
+        .iter()
+        .filter(|(id, entry)| caller.may(id, Verb::Chat) && matches!(entry.state, State::Ready(_)));
+    let data: Vec<Value> = serving.map(|(id, _)| described(id)).collect();
+    Json(json!({ "object": "list", "data": data }))
+}
+
+/// One agent, if this token may talk to it.
+#[utoipa::path(get, path = "/v1/models/{id}", params(("id" = String, Path)),
+    responses((status = 200, body = Object), (status = 404, body = Object)), security(("token" = [])))]
+pub async fn model(
+    With(api): With<Api>,
+    asker: Asker,
+    id: Result<Id, ApiError>,
+) -> Result<Json<Value>, OpenAiError> {
+    let Id(id) = id.map_err(|_| OpenAiError::no_model("\u{fffd}"))?;
+    Ok(Json(described(&agent(&api, &asker, &id)?.id)))
+}
+
+fn described(id: &AgentId) -> Value {
+    json!({ "id": id.as_str(), "object": "model", "created": 0, "owned_by": "insula" })
+}

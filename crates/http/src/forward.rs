@@ -1,0 +1,13 @@
+//! The one way from the front to whoever owns an agent.
+
+use crate::Server;
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::Response;
+
+/// Hands over a request whole, with who asks beside it; the text of their token stays here. What
+/// nobody answers is told so there.
+pub async fn forward(State(server): State<Server>, mut request: Request) -> Response {
+    request.headers_mut().remove(header::AUTHORIZATION);
+    server.owner.request(request).await
+}

@@ -1,0 +1,61 @@
+//! What takes events for agents and sends what they say, as one thing that runs.
+
+use crate::delivery::Relay;
+use crate::ingress::Ingress;
+use crate::tenant;
+use insula_channel::Accounts;
+use insula_registry::Daemon;
+use insula_turns::Engine;
+use std::sync::Arc;
+use tokio_util::sync::CancellationToken;
+
+/// Takes events for the agents of a daemon, and sends what they say.
+pub struct Messaging {
+    daemon: Arc<Daemon>,
+    accounts: Arc<dyn Accounts>,
+    ingress: Ingress,
+    delivery: Arc<Relay>,
+}
+
+impl Messaging {
+    /// For the agents of a daemon, sending by these accounts.
+    pub fn new(daemon: Arc<Daemon>, engine: Engine, accounts: Arc<dyn Accounts>) -> Arc<Self> {
+        let delivery = Relay::new(daemon.clone(), engine.clone(), accounts.clone());
+        let ingress = Ingress::new(daemon.clone(), engine, delivery.clone(), accounts.clone());
+        Arc::new(Self { daemon, accounts, ingress, delivery })
+    }
+
+    /// What takes events.
+    pub fn ingress(&self) -> &Ingress {
+        &self.ingress
+    }
+
+    /// What sends.
+    pub fn delivery(&self) -> &Arc<Relay> {
+        &self.delivery
+    }
+
+    /// Sends what agents have to send and goes on with what waits for them, until told to stop.
+    pub async fn run(&self, stop: CancellationToken) {
+        let sending = tokio::spawn(self.delivery.clone().run(stop.clone()));
+        let mut changes = self.daemon.registry.changes();
+        let mut forgotten = self.daemon.forgotten.changes();
+        loop {
+            changes.mark_unchanged();
+            forgotten.mark_unchanged();
+            self.accounts.keep_only(&tenant::all(&self.daemon));
+            self.ingress.wake().await;
+            let is_over = tokio::select! {
+                () = stop.cancelled() => true,
+                changed = changes.changed() => changed.is_err(),
+                changed = forgotten.changed() => changed.is_err(),
+            };
+            if is_over {
+                break;
+            }
+        }
+        if let Err(error) = sending.await {
+            tracing::error!(%error, "sending ended in a panic");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! What a page of a web chat may hear of a conversation, now and of what was said before.
+
+use crate::delivery::SILENT;
+use crate::ingress::without_notes;
+use crate::tenant;
+use insula_channel::{Hearing, Spoken};
+use insula_domain::{Actor, Address, AgentId, Asker, ChatType, Platform};
+use insula_registry::{Daemon, State};
+use insula_store::{Counted, Message, Part, Role, SessionRef, StoreError, Window};
+use insula_turns::Engine;
+use insula_turns::desk::text_of;
+
+/// What of a conversation is told.
+const PAST: Window = Window { messages: 200, bytes: 128 * 1024 };
+
+/// Whom somebody may hear who speaks at an address, as things stand when it is asked. In a room
+/// with others the agent has to let them in: what is said there is not for strangers' ears. In
+/// their own they may ask for that, and hear what strangers are told.
+pub async fn hearing(daemon: &Daemon, agent: &AgentId, address: &Address) -> Option<Hearing> {
+    let snapshot = daemon.snapshot();
+    let (agent, is_serving) = match &snapshot.agents.get(agent)?.state {
+        State::Ready(agent) => (agent, true),
+        State::Paused(agent) => (agent, false),
+        _ => return None,
+    };
+    let asker = Asker { address, also: &[], is_bot: false };
+    let is_let_in = daemon.admit(agent, asker).await.is_ok_and(|guest| guest.is_some());
+    let is_own = address.chat_type == ChatType::Dm;
+    match (is_let_in, is_serving) {
+        (true, true) => Some(Hearing { tenant: tenant::of(daemon, agent), past: true }),
+        // That it is paused is told them in a room of their own.
+        (true, false) if is_own => Some(Hearing { tenant: tenant::of(daemon, agent), past: false }),
+        (false, _) if is_own => {
+            Some(Hearing { tenant: tenant::to_strangers(daemon, agent), past: false })
+        }
+        _ => None,
+    }
+}
+
+/// What was said at an address, from the records of the agent that answers there, for somebody
+/// whom it lets in.
+pub async fn spoken(
+    daemon: &Daemon,
+    engine: Option<&Engine>,
+    address: &Address,
+) -> Result<Vec<Spoken>, StoreError> {
+    let Ok(answering) = daemon.snapshot().route(address) else { return Ok(Vec::new()) };
+    let agent = answering.context;
+    let asker = Asker { address, also: &[], is_bot: false };
+    if daemon.admit(&agent, asker).await?.is_none() {
+        return Ok(Vec::new());
+    }
+    let key = agent.session_key(address).to_string();
+    let Some(session) = agent.store.session(SessionRef::Key(key.into())).await? else {
+        return Ok(Vec::new());
+    };
+    let kept = agent.store.messages_tail(session.id, PAST).await?;
+    let session = agent.store.seals().seal(Counted::Session, session.id.0);
+    let spoken = kept.iter().filter_map(|message| {
+        let text = text_of(&message.parts);
+        let is_call = |part: &Part| matches!(part, Part::ToolCall { .. });
+        let (user, text) = match message.role {
+            Role::User => (Some(speaker(message)?), without_notes(&text)),
+            Role::Assistant if !message.parts.iter().any(is_call) => (None, text),
+            _ => return None,
+        };
+        let text = engine.map_or_else(|| text.clone(), |engine| engine.told(&agent, text.clone()));
+        let id = format!("{session}-{}", message.seq.0).into();
+        (!text.is_empty() && text.trim() != SILENT).then_some(Spoken { id, user, text })
+    });
+    Ok(spoken.collect())
+}
+
+/// Who of the web chat said something.
+fn speaker(message: &Message) -> Option<Box<str>> {
+    match &message.principal {
+        Actor::User(who) if who.platform == Platform::WEB => Some(who.user.as_str().into()),
+        _ => None,
+    }
+}
