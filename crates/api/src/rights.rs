@@ -20,9 +20,8 @@ fn verb(method: &Method, path: &str) -> Option<Verb> {
     let what = rest.trim_start_matches('/').split('/').next()?;
     let reads = method == Method::GET || method == Method::HEAD;
     match what {
-        "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "sessions-search" | "usage"
-        | "events" | "skills" | "skills-verify" | "memory" | "memory-search" | "memory-export"
-        | "memory-verify" | "memory-troubles"
+        "" | "context" | "tools" | "mcp" | "audit" | "sessions" | "usage" | "events" | "skills"
+        | "skills-verify" | "memory"
             if reads =>
         {
             Some(Verb::Read)
@@ -97,8 +96,10 @@ mod tests {
             (&post, "/api/agents/{id}/remembered", Some(Verb::Chat)),
             (&post, "/api/agents/{id}/forget", Some(Verb::Chat)),
             (&get, "/api/agents/{id}/memory/{fragment}", Some(Verb::Read)),
-            (&post, "/api/agents/{id}/memory-forget", None),
-            (&post, "/api/agents/{id}/memory-share", None),
+            (&get, "/api/agents/{id}/memory/search", Some(Verb::Read)),
+            (&get, "/api/agents/{id}/sessions/search", Some(Verb::Read)),
+            (&post, "/api/agents/{id}/memory/forget", None),
+            (&post, "/api/agents/{id}/memory/share", None),
             (&post, "/api/agents/{id}/pause", Some(Verb::Manage)),
             (&post, "/api/agents/{id}/reload", Some(Verb::Manage)),
             (&get, "/api/agents/{id}/approvals", Some(Verb::Approve)),

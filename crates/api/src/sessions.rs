@@ -274,7 +274,7 @@ async fn there(agent: &AgentContext, id: SessionId, asked: &str) -> Result<Sessi
 }
 
 /// Messages with these words, the best first.
-#[utoipa::path(get, path = "/api/agents/{id}/sessions-search", params(("id" = String, Path), Wanted),
+#[utoipa::path(get, path = "/api/agents/{id}/sessions/search", params(("id" = String, Path), Wanted),
     responses((status = 200, body = [Found]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn search(
     State(api): State<Api>,

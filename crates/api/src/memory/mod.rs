@@ -209,7 +209,7 @@ pub async fn show(
 }
 
 /// Fragments with these words, the best first.
-#[utoipa::path(get, path = "/api/agents/{id}/memory-search", params(("id" = String, Path), Wanted),
+#[utoipa::path(get, path = "/api/agents/{id}/memory/search", params(("id" = String, Path), Wanted),
     responses((status = 200, body = [FragmentView]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn search(
     State(api): State<Api>,
@@ -253,7 +253,7 @@ fn origin(api: &Api, agent: &AgentContext, caller: &Caller, source: Source) -> O
 }
 
 /// Shares a fragment with another scope.
-#[utoipa::path(post, path = "/api/agents/{id}/memory-share", params(("id" = String, Path)), request_body = Sharing,
+#[utoipa::path(post, path = "/api/agents/{id}/memory/share", params(("id" = String, Path)), request_body = Sharing,
     responses((status = 200, body = Shared), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn share(
     State(api): State<Api>,
@@ -274,7 +274,7 @@ pub async fn share(
 }
 
 /// Forgets for good: a fragment, what a session taught, what somebody said, or a scope.
-#[utoipa::path(post, path = "/api/agents/{id}/memory-forget", params(("id" = String, Path)), request_body = Forgetting,
+#[utoipa::path(post, path = "/api/agents/{id}/memory/forget", params(("id" = String, Path)), request_body = Forgetting,
     responses((status = 200, body = Gone), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn forget(
     State(api): State<Api>,
@@ -352,7 +352,7 @@ async fn known_session(agent: &AgentContext, id: i64) -> Result<(), ApiError> {
 }
 
 /// Every list as its file has it.
-#[utoipa::path(get, path = "/api/agents/{id}/memory-export", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/agents/{id}/memory/export", params(("id" = String, Path)),
     responses((status = 200, body = [ExportedList]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn export(
     State(api): State<Api>,
@@ -369,7 +369,7 @@ pub async fn export(
 }
 
 /// What is wrong with the files of an agent's memory, each by its path below the agent's folder.
-#[utoipa::path(get, path = "/api/agents/{id}/memory-troubles", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/agents/{id}/memory/troubles", params(("id" = String, Path)),
     responses((status = 200, body = [String]), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn troubles(State(api): State<Api>, Id(id): Id) -> Result<Json<Vec<String>>, ApiError> {
     let agent = kept(&api, &id)?;
@@ -377,7 +377,7 @@ pub async fn troubles(State(api): State<Api>, Id(id): Id) -> Result<Json<Vec<Str
 }
 
 /// Checks where everything came from.
-#[utoipa::path(get, path = "/api/agents/{id}/memory-verify", params(("id" = String, Path)),
+#[utoipa::path(get, path = "/api/agents/{id}/memory/verify", params(("id" = String, Path)),
     responses((status = 200, body = Checked), (status = 404, body = ErrorBody)), security(("token" = [])))]
 pub async fn verify(State(api): State<Api>, Id(id): Id) -> Result<Json<Checked>, ApiError> {
     let agent = kept(&api, &id)?;

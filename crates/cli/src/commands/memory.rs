@@ -35,7 +35,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
         }
         Memory::Search { agent, words, scope, limit } => {
             let words = part(&words.join(" "));
-            let mut from = path(&agent, &format!("memory-search?q={words}&limit={limit}"));
+            let mut from = path(&agent, &format!("memory/search?q={words}&limit={limit}"));
             if let Some(scope) = &scope {
                 from += &format!("&scope={}", part(scope));
             }
@@ -48,7 +48,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
         }
         Memory::Share { agent, fragment, to } => {
             let body = json!({ "fragment": fragment, "to": to });
-            let done = reach.post(&path(&agent, "memory-share"), Some(body)).await?;
+            let done = reach.post(&path(&agent, "memory/share"), Some(body)).await?;
             answer.give(&done, |done| {
                 let new = text(done, "fragment");
                 output::line(&format!("shared {fragment} with {to} as {new}"));
@@ -56,7 +56,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
         }
         Memory::Forget(forgetting) => return forget(reach, answer, forgetting).await,
         Memory::Export { agent } => {
-            let lists = reach.get(&path(&agent, "memory-export")).await?;
+            let lists = reach.get(&path(&agent, "memory/export")).await?;
             answer.give(&lists, |lists| {
                 for list in lists.as_array().into_iter().flatten() {
                     output::heading(&format!("{} {}", text(list, "scope"), text(list, "target")));
@@ -66,7 +66,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
             warn(reach, &agent).await?;
         }
         Memory::Verify { agent } => {
-            let report = reach.get(&path(&agent, "memory-verify")).await?;
+            let report = reach.get(&path(&agent, "memory/verify")).await?;
             answer.give(&report, |report| {
                 let (records, fragments) = (text(report, "records"), text(report, "fragments"));
                 match report["reason"].as_str() {
@@ -84,7 +84,7 @@ pub async fn run(reach: &Reach, answer: Answer, command: Memory) -> Result<u8, F
 
 /// Tells of files that can't be used: what people wrote into them is not in the answer.
 async fn warn(reach: &Reach, agent: &str) -> Result<(), Failure> {
-    let troubles = reach.get(&path(agent, "memory-troubles")).await?;
+    let troubles = reach.get(&path(agent, "memory/troubles")).await?;
     for trouble in troubles.as_array().into_iter().flatten().filter_map(Value::as_str) {
         output::notice(&format!("warning: agents/{agent}/{trouble}"));
     }
@@ -97,7 +97,7 @@ async fn forget(reach: &Reach, answer: Answer, asked: Forgetting) -> Result<u8, 
     if !yes {
         confirm(&agent)?;
     }
-    let done = reach.post(&path(&agent, "memory-forget"), Some(body)).await?;
+    let done = reach.post(&path(&agent, "memory/forget"), Some(body)).await?;
     let remains = done["remains"].as_array().map_or(&[][..], Vec::as_slice);
     answer.give(&done, |done| {
         match done["forgotten"].as_array().map_or(0, Vec::len) {

@@ -35,7 +35,7 @@ pub async fn run(reach: &Reach, setting: &Setting, command: Sessions) -> Result<
         }
         Sessions::Search { agent, words, scope, limit } => {
             let words = part(&words.join(" "));
-            let mut path = format!("{}-search?q={words}&limit={limit}", base(&agent));
+            let mut path = format!("{}/search?q={words}&limit={limit}", base(&agent));
             if let Some(scope) = scope {
                 path += &format!("&scope={}", part(&scope));
             }

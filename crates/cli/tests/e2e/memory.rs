@@ -82,7 +82,7 @@ fn an_agent_remembers_and_people_decide_what_stays() {
     let gone = post("forget", json!({ "session": "two", "what": "milk" })).json();
     assert_eq!(gone["forgotten"], 1);
     // What is everybody's is the operator's: a token that may chat may not look.
-    assert_eq!(post("memory-forget", json!({ "scope": scope("one") })).status, 403);
+    assert_eq!(post("memory/forget", json!({ "scope": scope("one") })).status, 403);
 
     // An operator shares, forgets and checks.
     let id = first["id"].to_string();

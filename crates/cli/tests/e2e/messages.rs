@@ -76,14 +76,14 @@ fn what_was_said_can_be_read_searched_and_forgotten() {
     let shown = get(&format!("/api/agents/a/sessions/{id}")).json();
     assert_eq!(shown["messages"][0]["text"], "the attic is green");
     assert_eq!(shown["messages"][0]["principal"], "cli:local");
-    let found = get("/api/agents/a/sessions-search?q=attic").json();
+    let found = get("/api/agents/a/sessions/search?q=attic").json();
     assert_eq!(found[0]["session"].as_i64(), Some(id), "{found}");
     let other = sessions[0]["scope"].as_str().unwrap().replace(':', "%3A");
-    let elsewhere = get(&format!("/api/agents/a/sessions-search?q=attic&scope={other}")).json();
+    let elsewhere = get(&format!("/api/agents/a/sessions/search?q=attic&scope={other}")).json();
     assert_eq!(elsewhere, json!([]));
     let gone = call(&daemon, &home, "DELETE", &format!("/api/agents/a/sessions/{id}"), "");
     assert_eq!(gone.status, 204);
-    assert_eq!(get("/api/agents/a/sessions-search?q=attic").json(), json!([]));
+    assert_eq!(get("/api/agents/a/sessions/search?q=attic").json(), json!([]));
     assert_eq!(get("/api/agents/a/sessions/999").status, 404);
     assert_eq!(get("/api/agents/a/sessions/x").status, 404);
     assert_eq!(get("/api/agents/a/sessions?colour=red").status, 400);

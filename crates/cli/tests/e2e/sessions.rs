@@ -35,7 +35,7 @@ fn daemon() -> StandIn {
                 { "seq": 2, "role": "assistant", "at": "2026-11-15T02:00:01.000Z", "principal": null, "text": "**done**", "tools": ["todo"] },
             ] }),
         ),
-        "GET /api/agents/coder/sessions-search?q=two%20words&limit=20&scope=chat%3Aterminal" => {
+        "GET /api/agents/coder/sessions/search?q=two%20words&limit=20&scope=chat%3Aterminal" => {
             reply.json(200, &json!([{ "session": 2, "seq": 1, "at": "2026-11-15T02:00:00.000Z",
                 "role": "user", "scope": "chat:terminal", "text": "two\nwords\u{7}" }]));
         }

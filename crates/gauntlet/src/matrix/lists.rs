@@ -53,13 +53,13 @@ fn of_route(path: &str) -> Option<Kind> {
     let rest = rest.unwrap_or(path);
     let word = rest.trim_start_matches('/').split('/').next().unwrap_or_default();
     Some(match word {
-        "memory" | "memory-search" | "memory-share" | "memory-forget" | "memory-export"
-        | "memory-verify" | "memory-troubles" | "remembered" | "forget" => Kind::MemoryScope,
+        "memory" | "remembered" | "forget" => Kind::MemoryScope,
         "secrets" | "daemon" => Kind::Secret,
         "tools" | "context" | "skills" | "skills-verify" => Kind::Tool,
         "mcp" => Kind::McpServer,
-        "messages" | "retry" | "stop" | "new" | "events" | "sessions" | "sessions-search"
-        | "usage" | "v1" => Kind::Session,
+        "messages" | "retry" | "stop" | "new" | "events" | "sessions" | "usage" | "v1" => {
+            Kind::Session
+        }
         "approvals" | "grants" => Kind::Approval,
         "audit" => Kind::Audit,
         "tokens" => Kind::Token,

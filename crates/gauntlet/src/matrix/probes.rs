@@ -324,7 +324,7 @@ impl Probe<'_> {
         )?;
         let told = self
             .told(vec![Call::new("session_search", json!({ "query": "damson", "limit": 50 }))])?;
-        let path = format!("/api/agents/{}/sessions-search?q=damson", self.owner);
+        let path = format!("/api/agents/{}/sessions/search?q=damson", self.owner);
         let found = self.route("GET", &path, &Value::Null)?;
         Ok(Cell::of(told.contains(&canary) || found.body.contains(&canary)))
     }

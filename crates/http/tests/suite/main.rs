@@ -11,3 +11,4 @@
 
 mod hooks;
 mod rule_10;
+mod words;

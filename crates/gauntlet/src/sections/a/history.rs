@@ -75,15 +75,15 @@ fn by_token(ground: &Ground) -> Outcome {
     let (session, _) = told_to_b(ground, "dhole")?;
     let own = ground.mint("b", &["read"])?;
     let theirs =
-        ground.api(&own.text, "GET", "/api/agents/b/sessions-search?q=dhole", &Value::Null)?;
+        ground.api(&own.text, "GET", "/api/agents/b/sessions/search?q=dhole", &Value::Null)?;
     control!(theirs.status == 200, "b's own token: {theirs:?}");
     let foreign = ground.mint("a", &["chat", "read", "approve", "manage", "admin"])?;
     for what in [
         "sessions".to_owned(),
         format!("sessions/{session}"),
-        "sessions-search?q=dhole".to_owned(),
+        "sessions/search?q=dhole".to_owned(),
         "events".to_owned(),
-        "memory-export".to_owned(),
+        "memory/export".to_owned(),
     ] {
         let asked = |agent: &str| {
             let path = format!("/api/agents/{agent}/{what}");

@@ -168,7 +168,7 @@ fn by_api(ground: &Ground) -> Outcome {
         ("POST", "/api/agents/a/archive", Value::Null),
         ("POST", "/api/reload", Value::Null),
         ("POST", "/api/tokens", json!({ "agents": ["a"], "verbs": ["admin"] })),
-        ("POST", "/api/agents/a/memory-share", json!({ "fragment": 1, "to": "global" })),
+        ("POST", "/api/agents/a/memory/share", json!({ "fragment": 1, "to": "global" })),
         ("PUT", "/api/daemon/secrets/KEY", json!({ "value": "taken" })),
         ("POST", "/api/agents/b/pause", Value::Null),
     ] {

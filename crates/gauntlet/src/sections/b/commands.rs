@@ -103,7 +103,7 @@ fn over_api(ground: &Ground) -> Outcome {
         hold!(canary.found_in(told.body.as_bytes()).is_none(), "{session}: {told:?}");
     }
     // What is everybody's is the operator's.
-    for path in ["memory", "memory-export", "sessions", "audit"] {
+    for path in ["memory", "memory/export", "sessions", "audit"] {
         let told =
             ground.api(&token.text, "GET", &format!("/api/agents/m/{path}"), &Value::Null)?;
         hold!(told.status == 403, "{path}: {told:?}");

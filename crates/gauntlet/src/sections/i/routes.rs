@@ -61,9 +61,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
     Some(match first {
         "" if reads => Need::Verb("read"),
         "" if ends => Need::Daemon,
-        "context" | "tools" | "audit" | "sessions-search" | "usage" | "events"
-        | "skills-verify" | "memory" | "memory-search" | "memory-export" | "memory-verify"
-        | "memory-troubles"
+        "context" | "tools" | "audit" | "usage" | "events" | "skills-verify" | "memory"
             if reads =>
         {
             Need::Verb("read")
@@ -79,7 +77,7 @@ fn need(method: &str, path: &str) -> Option<Need> {
         "pause" | "resume" | "reload" if says => Need::Verb("manage"),
         "deliveries" | "skills" if reads => Need::Verb("read"),
         "deliveries" | "skills" => Need::Verb("manage"),
-        "archive" | "memory-share" | "memory-forget" if says => Need::Daemon,
+        "archive" | "memory" if says => Need::Daemon,
         "secrets" => Need::Daemon,
         _ => return None,
     })
