@@ -4,9 +4,9 @@
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode, header};
-use insula_api::{Api, Owner};
+use insula_api::{Api, LocalOwner};
 use insula_capabilities::Capabilities;
-use insula_http::{AdminToken, Front, Platforms};
+use insula_http::{AdminToken, Platforms, Server};
 use insula_registry::Home;
 use insula_registry::daemon::Purpose;
 use insula_testkit::world;
@@ -41,10 +41,10 @@ async fn a_word_is_no_session_and_no_fragment() {
     let daemon = caps.daemon.clone();
     let admin = AdminToken::generate(&world);
     let api = Api { daemon: daemon.clone(), capabilities: caps.clone(), engine: None };
-    let router = insula_http::router(Front {
+    let router = insula_http::router(Server {
         daemon: daemon.clone(),
         capabilities: caps,
-        owner: Owner::new(api),
+        owner: LocalOwner::new(api, None),
         admin: admin.clone(),
         listening: None,
         platforms: Platforms::default(),
